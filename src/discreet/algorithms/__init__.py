@@ -1,0 +1,1 @@
+"""How to get there: one paper a file."""

@@ -1,0 +1,91 @@
+"""The seam between the pipeline and a method: a task goes in, an outcome comes out.
+
+A method never reads or writes files, prints, or draws on global randomness. What it returns is one
+of the outcomes below; ``discreet.releases`` turns each kind into published tables.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from discreet.data.classes import Classes
+from discreet.data.counts import ClassCounts, count_classes
+from discreet.data.table import CodedTable, Codes
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.models.requirement import Domain, Domains, Requirement
+
+Progress = Callable[[str, float], None]  # the phase, and how much of it is done in [0, 1]
+
+
+def no_progress(phase: str, share: float) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Everything that a method may know."""
+
+    table: CodedTable
+    hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, and of sensitive ones if given
+    requirements: Sequence[Requirement]
+    rng: np.random.Generator
+    progress: Progress = no_progress
+
+    @property
+    def domains(self) -> Domains:
+        """What requirements may know about the sensitive attributes."""
+        return {
+            column.name: Domain(
+                tuple(column.text.to_list()), column.distance, self.hierarchies.get(column.name)
+            )
+            for column in self.table.sensitive
+        }
+
+    def count(self, classes: Classes) -> ClassCounts:
+        """The counts that the task's requirements need."""
+        refined = any(requirement.needs_refined_counts for requirement in self.requirements)
+        return count_classes(classes, self.table.sensitive, refined=refined)
+
+
+@dataclass(frozen=True, eq=False)
+class CellColumn:
+    """A published column whose cells are the same for all rows of a class."""
+
+    cell_of_class: Codes  # (classes,)
+    labels: tuple[str | None, ...]  # (cells,)
+    loss: NDArray[np.float64]  # (cells,) the share of the domain that each covers
+
+
+@dataclass(frozen=True, eq=False)
+class Generalized:
+    """Rows in classes that share their published quasi-identifiers: kind "generalized"."""
+
+    class_of_row: NDArray[np.int32]  # (rows,) −1 for a suppressed row
+    cells: Mapping[str, CellColumn]  # for every quasi-identifier
+    facts: dict[str, Any] = field(default_factory=dict)  # for the manifest, under "method"
+
+
+Outcome = Generalized
+
+
+class Method(BaseModel):
+    """A method with its parameters: a frozen, validated value."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def run(self, task: Task) -> Outcome:
+        """Find what to publish, or raise InfeasibleError."""
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as the job and the manifest write them."""
+        return self.model_dump(mode="json", exclude_none=True)

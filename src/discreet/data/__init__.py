@@ -1,0 +1,1 @@
+"""Roles, the coded table, equivalence classes and their counts."""

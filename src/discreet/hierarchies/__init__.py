@@ -1,0 +1,1 @@
+"""Generalization hierarchies: levels as code→code arrays, their builders, and the lattice."""

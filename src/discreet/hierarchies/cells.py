@@ -1,0 +1,105 @@
+"""The notation of published cells, written and read back in one place.
+
+========================  ===================================================================
+``*``                     suppressed: any value, a missing one included
+``[20, 30)``              a range from a hierarchy, the upper end open
+``[20, 25]``              a range from a partition, both ends closed
+``{a, "b, c"}``           a set, sorted; a member with a comma, a brace, a quote or outer
+                          spaces stands in double quotes, a quote inside is doubled, and
+                          ``""`` is the missing value
+anything else             an exact value or an ancestor's label, as it was in the source
+========================  ===================================================================
+
+A source value that itself looks like one of the first four would be misread. It is refused, or,
+where the job says ``escape: true``, published behind a backslash (as is a value that begins with
+one).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+SUPPRESSED = "*"
+ESCAPE = "\\"
+_RANGE = re.compile(r"\[\s*([^\[\],]+?)\s*,\s*([^\[\],]+?)\s*([\])])")
+_MEMBER = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^",{}]*?))\s*(,|$)')
+_NEEDS_QUOTES = re.compile(r'[,{}"]|^\s|\s$|^$')
+
+
+@dataclass(frozen=True)
+class Range:
+    """A range cell: its ends as text, and whether the upper end belongs to it."""
+
+    low: str
+    high: str
+    closed: bool
+
+
+@dataclass(frozen=True)
+class ValueSet:
+    """A set cell; None is the missing value."""
+
+    members: tuple[str | None, ...]
+
+
+def range_cell(low: str, high: str, *, closed: bool) -> str:
+    """Write a range."""
+    return f"[{low}, {high}{']' if closed else ')'}"
+
+
+def set_cell(members: Iterable[str | None]) -> str:
+    """Write a set, its members in the order given (the attribute's own order)."""
+    return "{" + ", ".join(_quoted(member) for member in members) + "}"
+
+
+def _quoted(member: str | None) -> str:
+    if member is None:
+        return '""'
+    if _NEEDS_QUOTES.search(member):
+        return '"' + member.replace('"', '""') + '"'
+    return member
+
+
+def parse_cell(text: str) -> Range | ValueSet | str:
+    """Read a cell: a range, a set, or the text itself (``*``, a value or a label)."""
+    found = _RANGE.fullmatch(text)
+    if found:
+        return Range(found[1], found[2], found[3] == "]")
+    if len(text) >= 2 and text[0] == "{" and text[-1] == "}":
+        members = _members(text[1:-1])
+        if members is not None:
+            return ValueSet(members)
+    return text
+
+
+def _members(inside: str) -> tuple[str | None, ...] | None:
+    members: list[str | None] = []
+    position = 0
+    while True:
+        found = _MEMBER.match(inside, position)
+        if found is None:
+            return None
+        quoted, bare, comma = found[1], found[2], found[3]
+        if quoted is None and not bare:
+            return None
+        members.append(bare if quoted is None else quoted.replace('""', '"') or None)
+        if not comma:
+            return tuple(members)
+        position = found.end()
+
+
+def looks_like_notation(value: str) -> bool:
+    """Whether a source value would be misread as a suppressed cell, a range or a set."""
+    return value == SUPPRESSED or not isinstance(parse_cell(value), str)
+
+
+def escaped(value: str) -> str:
+    """A value that can't be misread; the inverse is ``unescaped``."""
+    return ESCAPE + value if value.startswith(ESCAPE) or looks_like_notation(value) else value
+
+
+def unescaped(cell: str) -> str:
+    """The source value behind an escaped cell."""
+    return cell[1:] if cell.startswith(ESCAPE) else cell

@@ -1,0 +1,28 @@
+"""k-anonymity: every class has at least k rows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.data.counts import ClassCounts
+from discreet.models.requirement import Domains, Figures, SizeRequirement
+
+
+class KAnonymity(SizeRequirement):
+    """Every class has at least ``k`` rows."""
+
+    name: ClassVar[str] = "k-anonymity"
+    figure_name: ClassVar[str] = "k"
+    absorbing: ClassVar[bool] = True
+
+    k: int = Field(ge=1, description="The least number of rows in a class.")
+
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:  # noqa: ARG002
+        return counts.size.astype(np.float64)
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures >= self.k

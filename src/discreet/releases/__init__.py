@@ -1,0 +1,1 @@
+"""The kinds of release: their tables, manifest, audit and explanation."""

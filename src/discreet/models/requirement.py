@@ -8,7 +8,7 @@ reports the worst of them as what was achieved. It never sees rows, files or eng
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -45,6 +45,21 @@ class Verdict:
     achieved: dict[str, float]  # the worst figure over classes and attributes, by parameter
     by_attribute: dict[str, float] = field(default_factory=dict)
     passes: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # (classes,)
+
+    @classmethod
+    def worst(cls, verdicts: Sequence[Verdict], *, smaller_is_better: bool) -> Verdict:
+        """The verdict on several tables together: all must hold, the worst figures stand."""
+        pick = max if smaller_is_better else min
+        achieved: dict[str, float] = {}
+        by_attribute: dict[str, float] = {}
+        for verdict in verdicts:
+            for name, figure in verdict.achieved.items():
+                achieved[name] = pick(achieved.get(name, figure), figure)
+            for name, figure in verdict.by_attribute.items():
+                by_attribute[name] = pick(by_attribute.get(name, figure), figure)
+        holds = bool(verdicts) and all(verdict.holds for verdict in verdicts)
+        passes = np.concatenate([v.passes for v in verdicts]) if verdicts else np.zeros(0, bool)
+        return cls(holds, achieved, by_attribute, passes)
 
     @property
     def failing(self) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""Ranges on a line: intervals of numbers, and the calendar's days, months, quarters, years, decades.
+"""Ranges on a line: intervals of numbers, and the calendar's days, months, quarters and so on.
 
 A range's loss is its width, clipped to the data's range, as a share of that range. Bounds are exact
 decimals: a width of 0.1 never shows as 0.30000000000000004, and 0.3 lies in ``[0.3, 0.4)``.
@@ -72,9 +72,7 @@ def _calendar_label(month: int, unit: CalendarUnit) -> str:
     return f"{year:04d}-{month % 12 + 1:02d}"
 
 
-def _numbers(
-    column: Column, what: str, allowed: Sequence[ValueType]
-) -> NDArray[np.float64]:
+def _numbers(column: Column, what: str, allowed: Sequence[ValueType]) -> NDArray[np.float64]:
     names = " or ".join(kind.value for kind in allowed)
     if column.type not in allowed or column.numbers is None:
         raise HierarchyError(
@@ -133,5 +131,6 @@ def _clipped_share(
     least, most = numbers.min(), numbers.max()
     if most == least:
         return np.zeros(len(low))
-    share = (np.minimum(high, most) - np.maximum(low, least)) / (most - least)
-    return np.clip(share, 0.0, 1.0)
+    width = np.minimum(high, most) - np.maximum(low, least)
+    share: NDArray[np.float64] = np.clip(width / (most - least), 0.0, 1.0)
+    return share

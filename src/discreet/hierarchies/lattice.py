@@ -71,13 +71,15 @@ class Lattice:
     def successors(self, index: int) -> Indices:
         """The nodes one level higher in one quasi-identifier."""
         node = self.nodes(np.array([index], np.int64))[0]
-        return index + self.strides[node < np.array(self.heights, np.int64)]
+        above: Indices = index + self.strides[node < np.array(self.heights, np.int64)]
+        return above
 
     def predecessors(self, index: int) -> Indices:
         """The nodes one level lower in one quasi-identifier."""
         node = self.nodes(np.array([index], np.int64))[0]
-        return index - self.strides[node > 0]
+        below: Indices = index - self.strides[node > 0]
+        return below
 
     def is_below(self, lower: Nodes, upper: Nodes) -> NDArray[np.bool_]:
         """Whether a node generalizes at most as far as another in every quasi-identifier."""
-        return (np.asarray(lower) <= np.asarray(upper)).all(axis=-1)
+        return np.asarray((np.asarray(lower) <= np.asarray(upper)).all(axis=-1))

@@ -42,15 +42,15 @@ def masked(text: pl.Series, keep: int, side: Side, mask: str) -> Grouping:
     """Keep some characters of every value, counted from the side that is not masked."""
     value = pl.col("value")
     kept = value.str.head(keep) if side == "right" else value.str.tail(keep)
-    label = pl.concat_str(kept, pl.lit(mask)) if side == "right" else pl.concat_str(
-        pl.lit(mask), kept
+    label = (
+        pl.concat_str(kept, pl.lit(mask)) if side == "right" else pl.concat_str(pl.lit(mask), kept)
     )
     exact = value.str.len_chars() < keep
     frame = pl.DataFrame({"value": text}).select(
         # A short value is a node of its own: the first letter keeps it apart from longer ones.
-        key=pl.when(exact).then(pl.concat_str(pl.lit("e"), value)).otherwise(
-            pl.concat_str(pl.lit("m"), kept)
-        ),
+        key=pl.when(exact)
+        .then(pl.concat_str(pl.lit("e"), value))
+        .otherwise(pl.concat_str(pl.lit("m"), kept)),
         label=pl.when(exact).then(value).otherwise(label),
     )
     return grouping_by_key(frame["key"], frame["label"])
@@ -73,5 +73,3 @@ def _longest(text: pl.Series) -> int:
     longest = text.str.len_chars().max() if len(text) else 0
     assert isinstance(longest, int)
     return longest
-
-

@@ -24,7 +24,7 @@ from discreet.hierarchies.building import Grouping, assemble, closed_ranges, eve
 from discreet.hierarchies.cells import set_cell
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.intervals import exact, interval_grouping
-from discreet.hierarchies.masks import collisions, masked
+from discreet.hierarchies.masks import begins_alike, collisions, prefixes
 
 LEVELS = 6
 LARGEST_SET = 50
@@ -98,25 +98,30 @@ def _looks_like_codes(text: pl.Series) -> bool:
 
 def _code_groupings(text: pl.Series) -> list[Grouping]:
     length = int(text.str.len_chars()[0])
-    kept = np.unique(np.linspace(1, length - 1, min(LEVELS - 1, length - 1)).astype(int))[::-1]
-    levels = [masked(text, int(keep), "right", "*" * (length - keep)) for keep in kept]
-    return _useful(text, levels)
+    lengths = _halving(text, range(length - 1, 0, -1))
+    return _readable(text, [prefixes(text, keep, "*" * (length - keep)) for keep in lengths])
 
 
 def _prefix_groupings(text: pl.Series) -> list[Grouping]:
-    """Values that begin alike, at lengths that at least halve the number of groups each time."""
     shared = 0
     first, last = text[0], text[-1]  # sorted: what these two share, all share
     while shared < min(len(first), len(last)) and first[shared] == last[shared]:
         shared += 1
-    levels = []
+    lengths = _halving(text, range(shared + _LONGEST_PREFIX, shared, -1))
+    levels = [_with_exact_labels(text, prefixes(text, keep, "*")) for keep in lengths]
+    return _readable(text, levels)
+
+
+def _halving(text: pl.Series, lengths: range) -> list[int]:
+    """The shortest prefixes, longest first, that each at least halve the number of groups."""
+    chosen = []
     fewest = len(text)
-    for keep in range(shared + _LONGEST_PREFIX, shared, -1):
-        heads = int(text.str.head(keep).n_unique())
-        if heads * 2 <= fewest:
-            levels.append(_with_exact_labels(text, masked(text, keep, "right", "*")))
-            fewest = heads
-    return _useful(text, levels)[-(LEVELS - 1) :]
+    for keep in lengths:
+        groups = len(text) - int(begins_alike(text, keep).sum())
+        if 1 < groups <= fewest / 2:
+            chosen.append(keep)
+            fewest = groups
+    return chosen[-(LEVELS - 1) :]
 
 
 def _with_exact_labels(text: pl.Series, grouping: Grouping) -> Grouping:
@@ -129,15 +134,11 @@ def _with_exact_labels(text: pl.Series, grouping: Grouping) -> Grouping:
     return Grouping(grouping.node_of_leaf, chosen.to_series().to_list())
 
 
-def _useful(text: pl.Series, levels: list[Grouping]) -> list[Grouping]:
-    """Levels that join something, not all, and whose labels no value looks like; finest first."""
-    useful: list[Grouping] = []
-    finest = len(text)
-    for level in levels:
-        if 1 < len(level.labels) < finest and not collisions(text, level):
-            useful.append(level)
-            finest = len(level.labels)
-    return useful
+def _readable(text: pl.Series, levels: list[Grouping]) -> list[Grouping]:
+    """The levels whose labels no value looks like."""
+    if not text.str.contains("*", literal=True).any():
+        return levels
+    return [level for level in levels if not collisions(text, level)]
 
 
 def _set_groupings(values: list[str], counts: NDArray[np.int64]) -> list[Grouping]:

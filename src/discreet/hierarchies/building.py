@@ -88,8 +88,8 @@ def _level(column: Column, grouping: Grouping, total: int, *, is_root: bool) -> 
     leaves = np.bincount(node_of_leaf, minlength=len(labels)).astype(np.int64)
     if loss is None:
         loss = (leaves - 1) / max(total - 1, 1)
-    covers_all = np.array([label == SUPPRESSED for label in labels], bool) & (leaves == total)
-    loss = np.where(covers_all, 1.0, loss)
+    if total and leaves.max() == total and labels[int(leaves.argmax())] == SUPPRESSED:
+        loss = np.where(leaves == total, 1.0, loss)
     used = np.zeros(len(labels), bool)
     used[node_of_leaf[: column.cardinality]] = True
     number = np.cumsum(used) - 1

@@ -37,10 +37,15 @@ def interval_grouping(column: Column, width: Fraction, origin: Fraction) -> Grou
     quotients, node_of_leaf = np.unique(
         _quotients(column, numbers, width, origin), return_inverse=True
     )
-    bounds = [(origin + int(q) * width, origin + (int(q) + 1) * width) for q in quotients]
-    labels = [range_cell(_decimal(low), _decimal(high), closed=False) for low, high in bounds]
-    low = np.array([float(bound[0]) for bound in bounds])
-    high = np.array([float(bound[1]) for bound in bounds])
+    digits = _digits(width, origin)
+    step, start = int(width * 10**digits), int(origin * 10**digits)
+    bounds = [start + quotient * step for quotient in quotients.tolist()]
+    labels = [
+        range_cell(_decimal(low, digits), _decimal(low + step, digits), closed=False)
+        for low in bounds
+    ]
+    low = np.array(bounds, np.float64) / 10.0**digits
+    high = low + float(width)
     return Grouping(node_of_leaf, labels, _clipped_share(low, high, numbers))
 
 
@@ -99,7 +104,7 @@ def _quotients(
     ratio = (numbers - float(origin)) / float(width)
     if np.abs(ratio).max(initial=0.0) >= 2.0**62:
         raise HierarchyError(
-            f"Hierarchy of '{column.name}' (intervals): a width of {_decimal(width)} is too small "
+            f"Hierarchy of '{column.name}' (intervals): a width of {float(width)} is too small "
             "for the column's values. Use a larger width."
         )
     result = np.floor(ratio).astype(np.int64)
@@ -118,9 +123,19 @@ def _written(text: str, number: float) -> Fraction:
         return exact(number)
 
 
-def _decimal(number: Fraction) -> str:
-    text = format((Decimal(number.numerator) / Decimal(number.denominator)).normalize(), "f")
-    return "0" if text == "-0" else text
+def _digits(*numbers: Fraction) -> int:
+    """How many decimals it takes to write some decimal numbers."""
+    digits = 0
+    while any(10**digits % number.denominator for number in numbers):
+        digits += 1
+    return digits
+
+
+def _decimal(scaled: int, digits: int) -> str:
+    """The number ``scaled / 10**digits`` without needless zeros."""
+    if digits == 0 or scaled == 0:
+        return str(scaled)
+    return format(Decimal(scaled).scaleb(-digits).normalize(), "f")
 
 
 def _clipped_share(

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from discreet.data.table import Column
 from discreet.errors import HierarchyError
@@ -54,6 +55,24 @@ def masked(text: pl.Series, keep: int, side: Side, mask: str) -> Grouping:
         label=pl.when(exact).then(value).otherwise(label),
     )
     return grouping_by_key(frame["key"], frame["label"])
+
+
+def begins_alike(text: pl.Series, keep: int) -> NDArray[np.bool_]:
+    """Whether each value but the first of a sorted column begins like the one before it."""
+    heads = text.str.head(keep)
+    return (heads.slice(1) == heads.head(max(len(heads) - 1, 0))).to_numpy()
+
+
+def prefixes(text: pl.Series, keep: int, mask: str) -> Grouping:
+    """``masked`` from the right for sorted values, where groups are runs: far faster."""
+    first = np.flatnonzero(np.concatenate(([True], ~begins_alike(text, keep))))
+    node_of_leaf = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(text))))
+    frame = pl.DataFrame({"value": text.gather(first)}).select(
+        pl.when(pl.col("value").str.len_chars() < keep)
+        .then("value")
+        .otherwise(pl.concat_str(pl.col("value").str.head(keep), pl.lit(mask)))
+    )
+    return Grouping(node_of_leaf, frame.to_series().to_list())
 
 
 def collisions(text: pl.Series, grouping: Grouping) -> list[str]:

@@ -165,7 +165,7 @@ class Recodings:
         for requirement in self._others:
             passes &= requirement.passes(counts, self.domains)
         suppressed = self.rows - int(size[passes].sum())
-        moving = [r for r in self._others if getattr(r, "against_table", True)]
+        moving = [r for r in self._others if r.against_table]
         settled = not moving or suppressed == 0
         while not settled and suppressed <= budget and passes.any():
             kept = counts.keep(passes)

@@ -145,7 +145,13 @@ def main() -> None:
     if len(sys.argv) > 1:
         tables.append(adult(int(sys.argv[1])))
     for frame in tables:
-        for minimize in ("loss", "discernibility", "entropy", "class-size", "height"):
+        for minimize in sys.argv[2:] or (
+            "loss",
+            "discernibility",
+            "entropy",
+            "class-size",
+            "height",
+        ):
             for result in measure(frame, minimize):
                 reference = result["reference_seconds"] or float("nan")
                 print(

@@ -187,7 +187,7 @@ class Recodings:
         order = self.lattice.sum_levels(guide.of_level if guide else ())
         return Search(
             self.lattice,
-            order if self._cells else np.zeros(self.lattice.shape),
+            order if self._cells else np.zeros(self.lattice.nodes),
             order,
             closed_upward=self.budget == 0,
             tolerance=self._cells.tolerance if self._cells else 0.0,

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import EllipsisType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +31,9 @@ from numpy.typing import NDArray
 from discreet.algorithms.costs import Costs
 from discreet.algorithms.frequency_sets import Node
 from discreet.errors import InputError
+from discreet.kernels import kernel
 
 Marks = NDArray[np.bool_]
-Region = tuple[slice | EllipsisType, ...]
 
 NODE_LIMIT = 2**24
 
@@ -53,7 +52,7 @@ Examine = Callable[[Node], Finding]
 
 
 class Lattice:
-    """The nodes as the cells of a grid with one axis for each quasi-identifier."""
+    """All nodes in lexicographic order, so that a level more is a fixed stride ahead."""
 
     def __init__(self, heights: Sequence[int]) -> None:
         self.shape = tuple(height + 1 for height in heights)
@@ -67,60 +66,52 @@ class Lattice:
                 " levels, make some attributes insensitive or drop them, or use mondrian."
             )
 
+        self.levels = np.indices(self.shape, np.uint8).reshape(len(self.shape), -1).T.copy()
+        sizes = [self.nodes]
+        for levels in self.shape:
+            sizes.append(sizes[-1] // levels)
+        self.strides = np.array(sizes[1:], np.int64)
+
     @property
     def top(self) -> Node:
-        return tuple(levels - 1 for levels in self.shape)
-
-    def below(self, node: Node) -> Region:
-        """The part of the grid at and below a node."""
-        return (*(slice(level + 1) for level in node), ...)
-
-    def above(self, node: Node) -> Region:
-        """The part of the grid at and above a node."""
-        return (*(slice(level, None) for level in node), ...)
+        return self.node(self.nodes - 1)
 
     def node(self, flat: int) -> Node:
-        return tuple(int(level) for level in np.unravel_index(flat, self.shape))
+        return tuple(self.levels[flat].tolist())
+
+    def flat(self, node: Node) -> int:
+        return int(np.dot(node, self.strides))
 
     def sum_levels(self, of_level: Sequence[Costs]) -> Costs:
-        """A grid of the sums of a figure of each attribute's level."""
-        grid = np.zeros(self.shape)
-        for axis, figures in enumerate(of_level):
-            grid += figures.reshape([-1 if a == axis else 1 for a in range(len(self.shape))])
-        return grid
-
-    def count_below(self, marks: Marks) -> NDArray[np.int32]:
-        """How many marked nodes lie at or below each node."""
-        count = marks.astype(np.int32)
-        for axis in range(len(self.shape)):
-            np.add.accumulate(count, axis=axis, out=count)
-        return count
-
-    def count_above(self, marks: Marks) -> NDArray[np.int32]:
-        """How many marked nodes lie at or above each node."""
-        backwards = (slice(None, None, -1),) * len(self.shape)
-        return self.count_below(marks[backwards])[backwards]
+        """For every node, the sum of a figure of each attribute's level."""
+        total = np.zeros(1)
+        for figures in of_level:
+            total = np.add.outer(total, figures).ravel()
+        return total
 
 
 def minimal_nodes(lattice: Lattice, holds: Callable[[Node], bool]) -> list[Node]:
     """All nodes at which a condition that gets easier upward holds and below which it does not."""
-    unknown = np.ones(lattice.shape, bool)
-    holding = np.zeros(lattice.shape, bool)
+    levels, strides = lattice.levels, lattice.strides
+    unknown = np.ones(lattice.nodes, bool)
+    holding = np.zeros(lattice.nodes, bool)
     while unknown.any():
-        gain = np.minimum(lattice.count_below(unknown), lattice.count_above(unknown))
-        node = lattice.node(int(np.where(unknown, gain, -1).argmax()))
-        if holds(node):
-            holding[lattice.above(node)] = True
-            unknown[lattice.above(node)] = False
+        below = unknown.astype(np.int32)
+        count_below(below, levels, strides)
+        above = unknown[::-1].astype(np.int32)  # the lattice upside down has the same shape
+        count_below(above, levels, strides)
+        flat = int(np.where(unknown, np.minimum(below, above[::-1]), -1).argmax())
+        if holds(lattice.node(flat)):
+            reached = (levels >= levels[flat]).all(axis=1)
+            holding |= reached
         else:
-            unknown[lattice.below(node)] = False
+            reached = (levels <= levels[flat]).all(axis=1)
+        unknown &= ~reached
     minimal = holding.copy()
-    for axis in range(len(lattice.shape)):
-        ahead = [slice(None)] * len(lattice.shape)
-        behind = list(ahead)
-        ahead[axis], behind[axis] = slice(1, None), slice(-1)
-        minimal[tuple(ahead)] &= ~holding[tuple(behind)]
-    return [tuple(int(level) for level in node) for node in np.argwhere(minimal)]
+    for axis, stride in enumerate(strides):
+        higher = np.flatnonzero(levels[:, axis])
+        minimal[higher] &= ~holding[higher - stride]
+    return [lattice.node(int(flat)) for flat in np.flatnonzero(minimal)]
 
 
 @dataclass(frozen=True)
@@ -151,68 +142,141 @@ class Search:
         self.lattice = lattice
         self.examined: list[Node] = []
         self.optimum: Optimum | None = None
-        self._floor = floor.copy()
-        self._surcharge = np.zeros(lattice.shape)
+        self._floor = floor.ravel().copy()
+        self._surcharge = np.zeros(lattice.nodes)
         self._closed_upward = closed_upward
         self._tolerance = tolerance
-        self._open = np.ones(lattice.shape, bool)
-        self._within = np.zeros(lattice.shape, bool)  # known to be within the budget
-        heights = lattice.sum_levels([np.arange(levels, dtype=float) for levels in lattice.shape])
-        in_order = np.arange(lattice.nodes).reshape(lattice.shape)
-        self._rank = heights.astype(np.int64) * lattice.nodes + in_order
-        self._by_guide = np.argsort(-guide, axis=None, kind="stable")
+        self._within = np.zeros(lattice.nodes, bool)  # known to be within the budget
+        self._rank = lattice.levels.sum(axis=1, dtype=np.int64) * lattice.nodes
+        self._rank += np.arange(lattice.nodes)  # the order of ties
+        self._open = np.argsort(-guide.ravel(), kind="stable").astype(np.int32)  # dearest first
 
     def run(self, examine: Examine) -> Optimum | None:
         """Examine nodes until none that is open is left."""
-        while True:
-            bound = np.where(self._open, self._floor + self._surcharge, np.inf)
-            cheapest = int(bound.argmin())
-            if not self._open.flat[cheapest]:
-                return self.optimum
-            node = self.lattice.node(cheapest)
-            if not self._within[node]:
-                node = self._most_telling()
+        while len(self._open):
+            flat = int(_cheapest(self._open, self._floor, self._surcharge))
+            if not self._within[flat]:
+                levels, strides = self.lattice.levels, self.lattice.strides
+                flat = int(_most_telling(self._open, self._within, levels, strides))
+            node = self.lattice.node(flat)
             self.examined.append(node)
-            self._learn(node, examine(node))
+            self._learn(flat, node, examine(node))
+        return self.optimum
 
-    def _most_telling(self) -> Node:
-        unknown = self._open & ~self._within
-        if_it_fails = self.lattice.count_below(unknown)
-        if_it_holds = np.empty(self.lattice.nodes, np.int32)
-        if_it_holds[self._by_guide] = np.cumsum(unknown.ravel()[self._by_guide], dtype=np.int32)
-        gain = np.minimum(if_it_fails.ravel(), if_it_holds)
-        return self.lattice.node(int(np.where(unknown.ravel(), gain, -1).argmax()))
-
-    def _learn(self, node: Node, finding: Finding) -> None:
-        above, below = self.lattice.above(node), self.lattice.below(node)
-        self._open[node] = False
-        if not finding.within:
-            self._open[below] = False
-        elif self._closed_upward:
-            self._open[above] = False
-        else:
-            self._within[above] = True
-        raised = False
-        if finding.floor > self._floor[node]:
-            np.maximum(self._floor[above], finding.floor, out=self._floor[above])
-            raised = True
-        if finding.surcharge > self._surcharge[node]:
-            np.maximum(self._surcharge[below], finding.surcharge, out=self._surcharge[below])
-            raised = True
-        if finding.cost is not None and self._beats(node, finding.cost):
+    def _learn(self, flat: int, node: Node, finding: Finding) -> None:
+        if finding.cost is not None and self._beats(flat, finding.cost):
             self.optimum = Optimum(node, finding.cost)
-            raised = True
-        if raised and self.optimum is not None:
-            self._close_dearer(self.optimum)
+        best = self.optimum
+        self._open = _close(
+            self._open,
+            flat,
+            self.lattice.levels,
+            finding.within,
+            self._closed_upward,
+            self._within,
+            self._floor,
+            finding.floor,
+            self._surcharge,
+            finding.surcharge,
+            np.inf if best is None else best.cost,
+            self._tolerance,
+            self._rank,
+            0 if best is None else self._rank[self.lattice.flat(best.node)],
+        )
 
-    def _beats(self, node: Node, cost: float) -> bool:
+    def _beats(self, flat: int, cost: float) -> bool:
         best = self.optimum
         if best is None or cost < best.cost - self._tolerance:
             return True
-        return cost <= best.cost + self._tolerance and self._rank[node] < self._rank[best.node]
+        earlier = bool(self._rank[flat] < self._rank[self.lattice.flat(best.node)])
+        return cost <= best.cost + self._tolerance and earlier
 
-    def _close_dearer(self, best: Optimum) -> None:
-        bound = self._floor + self._surcharge
-        self._open &= (bound < best.cost - self._tolerance) | (
-            (bound <= best.cost + self._tolerance) & (self._rank < self._rank[best.node])
-        )
+
+@kernel
+def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> np.int32:
+    cheapest = open_nodes[0]
+    least = np.inf
+    for node in open_nodes:
+        bound = floor[node] + surcharge[node]
+        if bound < least:
+            least = bound
+            cheapest = node
+    return cheapest
+
+
+@kernel
+def _most_telling(
+    open_nodes: NDArray[np.int32],  # dearest first
+    within: Marks,
+    levels: NDArray[np.uint8],
+    strides: NDArray[np.int64],
+) -> np.int32:
+    """The node of which both outcomes close many."""
+    below = np.zeros(len(levels), np.int32)
+    for node in open_nodes:
+        below[node] = not within[node]
+    count_below(below, levels, strides)
+    chosen, most, dearer = open_nodes[0], 0, 0
+    for node in open_nodes:
+        if not within[node]:
+            dearer += 1
+            gain = min(dearer, below[node])
+            if gain > most:
+                most = gain
+                chosen = node
+    return chosen
+
+
+@kernel
+def count_below(
+    count: NDArray[np.int32], levels: NDArray[np.uint8], strides: NDArray[np.int64]
+) -> None:
+    """Add to the count of each node those of all nodes below it, in place."""
+    for axis in range(len(strides)):
+        stride = strides[axis]
+        for node in range(stride, len(count)):
+            if levels[node, axis]:
+                count[node] += count[node - stride]
+
+
+@kernel
+def _close(
+    open_nodes: NDArray[np.int32],
+    examined: int,
+    levels: NDArray[np.uint8],
+    holds: bool,
+    closed_upward: bool,
+    within: Marks,
+    floor: Costs,
+    new_floor: float,
+    surcharge: Costs,
+    new_surcharge: float,
+    best_cost: float,
+    tolerance: float,
+    rank: NDArray[np.int64],
+    best_rank: int,
+) -> NDArray[np.int32]:
+    """Take in what was found at a node; the nodes that are still open, in the same order."""
+    still = np.empty(len(open_nodes), np.int32)
+    count = 0
+    for node in open_nodes:
+        if node == examined:
+            continue
+        above = below = True
+        for axis in range(levels.shape[1]):
+            above &= levels[node, axis] >= levels[examined, axis]
+            below &= levels[node, axis] <= levels[examined, axis]
+        if (below and not holds) or (above and holds and closed_upward):
+            continue
+        if above:
+            floor[node] = max(floor[node], new_floor)
+            within[node] |= holds
+        if below:
+            surcharge[node] = max(surcharge[node], new_surcharge)
+        bound = floor[node] + surcharge[node]
+        if bound < best_cost - tolerance or (
+            bound <= best_cost + tolerance and rank[node] < best_rank
+        ):
+            still[count] = node
+            count += 1
+    return still[:count].copy()

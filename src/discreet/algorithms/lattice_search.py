@@ -1,0 +1,282 @@
+"""Exact search in the lattice of full-domain recodings, with few nodes examined.
+
+A node is one level for each quasi-identifier; a node is *above* another if none of its levels is
+lower. The search keeps, for all nodes, whether they may still be the optimum (``open``) and a
+lower bound on their cost, and learns from every node that it examines:
+
+* it is beyond the budget in a condition that only gets easier upward: nothing below is open;
+* it is publishable at a cost: nothing that must cost more, or as much and stand later in the
+  order of ties, is open;
+* where nothing may be suppressed, publishable nodes close everything above them, since all
+  measures rise upward;
+* its cost without suppression is a lower bound for all above;
+* what its hopeless rows cost (those that fail a condition that gets easier upward) is added for
+  all below, whose hopeless rows include these and have more left to lose.
+
+The next node is the cheapest open one if it is known to be within the budget: it would have to be
+examined in any case. Else it is the one that promises to close most: if it fails, the open nodes
+below it; if not, those that are dearer. The greater the smaller of the two numbers, the better.
+
+Ties: less height, then the lexicographically least levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.algorithms.costs import Costs
+from discreet.algorithms.frequency_sets import Node
+from discreet.errors import InputError
+from discreet.kernels import kernel
+
+Marks = NDArray[np.bool_]
+
+NODE_LIMIT = 2**24
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was seen at a node."""
+
+    within: bool  # whether the condition that gets easier upward holds
+    cost: float | None = None  # None if the node can't be published
+    floor: float = 0.0  # a lower bound of the cost of all nodes above
+    surcharge: float = 0.0  # what is added to the floor of all nodes below, and of this one
+
+
+Examine = Callable[[Node], Finding]
+
+
+class Lattice:
+    """All nodes in lexicographic order, so that a level more is a fixed stride ahead."""
+
+    def __init__(self, heights: Sequence[int]) -> None:
+        self.shape = tuple(height + 1 for height in heights)
+        self.nodes = 1
+        for levels in self.shape:
+            self.nodes *= levels
+        if self.nodes > NODE_LIMIT:
+            raise InputError(
+                f"full-domain: {len(heights)} quasi-identifiers have {self.nodes} combinations of"
+                f" levels; an exact search takes up to {NODE_LIMIT}. Give the hierarchies fewer"
+                " levels, make some attributes insensitive or drop them, or use mondrian."
+            )
+
+        self.levels = np.indices(self.shape, np.uint8).reshape(len(self.shape), -1).T.copy()
+        sizes = [self.nodes]
+        for levels in self.shape:
+            sizes.append(sizes[-1] // levels)
+        self.strides = np.array(sizes[1:], np.int64)
+
+    @property
+    def top(self) -> Node:
+        return self.node(self.nodes - 1)
+
+    def node(self, flat: int) -> Node:
+        return tuple(self.levels[flat].tolist())
+
+    def flat(self, node: Node) -> int:
+        return int(np.dot(node, self.strides))
+
+    def sum_levels(self, of_level: Sequence[Costs]) -> Costs:
+        """For every node, the sum of a figure of each attribute's level."""
+        total = np.zeros(1)
+        for figures in of_level:
+            total = np.add.outer(total, figures).ravel()
+        return total
+
+
+def minimal_nodes(lattice: Lattice, holds: Callable[[Node], bool]) -> list[Node]:
+    """All nodes at which a condition that gets easier upward holds and below which it does not."""
+    levels, strides = lattice.levels, lattice.strides
+    unknown = np.ones(lattice.nodes, bool)
+    holding = np.zeros(lattice.nodes, bool)
+    while unknown.any():
+        below = unknown.astype(np.int32)
+        count_below(below, levels, strides)
+        above = unknown[::-1].astype(np.int32)  # the lattice upside down has the same shape
+        count_below(above, levels, strides)
+        flat = int(np.where(unknown, np.minimum(below, above[::-1]), -1).argmax())
+        if holds(lattice.node(flat)):
+            reached = (levels >= levels[flat]).all(axis=1)
+            holding |= reached
+        else:
+            reached = (levels <= levels[flat]).all(axis=1)
+        unknown &= ~reached
+    minimal = holding.copy()
+    for axis, stride in enumerate(strides):
+        higher = np.flatnonzero(levels[:, axis])
+        minimal[higher] &= ~holding[higher - stride]
+    return [lattice.node(int(flat)) for flat in np.flatnonzero(minimal)]
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The cheapest node that can be published."""
+
+    node: Node
+    cost: float
+
+
+class Search:
+    """The search for the cheapest node.
+
+    ``floor`` is a lower bound of the cost of each node before anything is examined, and ``guide``
+    any figure by which costs can be expected to be ordered. ``closed_upward`` says that a node
+    above a publishable one is publishable and no cheaper.
+    """
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        floor: Costs,
+        guide: Costs,
+        *,
+        closed_upward: bool,
+        tolerance: float,
+    ) -> None:
+        self.lattice = lattice
+        self.examined: list[Node] = []
+        self.optimum: Optimum | None = None
+        self._floor = floor.ravel().copy()
+        self._surcharge = np.zeros(lattice.nodes)
+        self._closed_upward = closed_upward
+        self._tolerance = tolerance
+        self._within = np.zeros(lattice.nodes, bool)  # known to be within the budget
+        self._rank = lattice.levels.sum(axis=1, dtype=np.int64) * lattice.nodes
+        self._rank += np.arange(lattice.nodes)  # the order of ties
+        self._open = np.argsort(-guide.ravel(), kind="stable").astype(np.int32)  # dearest first
+
+    def run(self, examine: Examine) -> Optimum | None:
+        """Examine nodes until none that is open is left."""
+        while len(self._open):
+            flat = int(_cheapest(self._open, self._floor, self._surcharge))
+            if not self._within[flat]:
+                levels, strides = self.lattice.levels, self.lattice.strides
+                flat = int(_most_telling(self._open, self._within, levels, strides))
+            node = self.lattice.node(flat)
+            self.examined.append(node)
+            self._learn(flat, node, examine(node))
+        return self.optimum
+
+    def _learn(self, flat: int, node: Node, finding: Finding) -> None:
+        if finding.cost is not None and self._beats(flat, finding.cost):
+            self.optimum = Optimum(node, finding.cost)
+        best = self.optimum
+        self._open = _close(
+            self._open,
+            flat,
+            self.lattice.levels,
+            finding.within,
+            self._closed_upward,
+            self._within,
+            self._floor,
+            finding.floor,
+            self._surcharge,
+            finding.surcharge,
+            np.inf if best is None else best.cost,
+            self._tolerance,
+            self._rank,
+            0 if best is None else self._rank[self.lattice.flat(best.node)],
+        )
+
+    def _beats(self, flat: int, cost: float) -> bool:
+        best = self.optimum
+        if best is None or cost < best.cost - self._tolerance:
+            return True
+        earlier = bool(self._rank[flat] < self._rank[self.lattice.flat(best.node)])
+        return cost <= best.cost + self._tolerance and earlier
+
+
+@kernel
+def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> np.int32:
+    cheapest = open_nodes[0]
+    least = np.inf
+    for node in open_nodes:
+        bound = floor[node] + surcharge[node]
+        if bound < least:
+            least = bound
+            cheapest = node
+    return cheapest
+
+
+@kernel
+def _most_telling(
+    open_nodes: NDArray[np.int32],  # dearest first
+    within: Marks,
+    levels: NDArray[np.uint8],
+    strides: NDArray[np.int64],
+) -> np.int32:
+    """The node of which both outcomes close many."""
+    below = np.zeros(len(levels), np.int32)
+    for node in open_nodes:
+        below[node] = not within[node]
+    count_below(below, levels, strides)
+    chosen, most, dearer = open_nodes[0], 0, 0
+    for node in open_nodes:
+        if not within[node]:
+            dearer += 1
+            gain = min(dearer, below[node])
+            if gain > most:
+                most = gain
+                chosen = node
+    return chosen
+
+
+@kernel
+def count_below(
+    count: NDArray[np.int32], levels: NDArray[np.uint8], strides: NDArray[np.int64]
+) -> None:
+    """Add to the count of each node those of all nodes below it, in place."""
+    for axis in range(len(strides)):
+        stride = strides[axis]
+        for node in range(stride, len(count)):
+            if levels[node, axis]:
+                count[node] += count[node - stride]
+
+
+@kernel
+def _close(
+    open_nodes: NDArray[np.int32],
+    examined: int,
+    levels: NDArray[np.uint8],
+    holds: bool,
+    closed_upward: bool,
+    within: Marks,
+    floor: Costs,
+    new_floor: float,
+    surcharge: Costs,
+    new_surcharge: float,
+    best_cost: float,
+    tolerance: float,
+    rank: NDArray[np.int64],
+    best_rank: int,
+) -> NDArray[np.int32]:
+    """Take in what was found at a node; the nodes that are still open, in the same order."""
+    still = np.empty(len(open_nodes), np.int32)
+    count = 0
+    for node in open_nodes:
+        if node == examined:
+            continue
+        above = below = True
+        for axis in range(levels.shape[1]):
+            above &= levels[node, axis] >= levels[examined, axis]
+            below &= levels[node, axis] <= levels[examined, axis]
+        if (below and not holds) or (above and holds and closed_upward):
+            continue
+        if above:
+            floor[node] = max(floor[node], new_floor)
+            within[node] |= holds
+        if below:
+            surcharge[node] = max(surcharge[node], new_surcharge)
+        bound = floor[node] + surcharge[node]
+        if bound < best_cost - tolerance or (
+            bound <= best_cost + tolerance and rank[node] < best_rank
+        ):
+            still[count] = node
+            count += 1
+    return still[:count].copy()

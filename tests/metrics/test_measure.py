@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from tests.tables import coded_column, coded_table, hierarchy_from_rows
 
@@ -89,3 +90,10 @@ def test_a_label_of_the_hierarchy_wins_over_the_width_of_its_range():
     published = coded_table({"age": ["[1, 2]", "[1, 2]", "[3, 3]"]})
     hierarchies = {"age": hierarchy_from_rows(column, rows)}
     assert measure_generalized(original, hierarchies, published, 0).loss == pytest.approx(1 / 3)
+
+
+def test_cells_that_no_row_has_do_not_matter():
+    original = coded_table({"age": [1, 2, 3], "ill": ["x", "y", "x"]}, "qs")
+    published = coded_table({"age": ["[1, 3]", "[1, 3]", "[7, 9]"], "ill": ["x", "y", "x"]}, "qs")
+    figures = measure_generalized(original, {}, published.take(np.array([0, 1])), 1)
+    assert figures.loss == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,24 +69,24 @@ def measure_generalized(
     several levels is read on the one that was used. ``queries`` None leaves the queries out.
     """
     _check_same_people(original, published, suppressed_rows)
+    records = {column.name: _occurring(published[column.name]) for column in _measured(original)}
     quasi_identifiers, sensitive = original.quasi_identifiers, original.sensitive
     coverages: dict[str, Coverage] = {}
     loss: dict[str, float] = {}
     for column in _measured(original):
         hierarchy, level = hierarchies.get(column.name), (levels or {}).get(column.name)
-        cells = published[column.name]
+        cells = records[column.name]
         coverages[column.name] = cover(column, cells.text.to_list(), hierarchy, level)
         lost = loss_of_cells(column, cells, coverages[column.name], hierarchy, level)
         loss[column.name] = mean_loss(lost, cells.counts, suppressed_rows)
-    published_columns = [published[name] for name in coverages]
-    classes = classes_of([published[c.name] for c in quasi_identifiers], published.rows)
-    implied = ImpliedGeneralized(published_columns, coverages, published.rows, suppressed_rows)
+    classes = classes_of([records[c.name] for c in quasi_identifiers], published.rows)
+    implied = ImpliedGeneralized(list(records.values()), coverages, published.rows, suppressed_rows)
     return Measures(
         structure=structure(classes, suppressed_rows, levels),
         loss_by_attribute={column.name: loss[column.name] for column in quasi_identifiers},
         loss_by_sensitive={column.name: loss[column.name] for column in sensitive},
         entropy=sum(
-            entropy(column, coverages[column.name], published[column.name].counts, suppressed_rows)
+            entropy(column, coverages[column.name], records[column.name].counts, suppressed_rows)
             for column in quasi_identifiers
         ),
         query_error=None if queries is None else query_errors(original, implied, queries, seed),
@@ -105,6 +105,19 @@ def _check_same_people(original: CodedTable, published: CodedTable, suppressed_r
             f"The release has {published.rows} rows and {suppressed_rows} suppressed, the original "
             f"{original.rows}. Name the job that made the release, with its own table."
         )
+
+
+def _occurring(column: Column) -> Column:
+    """The column with a dictionary of the cells that do occur."""
+    occurs = column.counts > 0
+    code = np.cumsum(occurs, dtype=np.int32) - 1
+    return replace(
+        column,
+        codes=code[column.codes],
+        text=column.text.filter(occurs),
+        values=column.values.filter(occurs),
+        numbers=None if column.numbers is None else column.numbers[occurs],
+    )
 
 
 def _measured(table: CodedTable) -> list[Column]:

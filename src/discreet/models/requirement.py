@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.data.counts import ClassCounts
+from discreet.data.counts import ClassCounts, ValueCounts
 from discreet.data.roles import Distance
 from discreet.hierarchies.hierarchy import Hierarchy
 
@@ -53,7 +53,13 @@ class Verdict:
 
 
 class Requirement(BaseModel):
-    """One promise about every class of a release."""
+    """One promise about every class of a release.
+
+    Every requirement of this package is closed under merging: two passing classes of one table
+    make a passing class, so each figure is at its best where the whole table is one class. Where
+    ``against_table`` is set this holds as long as the counted rows stay the same: suppressing a
+    class moves the distribution that all others are compared with.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,8 +68,18 @@ class Requirement(BaseModel):
     smaller_is_better: ClassVar[bool] = False
     needs_refined_counts: ClassVar[bool] = False
     # Whether a passing class still passes after any class, passing or not, is merged into it.
-    # (Merging passing classes keeps every requirement of this package.)
     absorbing: ClassVar[bool] = False
+    # Whether classes are compared with all counted classes together, not judged on their own.
+    against_table: ClassVar[bool] = False
+
+    @property
+    def figure(self) -> tuple[str, bool]:
+        """The name of its figure, and whether a smaller one is better."""
+        return self.figure_name, self.smaller_is_better
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """The promise in plain English, for the person who signs it."""
 
     @abstractmethod
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
@@ -75,31 +91,57 @@ class Requirement(BaseModel):
 
     @abstractmethod
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:
-        """Which figures are within the bound."""
+        """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
+
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        """Which classes pass for one attribute; exact where the figure is a ratio of counts."""
+        return self.accepts(self.figures(counts, domains, attribute))
+
+    def further(
+        self,
+        counts: ClassCounts,  # noqa: ARG002
+        domains: Domains,  # noqa: ARG002
+        attribute: str,  # noqa: ARG002
+    ) -> dict[str, float]:
+        """The worst of any second figure, by parameter; of these a greater one is better."""
+        return {}
 
     def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
         """Which classes pass, for all its attributes together."""
         result = np.ones(counts.classes, bool)
         for attribute in self.attributes(counts):
-            result &= self.accepts(self.figures(counts, domains, attribute))
+            result &= self.judge(counts, domains, attribute)
         return result
 
     def check(self, counts: ClassCounts, domains: Domains) -> Verdict:
         """Judge a table: does it hold, what was achieved, which classes fail."""
-        passes = np.ones(counts.classes, bool)
+        passes = self.passes(counts, domains)
+        if not counts.classes:
+            return Verdict(True, {}, {}, passes)
+        name, smaller_is_better = self.figure
+        worse = max if smaller_is_better else min
         worst: dict[str, float] = {}
+        achieved: dict[str, float] = {}
         for attribute in self.attributes(counts):
             figures = self.figures(counts, domains, attribute)
-            passes &= self.accepts(figures)
-            if len(figures):
-                extreme = figures.max() if self.smaller_is_better else figures.min()
-                worst[attribute] = float(extreme)
-        achieved = {}
-        if worst:
-            pick = max if self.smaller_is_better else min
-            achieved[self.figure_name] = pick(worst.values())
-        by_attribute = {name: figure for name, figure in worst.items() if name}
+            worst[attribute] = float(figures.max() if smaller_is_better else figures.min())
+            achieved[name] = worse(achieved.get(name, worst[attribute]), worst[attribute])
+            for key, least in self.further(counts, domains, attribute).items():
+                achieved[key] = min(achieved.get(key, least), least)
+        by_attribute = {attribute: figure for attribute, figure in worst.items() if attribute}
         return Verdict(bool(passes.all()), achieved, by_attribute, passes)
+
+    def best_feasible(self, whole: ClassCounts, domains: Domains) -> dict[str, float]:
+        """The figures where the whole table is one class.
+
+        Because merging never makes the worst figure worse, no partition of the same rows into
+        classes does better; only leaving rows out might.
+        """
+        return self.check(whole, domains).achieved
+
+    def problems(self, domains: Domains) -> list[str]:  # noqa: ARG002
+        """What is wrong with it for a table with these sensitive attributes, in sentences."""
+        return []
 
     def parameters(self) -> dict[str, Any]:
         """The parameters as the job and the manifest write them."""
@@ -116,9 +158,73 @@ class SizeRequirement(Requirement):
 class AttributeRequirement(Requirement):
     """A requirement on each sensitive attribute, or on the one or those that are named."""
 
-    attribute: str | tuple[str, ...] | None = None
+    attribute: str | tuple[str, ...] | None = Field(
+        default=None, description="The sensitive attribute or attributes; all if left out."
+    )
+
+    @abstractmethod
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+        """The figure of every class, from the counts of one attribute and the classes' sizes."""
+
+    def admits(
+        self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
+    ) -> NDArray[np.bool_]:
+        """Which classes pass, from the same."""
+        return self.accepts(self.measure(values, size, domain))
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
+        return tuple(counts.values) if self.attribute is None else self.named
+
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+        return self.measure(counts.values[attribute], counts.size, domains[attribute])
+
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        return self.admits(counts.values[attribute], counts.size, domains[attribute])
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The attributes that it names."""
         if self.attribute is None:
-            return tuple(counts.values)
+            return ()
         return (self.attribute,) if isinstance(self.attribute, str) else self.attribute
+
+    @property
+    def subject(self) -> str:
+        """What it speaks of, as a sentence writes it."""
+        if not self.named:
+            return "every sensitive attribute"
+        return " and ".join(f"'{name}'" for name in self.named)
+
+    def problems(self, domains: Domains) -> list[str]:
+        if self.attribute is None and domains:
+            return []
+        if not domains:
+            return [f"{self.name}: no attribute is sensitive. Give one the role 'sensitive'."]
+        allowed = ", ".join(f"'{name}'" for name in domains)
+        if not self.named:
+            return [f"{self.name}: 'attribute' is an empty list. Allowed: {allowed}."]
+        return [
+            f"{self.name}: '{name}' is not a sensitive attribute. Allowed: {allowed}."
+            for name in self.named
+            if name not in domains
+        ]
+
+    def missing_values(
+        self, domains: Domains, field_name: str, wanted: Iterable[str | None]
+    ) -> list[str]:
+        """A sentence for each value that the job names and none of its attributes has."""
+        spoken_of = self.named or tuple(domains)
+        known = {value for name in spoken_of if name in domains for value in domains[name].values}
+        return [
+            f"{self.name}: {'a missing value' if value is None else repr(value)} in"
+            f" '{field_name}' does not occur in {self.subject}. Values are compared as the text"
+            " of the source, letter by letter."
+            for value in wanted
+            if value not in known
+        ]
+
+
+def codes_of(domain: Domain, wanted: Iterable[str | None]) -> NDArray[np.int64]:
+    """The codes of some values; those that do not occur have none."""
+    chosen = set(wanted)
+    return np.array([c for c, value in enumerate(domain.values) if value in chosen], np.int64)

@@ -13,7 +13,7 @@ from discreet.models.requirement import Domains, Figures, SizeRequirement
 
 
 class KAnonymity(SizeRequirement):
-    """Every class has at least ``k`` rows."""
+    """Every class has at least ``k`` rows. Absorbing: a merged class is only larger."""
 
     name: ClassVar[str] = "k-anonymity"
     figure_name: ClassVar[str] = "k"
@@ -26,3 +26,8 @@ class KAnonymity(SizeRequirement):
 
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:
         return figures >= self.k
+
+    def sentence(self) -> str:
+        if self.k == 1:
+            return "Groups of people who look alike may have a single member."
+        return f"Every group of people who look alike has at least {self.k} members."

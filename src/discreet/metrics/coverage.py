@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date
 from functools import cached_property
 
 import numpy as np
@@ -39,7 +39,7 @@ from discreet.hierarchies.cells import (
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 
 Run = tuple[int, int]  # codes from the first up to, not including, the second
-UNIX_EPOCH = datetime(1970, 1, 1)
+UNIX_EPOCH = date(1970, 1, 1)  # dates are days since then
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +186,7 @@ class CellReader:
             return float(self.original.numbers[code])
         try:
             if self.original.type is ValueType.DATE:
-                moment = datetime.fromisoformat(end).replace(tzinfo=None)
-                return (moment - UNIX_EPOCH) / timedelta(days=1)
+                return float((date.fromisoformat(end) - UNIX_EPOCH).days)
             return float(end)
         except ValueError:
             return None

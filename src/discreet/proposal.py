@@ -62,7 +62,8 @@ def _suggest(column: Column) -> Proposal:
         return Proposal(Role.SENSITIVE, f"its name says '{hinted[0]}'")
     if column.separator is not None:
         return Proposal(Role.SENSITIVE, "it holds several values in a cell")
-    return Proposal(Role.QUASI_IDENTIFIER, f"{distinct} values that others may know of a person")
+    reason = f"{distinct} values; others may know a person's"
+    return Proposal(Role.QUASI_IDENTIFIER, reason)
 
 
 def _spaced(name: str) -> str:

@@ -70,6 +70,13 @@ def test_everything_suppressed():
     assert figures["entropy"] == pytest.approx(3 * math.log2(3))
 
 
+def test_an_empty_table():
+    empty = coded_table({"age": [], "ill": []}, "qs")
+    figures = measure_generalized(empty, {}, empty, 0, queries=QueryWorkload()).to_dict()
+    assert figures["loss"] == figures["entropy"] == figures["discernibility"] == 0
+    assert "query_error" not in figures
+
+
 def test_levels_give_the_height():
     table = coded_table({"age": [1, 2], "job": ["a", "b"]})
     assert measure_generalized(table, {}, table, 0, {"age": 2, "job": 1}).to_dict()["height"] == 3
@@ -97,3 +104,22 @@ def test_cells_that_no_row_has_do_not_matter():
     published = coded_table({"age": ["[1, 3]", "[1, 3]", "[7, 9]"], "ill": ["x", "y", "x"]}, "qs")
     figures = measure_generalized(original, {}, published.take(np.array([0, 1])), 1)
     assert figures.loss == 1
+
+
+def test_a_sensitive_value_that_reads_like_a_label_is_exact():
+    original = coded_table({"age": [1, 2, 3], "ill": ["gut", "ulcer", "gut"]}, "qs")
+    hierarchy = hierarchy_from_rows(original["ill"], [["gut", "gut"], ["ulcer", "gut"]])
+    assert measure_generalized(original, {"ill": hierarchy}, original, 0).loss_by_sensitive == {
+        "ill": 0
+    }
+
+
+def test_attributes_with_very_many_values_are_asked_in_small_batches():
+    rows = 70_000
+    original = coded_table({"pay": list(range(rows)), "ill": ["x", "y"] * (rows // 2)}, "qs")
+    workload = QueryWorkload(queries=260)
+    batches = list(workload.batches(original, np.random.default_rng(0)))
+    assert [len(batch.number) for batch in batches] == [239, 21]
+    errors = measure_generalized(original, {}, original, 0, queries=workload).query_error
+    assert errors is not None
+    assert errors.release.mean == pytest.approx(0)

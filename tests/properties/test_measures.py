@@ -97,7 +97,7 @@ def test_estimates_equal_the_enumeration_of_p2(release, data):
     coverages = {n: cover(original[n], records[n].text.to_list()) for n in NAMES}
     implied = ImpliedGeneralized(list(records), coverages, records.rows, suppressed)
     truth = exact(list(original), original.rows)
-    unlinked = Unlinked(truth, [NAMES[:2], NAMES[2:]], len(rows))
+    unlinked = Unlinked([original.quasi_identifiers, original.sensitive], len(rows))
     qd, m = data.draw(st.sampled_from([(1, 1), (2, 1), (2, 0), (0, 1)]))
     workload = QueryWorkload(queries=8, quasi_identifiers=qd, sensitive=m, selectivity=0.3)
     for batch in workload.batches(original, np.random.default_rng(7)):

@@ -62,17 +62,22 @@ class Coverage:
 
         ``of_value`` is (values,) or (values, columns); the result (cells,) or (cells, columns).
         """
+        one_run = len(self.low) == self.cells
+        if one_run and (self.high - self.low == 1).all():  # every cell exact
+            return of_value[self.low].astype(np.float64)
         prefix = np.zeros((self.cardinality + 1, *of_value.shape[1:]))
         np.cumsum(of_value, axis=0, out=prefix[1:])
         of_run = prefix[self.high] - prefix[self.low]
-        if not self.cells:
-            return of_run
+        if one_run:
+            return np.asarray(of_run, np.float64)
         first_run = np.flatnonzero(np.diff(self.cell_of_run, prepend=-1))
         return np.asarray(np.add.reduceat(of_run, first_run, axis=0), np.float64)
 
     def shares(self, member: NDArray[np.bool_]) -> NDArray[np.float64]:
         """|cell ∩ set| / |cell| for each cell and set; ``member`` is (values, sets)."""
-        return self.sums(member) / self.size[:, None]
+        shares = self.sums(member)
+        shares /= self.size[:, None]
+        return shares
 
     def matrix(self) -> NDArray[np.bool_]:
         """The same as a matrix (cells, values); for small tables."""

@@ -66,6 +66,7 @@ class ImpliedGeneralized(Implied):
         self._cells = {c.name: c.codes[distinct.first_row] for c in columns}
         self._coverages = coverages
         self._suppressed_rows = suppressed_rows
+        self._last_roll_up: tuple[list[str], list[Codes], NDArray[np.int64]] | None = None
 
     def estimate(self, batch: QueryBatch) -> NDArray[np.float64]:
         names = list(batch.members)
@@ -81,11 +82,15 @@ class ImpliedGeneralized(Implied):
 
     def _roll_up(self, names: Sequence[str]) -> tuple[list[Codes], NDArray[np.int64]]:
         """The distinct combinations of some attributes' cells, and the rows that have each."""
+        if self._last_roll_up is not None and self._last_roll_up[0] == names:
+            return self._last_roll_up[1:]  # batches with the same attributes follow each other
         codes = [self._cells[name] for name in names]
         cardinalities = [self._coverages[name].cells for name in names]
         grouped = group_codes(codes, cardinalities, len(self._count))
         count = np.bincount(grouped.class_of_row, self._count, grouped.count).astype(np.int64)
-        return [column[grouped.first_row] for column in codes], count
+        cells = [column[grouped.first_row] for column in codes]
+        self._last_roll_up = (list(names), cells, count)
+        return cells, count
 
     def _share_of_domain(self, batch: QueryBatch) -> NDArray[np.float64]:
         share = np.ones(len(batch.number))
@@ -102,15 +107,14 @@ def exact(columns: Sequence[Column], rows: int) -> ImpliedGeneralized:
 class Unlinked(Implied):
     """The baseline: the original with its quasi-identifiers torn from its sensitive attributes."""
 
-    def __init__(self, original: Implied, sides: Sequence[Collection[str]], rows: int) -> None:
-        self._original = original
-        self._sides = sides  # the attributes that stay together
+    def __init__(self, sides: Sequence[Sequence[Column]], rows: int) -> None:
+        self._sides = [({c.name for c in side}, exact(side, rows)) for side in sides]
         self._rows = rows
 
     def estimate(self, batch: QueryBatch) -> NDArray[np.float64]:
         estimate = np.full(len(batch.number), float(self._rows))
-        for side in self._sides:
-            estimate *= self._original.estimate(batch.only(side)) / max(self._rows, 1)
+        for names, side in self._sides:
+            estimate *= side.estimate(batch.only(names)) / max(self._rows, 1)
         return estimate
 
 

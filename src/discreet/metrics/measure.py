@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.data.classes import classes_of
+from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
@@ -67,6 +68,7 @@ def measure_generalized(
 
     ``levels`` are those of a full-domain recoding; with them a label that a hierarchy has on
     several levels is read on the one that was used. ``queries`` None leaves the queries out.
+    Every value in the original's dictionaries must occur: they are the domain of each attribute.
     """
     _check_same_people(original, published, suppressed_rows)
     records = {column.name: _occurring(published[column.name]) for column in _measured(original)}
@@ -74,7 +76,10 @@ def measure_generalized(
     coverages: dict[str, Coverage] = {}
     loss: dict[str, float] = {}
     for column in _measured(original):
-        hierarchy, level = hierarchies.get(column.name), (levels or {}).get(column.name)
+        # a sensitive cell is exact, a set or masked: never a label, even if it reads like one
+        is_generalized = column.role is Role.QUASI_IDENTIFIER
+        hierarchy = hierarchies.get(column.name) if is_generalized else None
+        level = (levels or {}).get(column.name)
         cells = records[column.name]
         coverages[column.name] = cover(column, cells.text.to_list(), hierarchy, level)
         lost = loss_of_cells(column, cells, coverages[column.name], hierarchy, level)

@@ -22,7 +22,8 @@ from discreet.data.roles import Distance
 from discreet.data.table import CodedTable, Column
 from discreet.metrics.implied import Implied, QueryBatch, Unlinked, exact
 
-BATCH = 256  # queries in a batch, so that attributes with many values stay small in memory
+BATCH = 256  # queries in a batch at most
+BATCH_CELLS = 2**24  # values of an attribute × queries in a batch at most; bounds the memory
 LEAST_SHARE = 0.001  # of the rows: what a relative error is at least measured against
 
 Draw = Callable[[np.random.Generator], NDArray[np.bool_]]  # (values,)
@@ -52,8 +53,10 @@ class QueryWorkload(BaseModel):
             picked = (*_pick(quasi_identifiers, qd, rng), *_pick(sensitive, m, rng))
             asked.setdefault(picked, []).append(number)
         for names, numbers in asked.items():
-            for start in range(0, len(numbers), BATCH):
-                part = numbers[start : start + BATCH]
+            greatest = max(original[name].cardinality for name in names)
+            batch = min(BATCH, max(1, BATCH_CELLS // greatest))
+            for start in range(0, len(numbers), batch):
+                part = numbers[start : start + batch]
                 members = {
                     name: np.stack([draw[name](rng) for _ in part], axis=1) for name in names
                 }
@@ -153,18 +156,17 @@ def query_errors(
     original: CodedTable, release: Implied, workload: QueryWorkload, seed: int
 ) -> QueryErrors | None:
     """Ask a workload of a release; None where there is nothing to ask for."""
+    if not original.rows:
+        return None
     rng = np.random.default_rng(seed)
-    sides = (
-        [column.name for column in original.quasi_identifiers],
-        [column.name for column in original.sensitive],
-    )
-    truth = exact([*original.quasi_identifiers, *original.sensitive], original.rows)
-    unlinked = Unlinked(truth, sides, original.rows)
+    sides = original.quasi_identifiers, original.sensitive
+    truth = exact([*sides[0], *sides[1]], original.rows)
+    unlinked = Unlinked(sides, original.rows)
     answers = [
         np.stack([reader.estimate(batch) for reader in (truth, release, unlinked)])
         for batch in workload.batches(original, rng)
     ]
-    if not answers or not original.rows:
+    if not answers:
         return None
     actual, estimate, baseline = np.concatenate(answers, axis=1)
     actual = np.rint(actual)

@@ -35,9 +35,11 @@ from discreet.io.tokens import (
     SOUND,
     Block,
     Bytes,
+    Words,
     count_lines,
     find_record,
     last_record_end,
+    padded,
     tokenize,
 )
 
@@ -61,12 +63,25 @@ class _Layout:
         return len(self.names) == 1
 
 
-@dataclass(eq=False)
-class _Cut:
-    """A piece of the file that holds whole records."""
+@dataclass(frozen=True, eq=False)
+class _Ahead:
+    """What was read of the rows while reading the header."""
 
     data: Bytes
     line: int  # the number of its first line
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """A piece of the file that holds whole records."""
+
+    words: Words
+    size: int  # in bytes
+    line: int  # the number of its first line
+
+    @property
+    def data(self) -> Bytes:
+        return self.words.view(np.uint8)[: self.size]
 
 
 def header(source: Source) -> tuple[str, ...]:
@@ -139,11 +154,12 @@ class _Cells:
 
 
 def _code_cells(
-    file: IO[bytes], source: Source, layout: _Layout, first: _Cut, coded: Sequence[str]
+    file: IO[bytes], source: Source, layout: _Layout, first: _Ahead, coded: Sequence[str]
 ) -> _Cells:
     slot_of_field = np.array(
         [coded.index(name) if name in coded else -1 for name in layout.names], np.int32
     )
+    dialect = (layout.delimiter, layout.quote)
     cells = _Cells(len(coded))
     waiting: deque[Future[Block]] = deque()
     workers = os.cpu_count() or 1
@@ -156,8 +172,8 @@ def _code_cells(
 
     with ThreadPoolExecutor(workers) as pool:
         for cut in _cuts(file, source, layout, first):
-            task = (cut.data, layout.delimiter, layout.quote, slot_of_field, len(coded))
-            waiting.append(pool.submit(tokenize, *task))
+            task = pool.submit(tokenize, cut.words, cut.size, dialect, slot_of_field)
+            waiting.append(task)
             if len(waiting) > workers + 1:
                 take_oldest()
         while waiting:
@@ -165,24 +181,20 @@ def _code_cells(
     return cells
 
 
-def _cuts(file: IO[bytes], source: Source, layout: _Layout, first: _Cut) -> Iterator[_Cut]:
+def _cuts(file: IO[bytes], source: Source, layout: _Layout, first: _Ahead) -> Iterator[_Cut]:
     """The file after its header, cut at ends of records; each piece ends with a line feed."""
     rest, line = first.data, first.line
     size = BLOCK_BYTES
     at_end = False
     while not at_end:
-        buffer = bytearray(len(rest) + size + 1)
-        data = np.frombuffer(buffer, np.uint8)
+        words, data = padded(len(rest) + size + 1)
         data[: len(rest)] = rest
-        count = len(rest) + _read_fully(file, memoryview(buffer)[len(rest) : -1])
-        at_end = count < len(buffer) - 1
+        count = len(rest) + _read_fully(file, memoryview(data)[len(rest) : len(rest) + size])
+        at_end = count < len(rest) + size
         if at_end and count and data[count - 1] != LINE_FEED:
             data[count] = LINE_FEED
             count += 1
-        if layout.quote == NO_QUOTE or buffer.find(layout.quote, 0, count) < 0:
-            end, opened = buffer.rfind(LINE_FEED, 0, count) + 1, -1
-        else:
-            end, opened = last_record_end(data[:count], layout.delimiter, layout.quote)
+        end, opened = last_record_end(data[:count], layout.delimiter, layout.quote)
         if at_end and opened >= 0:
             raise InputError(
                 f"{source.path}, line {line + count_lines(data[:opened])}: a quote opens a cell "
@@ -193,7 +205,7 @@ def _cuts(file: IO[bytes], source: Source, layout: _Layout, first: _Cut) -> Iter
         size = BLOCK_BYTES if end else 2 * size
         if end:
             lines = count_lines(data[:end])
-            yield _Cut(data[:end], line)
+            yield _Cut(words, end, line)
             line += lines
 
 
@@ -207,7 +219,7 @@ def _read_fully(file: IO[bytes], room: memoryview) -> int:
     return count
 
 
-def _open_layout(file: IO[bytes], source: Source) -> tuple[_Layout, _Cut]:
+def _open_layout(file: IO[bytes], source: Source) -> tuple[_Layout, _Ahead]:
     """The layout that the header tells, and the bytes that were read beyond it."""
     buffer = bytearray(BLOCK_BYTES)
     count = _read_fully(file, memoryview(buffer))
@@ -237,7 +249,7 @@ def _open_layout(file: IO[bytes], source: Source) -> tuple[_Layout, _Cut]:
         raise wrong_encoding(source) from None
     require_names(names, str(source.path))
     layout = _Layout(tuple(names), ord(delimiter), ord(source.quote) if source.quote else NO_QUOTE)
-    return layout, _Cut(np.frombuffer(buffer, np.uint8)[place:count], lines + 1)
+    return layout, _Ahead(np.frombuffer(buffer, np.uint8)[place:count], lines + 1)
 
 
 def require_names(names: Sequence[str], place: str) -> None:

@@ -32,7 +32,7 @@ class Entries:
         self._text = _with_room(self._text, int(self._start[self.count]) + len(block.text))
         if 2 * (self.count + new) > len(self._slots):
             size = 1 << (2 * (self.count + new)).bit_length()
-            self._slots = _fill_slots(self._hashes, self.count, size)
+            self._slots = _fill_slots(self._hashes, self._column, self.count, size)
         number = np.empty(new, np.int32)
         self.count = _merge(
             (block.start, block.text, block.column, block.hashes),
@@ -62,10 +62,17 @@ def _with_room(array: NDArray[np.generic], size: int):  # type: ignore[no-untype
 
 
 @kernel
-def _fill_slots(hashes: NDArray[np.uint64], count: int, size: int) -> NDArray[np.int32]:
+def _slot(key: np.uint64, column: int) -> np.uint64:
+    return key + np.uint64(column) * np.uint64(0xD6E8FEB86659FD93)
+
+
+@kernel
+def _fill_slots(
+    hashes: NDArray[np.uint64], column: NDArray[np.int32], count: int, size: int
+) -> NDArray[np.int32]:
     slots = np.full(size, -1, np.int32)
     for entry in range(count):
-        at = np.int64(hashes[entry] & np.uint64(size - 1))
+        at = np.int64(_slot(hashes[entry], column[entry]) & np.uint64(size - 1))
         while slots[at] >= 0:
             at = (at + 1) & (size - 1)
         slots[at] = entry
@@ -82,7 +89,7 @@ def _merge(  # type: ignore[no-untyped-def]
     for new in range(len(keys)):
         begin = starts[new]
         length = starts[new + 1] - begin
-        at = np.int64(keys[new] & np.uint64(mask))
+        at = np.int64(_slot(keys[new], columns[new]) & np.uint64(mask))
         while slots[at] >= 0:
             old = slots[at]
             if (

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from discreet.kernels import kernel
 
 Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
 
 LINE_FEED = 10
 CARRIAGE_RETURN = 13
@@ -29,7 +30,8 @@ SOUND = 0
 RAGGED = 1
 TEXT_AFTER_QUOTE = 2
 
-_FIRST_ENTRIES = 1024
+PADDING_WORDS = 3  # a kernel may read this far beyond the last byte
+_FIRST_SLOTS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +47,42 @@ class Block:
     fields: int = 0  # that the faulty record has
 
 
+def padded(size: int) -> tuple[Words, Bytes]:
+    """Room for that many bytes, as words and as bytes, with the padding that kernels read into."""
+    words = np.empty(size // 8 + PADDING_WORDS, np.uint64)
+    return words, words.view(np.uint8)
+
+
 def tokenize(
-    data: Bytes, delimiter: int, quote: int, slot_of_field: NDArray[np.int32], coded: int
+    words: Words, size: int, dialect: tuple[int, int], slot_of_field: NDArray[np.int32]
 ) -> Block:
-    """Number the cells of whole records; the last byte is a line feed. Overwrites the bytes."""
-    codes = np.empty((coded, count_lines(data)), np.int32)
-    rows, start, length, column, hashes, fault, fields = _tokenize(
-        data, delimiter, quote, slot_of_field, codes
+    """Number the cells of whole records, the last of which ends with a line feed.
+
+    Quoted cells are unquoted in place. ``slot_of_field`` is −1 for a column that is not coded.
+    """
+    data = words.view(np.uint8)
+    lines = count_lines(data[:size])
+    coded = int(slot_of_field.max(initial=-1)) + 1
+    codes = np.empty((coded, lines), np.int32)
+    # Room for the worst case; pages that are never touched cost nothing.
+    start = np.empty(lines * coded, np.int64)
+    length = np.empty(lines * coded, np.int64)
+    column = np.empty(lines * coded, np.int32)
+    hashes = np.empty(lines * coded, np.uint64)
+    slots = np.empty((coded, max(4 << lines.bit_length(), _FIRST_SLOTS)), np.int32)
+    rows, entries, fault, fields = _tokenize(
+        words, data, size, *dialect, slot_of_field, codes, start, length, column, hashes, slots
     )
-    text, begins = _gather_text(data, start, length)
-    return Block(codes[:, :rows], begins, text, column, hashes, fault, fields)
+    text, begins = _gather_text(data, start[:entries], length[:entries])
+    return Block(
+        codes[:, :rows],
+        begins,
+        text,
+        column[:entries].copy(),
+        hashes[:entries].copy(),
+        fault,
+        fields,
+    )
 
 
 @kernel
@@ -67,9 +95,22 @@ def count_lines(data: Bytes) -> int:
 
 
 @kernel
+def _occurs(data: Bytes, byte: int) -> bool:
+    count = 0
+    for place in range(len(data)):
+        count += data[place] == byte
+    return count > 0
+
+
+@kernel
 def last_record_end(data: Bytes, delimiter: int, quote: int) -> tuple[int, int]:
     """Where the last whole record ends, and where an unclosed quoted cell begins (or −1)."""
     end = 0
+    if not _occurs(data, quote):
+        end = len(data)
+        while end > 0 and data[end - 1] != LINE_FEED:
+            end -= 1
+        return end, -1
     opened = -1
     at_start = True
     place = 0
@@ -131,20 +172,64 @@ def find_record(
 
 
 @kernel
-def _seed(slot: int) -> np.uint64:
-    return np.uint64(0xCBF29CE484222325) + np.uint64(slot) * np.uint64(0x9E3779B97F4A7C15)
+def _word(words: Words, place: int) -> np.uint64:
+    """The eight bytes that begin here, the first lowest."""
+    low = np.uint64(8 * (place & 7))
+    low_part = words[place >> 3] >> low
+    return low_part | ((words[(place >> 3) + 1] << np.uint64(1)) << (np.uint64(63) - low))
 
 
 @kernel
-def _mix(mixed: np.uint64, byte: int) -> np.uint64:
-    return (mixed ^ np.uint64(byte)) * np.uint64(0x100000001B3)
+def _first_match(word: np.uint64, one: np.uint64, other: np.uint64) -> np.uint64:
+    """A mask whose lowest bit is in the first byte that equals one of two (each given 8 times)."""
+    ones = np.uint64(0x0101010101010101)
+    highs = np.uint64(0x8080808080808080)
+    word_one = word ^ one
+    word_other = word ^ other
+    return (((word_one - ones) & ~word_one) | ((word_other - ones) & ~word_other)) & highs
 
 
 @kernel
-def _finish(mixed: np.uint64) -> np.uint64:
-    mixed ^= mixed >> np.uint64(32)
-    mixed *= np.uint64(0xD6E8FEB86659FD93)
-    return mixed ^ (mixed >> np.uint64(29))
+def _bytes_before(match: np.uint64) -> int:
+    """The number of bytes below the lowest bit of a mask."""
+    lowest = (match & (~match + np.uint64(1))) >> np.uint64(7)
+    return np.int64((lowest * np.uint64(0x0001020304050607)) >> np.uint64(56))
+
+
+@kernel
+def _low_bytes(word: np.uint64, count: int) -> np.uint64:
+    """The first bytes of a word, fewer than eight."""
+    return word & ((np.uint64(1) << np.uint64(8 * count)) - np.uint64(1))
+
+
+@kernel
+def _mix(mixed: np.uint64, word: np.uint64) -> np.uint64:
+    mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@kernel
+def _hash(words: Words, begin: int, end: int) -> np.uint64:
+    mixed = np.uint64(0)
+    while end - begin >= 8:
+        mixed = _mix(mixed, _word(words, begin))
+        begin += 8
+    return _mix(mixed, _low_bytes(_word(words, begin), end - begin))
+
+
+@kernel
+def _scan(words: Words, begin: int, one: np.uint64, other: np.uint64) -> tuple[int, np.uint64]:
+    """Where a cell that is not quoted ends, and its hash."""
+    mixed = np.uint64(0)
+    place = begin
+    while True:
+        word = _word(words, place)
+        match = _first_match(word, one, other)
+        if match != 0:
+            count = _bytes_before(match)
+            return place + count, _mix(mixed, _low_bytes(word, count))
+        mixed = _mix(mixed, word)
+        place += 8
 
 
 @kernel
@@ -170,144 +255,103 @@ def _is_blank(data: Bytes, place: int) -> bool:
 
 
 @kernel
-def _same(data: Bytes, one: int, other: int, length: int) -> bool:
-    for i in range(length):
-        if data[one + i] != data[other + i]:
+def _same(words: Words, one: int, other: int, length: int) -> bool:
+    while length >= 8:
+        if _word(words, one) != _word(words, other):
             return False
-    return True
+        one += 8
+        other += 8
+        length -= 8
+    return _low_bytes(_word(words, one) ^ _word(words, other), length) == 0
 
 
 @kernel
 def _tokenize(  # type: ignore[no-untyped-def]
-    data: Bytes, delimiter: int, quote: int, slot_of_field: NDArray[np.int32], codes
+    words, data, size, delimiter, quote, slot_of_field, codes, start, length, column, hashes, slots
 ):
     fields = len(slot_of_field)
-    columns = len(codes)
-    # One region of hash slots a column; a region that is half full moves to the end, larger.
-    base = np.arange(columns) * _FIRST_ENTRIES
-    capacity = np.full(columns, _FIRST_ENTRIES)
-    filled = np.zeros(columns, np.int64)
-    slots = np.full(columns * _FIRST_ENTRIES, -1, np.int32)
-    start = np.empty(_FIRST_ENTRIES, np.int64)
-    length = np.empty(_FIRST_ENTRIES, np.int64)
-    column = np.empty(_FIRST_ENTRIES, np.int32)
-    hashes = np.empty(_FIRST_ENTRIES, np.uint64)
+    delimiters = np.uint64(delimiter) * np.uint64(0x0101010101010101)
+    line_feeds = np.uint64(LINE_FEED) * np.uint64(0x0101010101010101)
+    capacity = np.full(len(slots), _FIRST_SLOTS)
+    filled = np.zeros(len(slots), np.int64)
+    slots[:, :_FIRST_SLOTS] = -1
     entries = 0
     row = 0
     place = 0
-    fault = SOUND
     field = 0
-    while place < len(data):
+    while place < size:
         if fields > 1 and _is_blank(data, place):
             place += 1 if data[place] == LINE_FEED else 2
             continue
         field = 0
         last = False
         while not last:
-            slot = slot_of_field[field] if field < fields else -1
-            mixed = _seed(slot)
             begin = place
-            rehash = False
             if data[place] == quote:
-                begin = place + 1
+                begin += 1
                 end, place = _unquote(data, quote, begin)
                 if data[place] == CARRIAGE_RETURN and data[place + 1] == LINE_FEED:
                     place += 1
                 if data[place] != delimiter and data[place] != LINE_FEED:
-                    fault = TEXT_AFTER_QUOTE
-                    break
-                rehash = True
+                    return row, entries, TEXT_AFTER_QUOTE, field
+                key = _hash(words, begin, end)
             else:
-                byte = data[place]
-                while byte != delimiter and byte != LINE_FEED:
-                    mixed = _mix(mixed, byte)
-                    place += 1
-                    byte = data[place]
+                place, key = _scan(words, begin, delimiters, line_feeds)
                 end = place
-                if byte == LINE_FEED and end > begin and data[end - 1] == CARRIAGE_RETURN:
+                if data[place] == LINE_FEED and end > begin and data[end - 1] == CARRIAGE_RETURN:
                     end -= 1
-                    rehash = True
+                    key = _hash(words, begin, end)
             last = data[place] == LINE_FEED
             place += 1
+            slot = slot_of_field[field] if field < fields else -1
             field += 1
             if slot < 0:
                 continue
-            if rehash:
-                mixed = _seed(slot)
-                for i in range(begin, end):
-                    mixed = _mix(mixed, data[i])
-            key = _finish(mixed)
             mask = capacity[slot] - 1
             at = np.int64(key & np.uint64(mask))
-            region = base[slot]
-            entry = slots[region + at]
+            entry = slots[slot, at]
             while entry >= 0 and not (
                 hashes[entry] == key
                 and length[entry] == end - begin
-                and _same(data, start[entry], begin, end - begin)
+                and _same(words, start[entry], begin, end - begin)
             ):
                 at = (at + 1) & mask
-                entry = slots[region + at]
+                entry = slots[slot, at]
             if entry < 0:
-                if entries == len(start):
-                    start = _grown(start)
-                    length = _grown(length)
-                    column = _grown(column)
-                    hashes = _grown(hashes)
                 entry = entries
                 start[entry] = begin
                 length[entry] = end - begin
                 column[entry] = slot
                 hashes[entry] = key
-                slots[region + at] = entry
+                slots[slot, at] = entry
                 entries += 1
                 filled[slot] += 1
                 if 2 * filled[slot] > capacity[slot]:
-                    slots = _move_region(slots, base, capacity, slot, hashes)
+                    capacity[slot] *= 4
+                    _refill(slots[slot, : capacity[slot]], slot, column[:entries], hashes)
             codes[slot, row] = entry
-        if fault == SOUND and field != fields:
-            fault = RAGGED
-        if fault != SOUND:
-            break
+        if field != fields:
+            return row, entries, RAGGED, field
         row += 1
-    return (
-        row,
-        start[:entries],
-        length[:entries],
-        column[:entries],
-        hashes[:entries],
-        fault,
-        field,
-    )
+    return row, entries, SOUND, field
 
 
 @kernel
-def _grown(array):  # type: ignore[no-untyped-def]
-    larger = np.empty(2 * len(array), array.dtype)
-    larger[: len(array)] = array
-    return larger
-
-
-@kernel
-def _move_region(
+def _refill(
     slots: NDArray[np.int32],
-    base: NDArray[np.int64],
-    capacity: NDArray[np.int64],
     slot: int,
+    column: NDArray[np.int32],
     hashes: NDArray[np.uint64],
-) -> NDArray[np.int32]:
-    size = 4 * capacity[slot]
-    moved = np.full(len(slots) + size, -1, np.int32)
-    moved[: len(slots)] = slots
-    for old in range(base[slot], base[slot] + capacity[slot]):
-        if slots[old] >= 0:
-            at = np.int64(hashes[slots[old]] & np.uint64(size - 1))
-            while moved[len(slots) + at] >= 0:
-                at = (at + 1) & (size - 1)
-            moved[len(slots) + at] = slots[old]
-    base[slot] = len(slots)
-    capacity[slot] = size
-    return moved
+) -> None:
+    """Put the entries of a column into its hash slots anew, after they grew."""
+    slots[:] = -1
+    mask = len(slots) - 1
+    for entry in range(len(column)):
+        if column[entry] == slot:
+            at = np.int64(hashes[entry] & np.uint64(mask))
+            while slots[at] >= 0:
+                at = (at + 1) & mask
+            slots[at] = entry
 
 
 @kernel

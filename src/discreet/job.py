@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -21,21 +21,16 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from discreet.algorithms.catalog import METHODS
+from discreet.algorithms.catalog import AnyMethod
 from discreet.algorithms.full_domain import FullDomain
-from discreet.algorithms.method import Method
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import InputError, JobError
 from discreet.hierarchies.specs import AnyHierarchy
 from discreet.io.source import Source
-from discreet.models.catalog import REQUIREMENTS
-from discreet.models.requirement import Requirement
-from discreet.named import NamedValue, nearest
+from discreet.models.catalog import AnyRequirement
+from discreet.models.requirement import AttributeRequirement
+from discreet.named import nearest
 from discreet.yaml_places import Places, load_yaml
-
-AnyRequirement = Annotated[Requirement, NamedValue("requirement", REQUIREMENTS)]
-AnyMethod = Annotated[Method, NamedValue("method", METHODS)]
-
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -168,26 +163,19 @@ class Job(_Part):
     def _requirements_fit(self) -> Job:
         """Requirements speak of sensitive attributes that exist."""
         sensitive = self.with_role(Role.SENSITIVE)
+        allowed = ", ".join(f"'{name}'" for name in sensitive) or "none, the job has no such role"
         problems = []
         for number, requirement in enumerate(self.requirements):
-            place = f"requirements[{number}] {requirement.name}"
-            named = getattr(requirement, "attribute", None)
-            names: Sequence[str] = () if named is None else [named] if isinstance(named, str) else named
-            for name in names:
-                if name not in sensitive:
-                    hint = (
-                        f"its role is '{self.attributes[name].role}'"
-                        if name in self.attributes
-                        else nearest(name, sensitive)
-                        if sensitive
-                        else "the job has no sensitive attribute"
-                    )
-                    problems.append(f"{place}: '{name}' is no sensitive attribute; {hint}")
-            if hasattr(requirement, "attribute") and named is None and not sensitive:
-                problems.append(
-                    f"{place}: needs a sensitive attribute and the job has none. "
-                    "Give one the role 'sensitive'."
-                )
+            if not isinstance(requirement, AttributeRequirement):
+                continue
+            place = f"requirements[{number}]: {requirement.name}"
+            if not sensitive:
+                problems.append(f"{place} needs a sensitive attribute. Give one that role.")
+            problems += [
+                f"{place}: '{name}' is not a sensitive attribute. Allowed: {allowed}."
+                for name in requirement.named
+                if name not in sensitive
+            ]
         if problems:
             raise PydanticCustomError(
                 "requirements", "{problems}", {"problems": "\n".join(problems)}
@@ -219,7 +207,7 @@ def _problems(error: ValidationError, places: Places) -> list[str]:
     return lines
 
 
-_OWN_ERRORS = {"unknown_name", "not_named", "requirements", "nothing_published"}
+_OWN_ERRORS = {"named_unknown", "named_form", "requirements", "nothing_published"}
 
 
 def _known_keys(trail: tuple[str | int, ...]) -> str:

@@ -1,73 +1,93 @@
-"""Values that a job writes as ``name: {parameters}``: requirements and methods.
+"""Values as a job writes them: one name with its parameters, ``{k-anonymity: {k: 5}}``.
 
-``Annotated[Requirement, NamedValue("requirement", REQUIREMENTS)]`` accepts an instance, a mapping
-with one key, or a bare name where every parameter has a default; it is written back in the same
-form and described in the JSON Schema as one of its names.
+``ByName`` is the annotation that lets a pydantic field take a requirement or a method in any of
+three forms: an instance, a mapping with one name, or a bare name where every parameter has a
+default. It writes the mapping, and its JSON Schema is one alternative for each name.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+)
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+
+
+class Named(BaseModel):
+    """A frozen, validated value with a name: a requirement or a method."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as the job and the manifest write them."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+Value = TypeVar("Value", bound=Named)
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """A hint for a message: the nearest names, else all that are allowed."""
-    known = sorted(allowed)
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    if close:
-        return "Did you mean " + " or ".join(repr(found) for found in close) + "?"
-    return "Allowed: " + ", ".join(known) + "."
+    known = list(allowed)
+    near = get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(known)}."
 
 
-@dataclass(frozen=True)
-class NamedValue:
-    """The annotation that reads and writes one of several named kinds of value."""
+class ByName(Generic[Value]):
+    """Annotate a field that holds one of some kinds of named value."""
 
-    what: str
-    kinds: Mapping[str, type[BaseModel]]
+    def __init__(self, kinds: Sequence[type[Value]], noun: str) -> None:
+        self.kinds = {kind.name: kind for kind in kinds}
+        self.noun = noun
 
-    def parse(self, value: Any) -> BaseModel:
-        """Make the value that a job's ``name``, ``{name: {…}}`` or instance stands for."""
-        if isinstance(value, tuple(self.kinds.values())):
-            return value  # type: ignore[return-value]  # isinstance on a tuple of types
-        name, parameters = self._split(value)
-        if name not in self.kinds:
-            raise PydanticCustomError(
-                "unknown_name",
-                "unknown {what} '{name}'. {hint}",
-                {"what": self.what, "name": name, "hint": nearest(name, self.kinds)},
-            )
-        return self.kinds[name].model_validate({} if parameters is None else parameters)
-
-    def _split(self, value: Any) -> tuple[str, Any]:
-        if isinstance(value, str):
-            return value, None
-        if isinstance(value, Mapping) and len(value) == 1:
-            ((name, parameters),) = value.items()
-            return str(name), parameters
+    def parse(self, written: object) -> Value:
+        """Read a value; raise pydantic's errors, which carry their place."""
+        if isinstance(written, tuple(self.kinds.values())):
+            return written
+        if isinstance(written, str):
+            return self._build(written, {})
+        if isinstance(written, Mapping) and len(written) == 1:
+            (name, parameters), *_ = written.items()
+            return self._build(str(name), {} if parameters is None else parameters)
         raise PydanticCustomError(
-            "not_named",
-            "a {what} is written 'name: {{parameters}}', one name; found {found}",
+            "named_form",
+            "A {noun} is one name with its parameters, such as {example}; found {found}.",
             {
-                "what": self.what,
-                "found": f"{len(value)} names: {', '.join(map(str, value))}"
-                if isinstance(value, Mapping)
-                else repr(value),
+                "noun": self.noun,
+                "example": "{" + next(iter(self.kinds)) + ": {…}}",
+                "found": _described(written),
             },
         )
 
+    def _build(self, name: str, parameters: object) -> Value:
+        kind = self.kinds.get(name)
+        if kind is None:
+            raise self._unknown(name)
+        try:
+            return kind.model_validate(parameters)
+        except ValidationError as error:
+            raise _below(name, error) from None
+
+    def _unknown(self, name: str) -> PydanticCustomError:
+        return PydanticCustomError(
+            "named_unknown",
+            "There is no {noun} '{name}'. {hint}",
+            {"noun": self.noun, "name": name, "hint": nearest(name, self.kinds)},
+        )
+
     def __get_pydantic_core_schema__(
-        self,
-        source: Any,  # noqa: ARG002
-        handler: GetCoreSchemaHandler,  # noqa: ARG002
-    ) -> core_schema.CoreSchema:
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
             self.parse,
             serialization=core_schema.plain_serializer_function_ser_schema(
@@ -76,22 +96,51 @@ class NamedValue:
         )
 
     def __get_pydantic_json_schema__(
-        self,
-        schema: core_schema.CoreSchema,  # noqa: ARG002
-        handler: GetJsonSchemaHandler,
-    ) -> JsonSchemaValue:
-        choices: list[JsonSchemaValue] = []
-        for name, kind in self.kinds.items():
-            inner = handler(kind.__pydantic_core_schema__)
-            bare = not any(field.is_required() for field in kind.model_fields.values())
-            choices.append(
-                {
-                    "type": "object",
-                    "properties": {name: inner},
-                    "required": [name],
-                    "additionalProperties": False,
-                }
-            )
-            if bare:
-                choices.append({"const": name})
-        return {"title": self.what, "oneOf": choices}
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        alternatives: list[dict[str, Any]] = [
+            {
+                "type": "object",
+                "properties": {name: handler(kind.__pydantic_core_schema__)},
+                "required": [name],
+                "additionalProperties": False,
+            }
+            for name, kind in self.kinds.items()
+        ]
+        bare = [
+            name
+            for name, kind in self.kinds.items()
+            if not any(field.is_required() for field in kind.model_fields.values())
+            and _takes_nothing(kind)
+        ]
+        if bare:
+            alternatives.append({"enum": bare})
+        return {"oneOf": alternatives}
+
+
+def _takes_nothing(kind: type[Named]) -> bool:
+    try:
+        kind()
+    except ValidationError:
+        return False
+    return True
+
+
+def _described(written: object) -> str:
+    if isinstance(written, Mapping):
+        names = ", ".join(str(name) for name in written)
+        return f"{len(written)} names ({names})" if written else "an empty mapping"
+    return f"a {type(written).__name__}"
+
+
+def _below(name: str, error: ValidationError) -> ValidationError:
+    """The same errors, their places below the value's name."""
+    details = [
+        InitErrorDetails(
+            type=PydanticCustomError(one["type"], "{message}", {"message": one["msg"]}),
+            loc=(name, *one["loc"]),
+            input=one["input"],
+        )
+        for one in error.errors(include_url=False)
+    ]
+    return ValidationError.from_exception_data(name, details)

@@ -40,7 +40,7 @@ def prepare(
     table, hierarchies = _guard_notation(job, table, hierarchies)
     task = Task(table, hierarchies, job.requirements, rng or np.random.default_rng(), progress)
     problems = [
-        f"requirements[{number}] {requirement.name}: {problem}"
+        f"requirements[{number}]: {problem}"
         for number, requirement in enumerate(job.requirements)
         for problem in requirement.problems(task.domains)
     ]

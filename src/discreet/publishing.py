@@ -30,7 +30,7 @@ from discreet.io.frames import to_frame
 from discreet.io.reading import code_frame
 from discreet.io.writing import write_table
 from discreet.job import Job
-from discreet.metrics.measure import utility_of
+from discreet.metrics.measure import measure_release
 from discreet.preparation import prepare, source_of
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome
@@ -103,7 +103,7 @@ class Release:
             _demand(audit)
             manifest.promises = list(audit.promises)
             progress("measures", 0.0)
-            manifest.utility = utility_of(tables, self.task, manifest)
+            manifest.utility = measure_release(tables, self.task, manifest).to_dict()
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
             if report:
                 page = release_page(manifest, self.job)
@@ -145,7 +145,9 @@ def publish(
     release.audit = audit_tables(tables, release.manifest, release.task)
     _demand(release.audit)
     release.manifest.promises = list(release.audit.promises)
-    release.manifest.utility = utility_of(tables, release.task, release.manifest)
+    release.manifest.utility = measure_release(
+        tables, release.task, release.manifest
+    ).to_dict()
     return release
 
 
@@ -212,7 +214,7 @@ def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
         distance=column.distance if sensitive else None,
         multi_valued=column.separator,
         escaped=attribute.escape,
-        hierarchy=rows_of_hierarchy(hierarchy) if tree and hierarchy else None,
+        hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
     )
 
 

@@ -8,7 +8,7 @@ from tests.tables import coded_column, hierarchy_from_rows
 
 from discreet.data.roles import Role
 from discreet.errors import InputError
-from discreet.metrics.coverage import cover, identity
+from discreet.hierarchies.coverage import cover, identity
 
 
 def covered(column, cell, hierarchy=None, level=None):

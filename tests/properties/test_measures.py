@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.tables import coded_table
 
 from discreet.hierarchies.cells import range_cell, set_cell
-from discreet.metrics.coverage import cover
+from discreet.hierarchies.coverage import cover
 from discreet.metrics.implied import ImpliedGeneralized, Unlinked, exact
 from discreet.metrics.measure import measure_generalized
 from discreet.metrics.queries import QueryWorkload

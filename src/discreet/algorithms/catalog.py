@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
+from discreet.named import ByName
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (FullDomain,)}
+METHODS: tuple[type[Method], ...] = (FullDomain,)
+
+AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

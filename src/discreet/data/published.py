@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -21,3 +22,12 @@ class PublishedColumn:
     role: Role
     codes: Codes  # (rows,)
     dictionary: pl.Series  # (values,) a null is an empty cell
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedTable:
+    """A table as it is published; its rows are put into random order when it is written."""
+
+    name: str
+    columns: Sequence[PublishedColumn]
+    rows: int

@@ -74,6 +74,20 @@ def read_hierarchy_file(column: Column, path: Path, delimiter: str | None = None
     return _hierarchy(column, path, leaf_rows, null_row, row_of_value)
 
 
+def hierarchy_from_rows(
+    column: Column, rows: Sequence[Sequence[str | None]], place: str
+) -> Hierarchy:
+    """The hierarchy that the rows of a manifest describe, for a published column."""
+    lines = [_Row(0, tuple(cell or "" for cell in row)) for row in rows]
+    null_row, leaf_rows, doubled = _distinct_leaves(column, lines)
+    row_of_value = match_leaves(column, [row.cells[0] for row in leaf_rows])
+    if doubled or (row_of_value < 0).any():
+        raise HierarchyError(
+            f"Hierarchy of '{column.name}' ({place}): it does not fit the published values."
+        )
+    return _hierarchy(column, Path(place), leaf_rows, null_row, row_of_value)
+
+
 def _hierarchy(
     column: Column,
     path: Path,
@@ -109,13 +123,18 @@ def _hierarchy(
     )
 
 
-def write_hierarchy_file(hierarchy: Hierarchy, column: Column, path: Path) -> None:
-    """Write a row for every value of the column; leaves that the table lacks are not known here."""
+def rows_of_hierarchy(hierarchy: Hierarchy, column: Column) -> list[list[str | None]]:
+    """A row for every value of the column; leaves that the table lacks are not known here."""
     above = [
         [level.labels[node] for node in level.node_of_leaf.tolist()]
         for level in hierarchy.levels[1:]
     ]
-    rows = zip(column.text.to_list(), *above, strict=True)
+    return [list(row) for row in zip(column.text.to_list(), *above, strict=True)]
+
+
+def write_hierarchy_file(hierarchy: Hierarchy, column: Column, path: Path) -> None:
+    """Write a hierarchy as a file that reads back as the same."""
+    rows = rows_of_hierarchy(hierarchy, column)
     with path.open("w", encoding="utf-8", newline="") as file:
         # Every cell is quoted: a lone empty cell and a label with a carriage return come back.
         writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from discreet.data.classes import group_codes
 from discreet.data.table import Codes, Column
 from discreet.kernels import kernel
-from discreet.metrics.coverage import Coverage, identity
+from discreet.hierarchies.coverage import Coverage, identity
 
 
 @dataclass(frozen=True, eq=False)

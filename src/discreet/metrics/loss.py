@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from discreet.data.table import Column
 from discreet.hierarchies.cells import SUPPRESSED, Range, ValueSet, parse_cell
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.metrics.coverage import CellReader, Coverage
+from discreet.hierarchies.coverage import CellReader, Coverage
 
 
 def loss_of_cells(

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from discreet.algorithms.method import Task
 from discreet.data.classes import classes_of
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.metrics.coverage import Coverage, cover
+from discreet.hierarchies.coverage import Coverage, cover
 from discreet.metrics.implied import ImpliedGeneralized
 from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
 from discreet.metrics.structure import Structure, structure
+from discreet.releases.generalized import RECORDS
+from discreet.releases.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,26 @@ class Measures:
 
 def _mean(loss_of_attribute: Mapping[str, float]) -> float:
     return float(np.mean(list(loss_of_attribute.values()))) if loss_of_attribute else 0.0
+
+
+def measure_release(
+    tables: Mapping[str, CodedTable],
+    task: Task,
+    manifest: Manifest,
+    *,
+    queries: int = 0,
+    seed: int = 0,
+) -> Measures:
+    """Measure a release of any kind against the original; no queries where none are asked for."""
+    return measure_generalized(
+        task.table,
+        task.hierarchies,
+        tables[RECORDS],
+        manifest.suppressed_rows,
+        levels=getattr(manifest.method, "levels", None),
+        queries=QueryWorkload(queries=queries) if queries else None,
+        seed=seed,
+    )
 
 
 def measure_generalized(

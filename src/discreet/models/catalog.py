@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import JobError
-from discreet.models.by_name import ByName
+from discreet.named import ByName
 from discreet.models.closeness import TCloseness
 from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.models.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
@@ -27,7 +27,7 @@ _KINDS: tuple[type[Requirement], ...] = (
 )
 REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in _KINDS}
 
-_by_name = ByName(_KINDS)
+_by_name = ByName(_KINDS, "requirement")
 AnyRequirement = Annotated[Requirement, _by_name]  # a field of a job that holds any of them
 
 

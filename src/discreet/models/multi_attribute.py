@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from discreet.data.counts import ClassCounts, RefinedCounts, ValueCounts
-from discreet.models.by_name import ByName
+from discreet.named import ByName
 from discreet.models.diversity import (
     DistinctLDiversity,
     Diversity,

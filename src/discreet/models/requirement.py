@@ -10,15 +10,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from discreet.data.counts import ClassCounts, ValueCounts
 from discreet.data.roles import Distance
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.named import Named
 
 TOLERANCE = 1e-9  # for figures that are sums of logarithms or of shares; counts compare exactly
 
@@ -67,7 +68,7 @@ class Verdict:
         return np.flatnonzero(~self.passes)
 
 
-class Requirement(BaseModel):
+class Requirement(Named):
     """One promise about every class of a release.
 
     Every requirement of this package is closed under merging: two passing classes of one table
@@ -76,9 +77,6 @@ class Requirement(BaseModel):
     class moves the distribution that all others are compared with.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: ClassVar[str]
     figure_name: ClassVar[str]  # the key of ``achieved``: "k", "l", "c", "t"
     smaller_is_better: ClassVar[bool] = False
     needs_refined_counts: ClassVar[bool] = False
@@ -157,10 +155,6 @@ class Requirement(BaseModel):
     def problems(self, domains: Domains) -> list[str]:  # noqa: ARG002
         """What is wrong with it for a table with these sensitive attributes, in sentences."""
         return []
-
-    def parameters(self) -> dict[str, Any]:
-        """The parameters as the job and the manifest write them."""
-        return self.model_dump(mode="json", exclude_none=True)
 
 
 class SizeRequirement(Requirement):

@@ -15,7 +15,7 @@ from discreet.data.counts import count_classes
 from discreet.data.published import PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
-from discreet.hierarchies.coverage import cell_of_value
+from discreet.hierarchies.coverage import cover
 from discreet.models.requirement import Domains
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
@@ -78,7 +78,8 @@ class GeneralizedKind(Kind):
                 f"the original has {task.table.rows} rows, the release accounts for "
                 f"{records.rows + manifest.suppressed_rows}"
             )
-        excess = _invented_rows(records, task)
+        levels = getattr(manifest.method, "levels", {})
+        excess = _invented_rows(records, task, levels)
         if excess:
             problems.append(
                 f"{excess} of {records.rows} published rows stand for no row of the original"
@@ -93,28 +94,31 @@ def _recoded(
     return PublishedColumn(column.name, column.role, cells.cell_of_class[class_of_row], dictionary)
 
 
-def _invented_rows(records: CodedTable, task: Task) -> int:
+def _invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int:
     """How many published rows exceed what the original, recoded to the same cells, holds.
 
     Every original row is recoded to the published cells that cover its values; then each
-    combination of published cells may occur at most as often as among the recoded rows. Exact
-    where the cells of a column don't overlap, as in full-domain recoding.
+    combination of published cells may occur at most as often as among the recoded rows. A column
+    whose cells overlap (local recoding) is left out of the comparison of combinations; its cells
+    are still checked to cover some value each.
     """
     published, original, cardinalities = [], [], []
     for column in records:
         source = task.table[column.name]
         if column.role is Role.QUASI_IDENTIFIER:
-            translate = cell_of_value(
-                column.text.to_list(), source, task.hierarchies.get(column.name)
-            )
+            hierarchy = task.hierarchies.get(column.name)
+            cells = column.text.to_list()
+            cell_of_value = cover(source, cells, hierarchy, levels.get(column.name)).sole_cell()
+            if cell_of_value is None:
+                continue
         else:
-            translate = _code_of_value(column, source)
+            cell_of_value = _code_of_value(column, source)
+        absent = np.int64(column.cardinality)
+        recoded = np.where(cell_of_value < 0, absent, cell_of_value).astype(np.int32)
         published.append(column.codes)
-        original.append(np.where(translate < 0, column.cardinality, translate)[source.codes])
+        original.append(recoded[source.codes])
         cardinalities.append(column.cardinality + 1)
-    both = [
-        np.concatenate([p, o]).astype(np.int32) for p, o in zip(published, original, strict=True)
-    ]
+    both = [np.concatenate(pair) for pair in zip(published, original, strict=True)]
     classes = group_codes(both, cardinalities, records.rows + task.table.rows)
     seen = np.bincount(classes.class_of_row[: records.rows], minlength=classes.count)
     held = np.bincount(classes.class_of_row[records.rows :], minlength=classes.count)

@@ -79,6 +79,18 @@ class Coverage:
         shares /= self.size[:, None]
         return shares
 
+    def sole_cell(self) -> NDArray[np.int64] | None:
+        """The one cell that covers each value, −1 where none does; None where cells overlap."""
+        covering = np.zeros(self.cardinality + 1, np.int64)
+        np.add.at(covering, self.low, 1)
+        np.add.at(covering, self.high, -1)
+        if (np.cumsum(covering)[:-1] > 1).any():
+            return None
+        cell = np.full(self.cardinality, -1, np.int64)
+        for number, low, high in zip(self.cell_of_run, self.low, self.high, strict=True):
+            cell[low:high] = number
+        return cell
+
     def matrix(self) -> NDArray[np.bool_]:
         """The same as a matrix (cells, values); for small tables."""
         result = np.zeros((self.cells, self.cardinality), bool)

@@ -128,8 +128,8 @@ class BetaLikeness(AttributeRequirement):
         )
         within = part <= whole
         if self.enhanced:
-            surprise = np.log(total.sum() / total[values.value])
-            within &= _lift(values, size) - 1 <= surprise + TOLERANCE
+            surprise = -np.log(np.maximum(total, 1) / max(total.sum(), 1))  # −ln p
+            within &= _lift(values, size) - 1 <= surprise[values.value] + TOLERANCE
         return by_class(np.logical_and, within, values)
 
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:

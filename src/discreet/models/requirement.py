@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -33,6 +34,11 @@ class Domain:
     values: tuple[str | None, ...]  # the dictionary's text, in the order of the codes
     distance: Distance = Distance.EQUAL
     hierarchy: Hierarchy | None = None  # for the hierarchical distance
+
+    @cached_property
+    def code_of(self) -> dict[str | None, int]:
+        """The code of every value."""
+        return {value: code for code, value in enumerate(self.values)}
 
 
 Domains = Mapping[str, Domain]
@@ -235,5 +241,5 @@ class AttributeRequirement(Requirement):
 
 def codes_of(domain: Domain, wanted: Iterable[str | None]) -> NDArray[np.int64]:
     """The codes of some values; those that do not occur have none."""
-    chosen = set(wanted)
-    return np.array([c for c, value in enumerate(domain.values) if value in chosen], np.int64)
+    known = domain.code_of
+    return np.array([known[value] for value in dict.fromkeys(wanted) if value in known], np.int64)

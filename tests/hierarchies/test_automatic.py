@@ -5,8 +5,7 @@ import time
 import numpy as np
 import polars as pl
 import pytest
-from columns import column
-from test_specs import build, paths
+from made_hierarchies import build, column, paths
 
 from discreet.data.roles import Role, ValueType
 from discreet.data.table import Column

@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from columns import column
-from test_specs import paths
+from made_hierarchies import column, paths
 
 from discreet.data.roles import Role, ValueType
 from discreet.errors import HierarchyError

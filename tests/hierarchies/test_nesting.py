@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from columns import column
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_specs import build, paths
+from made_hierarchies import build, column, paths
 
 from discreet.data.roles import ValueType
 from discreet.data.table import Column
@@ -79,8 +79,6 @@ def test_every_hierarchy_nests(case: tuple[Any, Column]) -> None:
 @QUICK
 @given(number_columns)
 def test_every_number_lies_in_its_interval(values: Column) -> None:
-    from fractions import Fraction
-
     for path in paths(build({"intervals": [0.1, 0.7], "origin": 0.05}, values)):
         for label in path[1:]:
             if path[0] is not None and label is not None:
@@ -118,7 +116,7 @@ def leaves_below(tree: Any, above: tuple[str, ...] = ()) -> dict[str, tuple[str,
         for key, inner in tree.items():
             found |= leaves_below(inner, (*above, key)) if inner else {key: above}
         return found
-    return {leaf: above for leaf in tree}
+    return dict.fromkeys(tree, above)
 
 
 def height(tree: Any) -> int:

@@ -1,35 +1,15 @@
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-from columns import column
-from pydantic import TypeAdapter, ValidationError
+from made_hierarchies import ADAPTER, build, column, paths
+from pydantic import ValidationError
 
 from discreet.data.roles import Role, ValueType
-from discreet.data.table import Column
 from discreet.errors import HierarchyError
-from discreet.hierarchies.hierarchy import Hierarchy, ambiguous_labels
-from discreet.hierarchies.specs import AnyHierarchy
+from discreet.hierarchies.hierarchy import ambiguous_labels
 
-ADAPTER: TypeAdapter[Any] = TypeAdapter(AnyHierarchy)
 INTEGER, NUMBER, DATE = ValueType.INTEGER, ValueType.NUMBER, ValueType.DATE
-
-
-def build(spec: object, values: Column) -> Hierarchy:
-    hierarchy = ADAPTER.validate_python(spec).build(values, Path())
-    assert isinstance(hierarchy, Hierarchy)
-    return hierarchy
-
-
-def paths(hierarchy: Hierarchy) -> list[list[str | None]]:
-    """For each value its labels, from the value up."""
-    values = len(hierarchy.levels[0].node_of_leaf)
-    return [
-        [level.labels[level.node_of_leaf[v]] for level in hierarchy.levels] for v in range(values)
-    ]
 
 
 def problems(spec: object) -> str:

@@ -188,7 +188,7 @@ def _sniff(text: str, column: Column) -> str:
         try:
             rows = _rows(text, delimiter, _SNIFFED_ROWS)
         except csv.Error:
-            return (-1, 0, 0)
+            return (0, 0, 2)  # likelier than a delimiter that occurs nowhere
         width = len(rows[0].cells) if rows else 0
         if width < 2:
             return (0, 0, width)

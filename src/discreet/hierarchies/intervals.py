@@ -7,7 +7,6 @@ decimals: a width of 0.1 never shows as 0.30000000000000004, and 0.3 lies in ``[
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -21,7 +20,7 @@ from discreet.hierarchies.building import Grouping, present
 from discreet.hierarchies.cells import range_cell
 
 CalendarUnit = Literal["day", "month", "quarter", "year", "decade"]
-_NEAR = 1e-6  # quotients this close to a whole number are computed again, exactly
+_ROUNDING = 1e-14  # relative; quotients as close to a whole number are computed again, exactly
 _EXACT_UP_TO = 2.0**52
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 
@@ -108,7 +107,8 @@ def _quotients(
             "for the column's values. Use a larger width."
         )
     result = np.floor(ratio).astype(np.int64)
-    near = np.abs(ratio - np.round(ratio)) <= _NEAR * np.maximum(1.0, np.abs(ratio))
+    doubt = _ROUNDING * (np.abs(numbers) + abs(float(origin))) / float(width)
+    near = np.abs(ratio - np.round(ratio)) <= doubt
     for value in np.flatnonzero(near):
         written = _written(column.text[int(value)], float(numbers[value]))
         result[value] = (written - origin) // width
@@ -135,7 +135,9 @@ def _decimal(scaled: int, digits: int) -> str:
     """The number ``scaled / 10**digits`` without needless zeros."""
     if digits == 0 or scaled == 0:
         return str(scaled)
-    return format(Decimal(scaled).scaleb(-digits).normalize(), "f")
+    whole, part = divmod(abs(scaled), 10**digits)
+    fraction = f".{part:0{digits}d}".rstrip("0").rstrip(".")
+    return f"{'-' if scaled < 0 else ''}{whole}{fraction}"
 
 
 def _clipped_share(

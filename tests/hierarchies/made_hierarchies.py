@@ -1,14 +1,21 @@
-"""Columns made from lists, for the tests of hierarchies."""
+"""Columns made from lists, and hierarchies over them, for the tests of this folder."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import TypeAdapter
 
 from discreet.data.roles import Role, ValueType
 from discreet.data.table import Column
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.hierarchies.specs import AnyHierarchy
+
+ADAPTER: TypeAdapter[Any] = TypeAdapter(AnyHierarchy)
 
 
 def column(
@@ -35,3 +42,17 @@ def _number(text: str, kind: ValueType) -> float:
     if kind is ValueType.DATE:
         return float(np.datetime64(text, "D").astype(np.int64))
     return float(text) if kind.ordered else 0.0
+
+
+def build(spec: object, values: Column) -> Hierarchy:
+    hierarchy = ADAPTER.validate_python(spec).build(values, Path())
+    assert isinstance(hierarchy, Hierarchy)
+    return hierarchy
+
+
+def paths(hierarchy: Hierarchy) -> list[list[str | None]]:
+    """For each value its labels, from the value up."""
+    values = len(hierarchy.levels[0].node_of_leaf)
+    return [
+        [level.labels[level.node_of_leaf[v]] for level in hierarchy.levels] for v in range(values)
+    ]

@@ -142,7 +142,7 @@ def measure(
 def main() -> None:
     """Print the results for Adult, and for as many sampled rows as the first argument says."""
     tables = [adult()]
-    if len(sys.argv) > 1:
+    if len(sys.argv) > 1 and int(sys.argv[1]):
         tables.append(adult(int(sys.argv[1])))
     for frame in tables:
         for minimize in sys.argv[2:] or (

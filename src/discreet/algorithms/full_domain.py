@@ -24,9 +24,11 @@ out, and as requirements against the table compare with the published rows alone
 until nothing fails or the budget is passed. A merged class passes an ``absorbing`` requirement
 (k-anonymity, distinct ℓ) if one of its parts does, so the rows that fail those only get fewer
 upward. The others (entropy, recursive, t-closeness) lack this: a passing class may be spoiled by a
-failing one, and the reference moves. So only the absorbing requirements, and the absorbing ones
-that others imply, close the nodes below a failing one; for the rest only the bounds on the cost
-speak.
+failing one, and the reference moves, so a node above one that can be published may have to
+suppress more. What does get easier upward is a lower bound on the rows that have to go
+(``Requirement.least_removed``, zero for some requirements): where it passes the budget, nothing
+below can be published either. A node that fails otherwise says nothing about others; there only
+the bounds on the cost speak.
 
 Cost: the compression is linear in the rows; then each examined node is linear in the classes of
 the nearest set below it.
@@ -166,6 +168,13 @@ class Recodings:
         for requirement in self._others:
             passes &= requirement.passes(counts, self.domains)
         suppressed = self.rows - int(size[passes].sum())
+        if suppressed > budget:
+            least = np.where(hopeless, size, 0.0)
+            for requirement in self._others:
+                removed = requirement.least_removed(counts, self.domains, budget / self.rows)
+                np.maximum(least, removed, out=least)
+            within = bool(least.sum() <= budget + 1e-6 * self.rows)
+            return Judgement(hopeless, passes, within, False, suppressed)
         moving = [r for r in self._others if r.against_table]
         settled = not moving or suppressed == 0
         while not settled and suppressed <= budget and passes.any():

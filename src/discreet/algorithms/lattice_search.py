@@ -193,7 +193,7 @@ class Search:
 
 
 @kernel
-def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> np.int32:
+def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> np.int64:
     cheapest = open_nodes[0]
     least = np.inf
     for node in open_nodes:
@@ -201,7 +201,7 @@ def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> 
         if bound < least:
             least = bound
             cheapest = node
-    return cheapest
+    return np.int64(cheapest)
 
 
 @kernel
@@ -210,7 +210,7 @@ def _most_telling(
     within: Marks,
     levels: NDArray[np.uint8],
     strides: NDArray[np.int64],
-) -> np.int32:
+) -> np.int64:
     """The node of which both outcomes close many."""
     below = np.zeros(len(levels), np.int32)
     for node in open_nodes:
@@ -224,7 +224,7 @@ def _most_telling(
             if gain > most:
                 most = gain
                 chosen = node
-    return chosen
+    return np.int64(chosen)
 
 
 @kernel

@@ -28,6 +28,7 @@ from discreet.data.table import Codes
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.kernels import kernel
+from discreet.models.exact import by_class
 from discreet.models.requirement import (
     TOLERANCE,
     AttributeRequirement,
@@ -56,6 +57,25 @@ class TCloseness(AttributeRequirement):
 
     def measure(self, values: ValueCounts, size: Counts, domain: Domain) -> Figures:
         return earth_movers_distance(values, size, values.total, domain)
+
+    def excess(self, values: ValueCounts, size: Counts, domain: Domain, share: float) -> Figures:
+        """The distance is convex and at most 1, and leaving out a share moves it by no more.
+
+        So if x of n rows go and the rest is within t of what is published, n·d is at most
+        (n − x)·(t + share) + x. Under the equal distance the values that a class lacks, and so
+        each part of it, must also fill no more than t of what is published.
+        """
+        reach = self.t + share + TOLERANCE
+        if reach >= 1:
+            return np.zeros(len(size))
+        distance = self.measure(values, size, domain)
+        least: Figures = size * np.maximum(distance - reach, 0.0) / (1 - reach)
+        if domain.distance is Distance.EQUAL:
+            rows = size.sum()
+            covered = by_class(np.add, values.total[values.value], values)
+            enough = (1 - self.t - TOLERANCE) * (1 - share - TOLERANCE) * rows
+            least = np.where(covered < enough, size, least)
+        return least
 
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:
         return figures <= self.t + TOLERANCE

@@ -91,6 +91,16 @@ class EntropyLDiversity(Diversity):
         figures: Figures = np.exp(np.log(size) - spread / size)
         return figures
 
+    def excess(self, values: ValueCounts, size: Sizes, domain: Domain, share: float) -> Figures:  # noqa: ARG002
+        """Entropy is concave: if x of n rows go and the rest has ln ℓ, n·H ≥ (n − x)·ln ℓ."""
+        figures = self.measure(values, size, domain)
+        least: Figures = np.where(
+            self.accepts(figures),
+            0.0,
+            size * (1 - np.log(figures) / max(np.log(self.l), TOLERANCE)),
+        )
+        return least
+
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:
         return figures >= self.l * (1 - TOLERANCE)
 

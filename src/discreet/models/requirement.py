@@ -150,6 +150,17 @@ class Requirement(Named):
         by_attribute = {attribute: figure for attribute, figure in worst.items() if attribute}
         return Verdict(bool(passes.all()), achieved, by_attribute, passes)
 
+    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:  # noqa: ARG002
+        """At least how many rows of each class have to go before the rest of it can pass.
+
+        It holds whatever is left out of the table elsewhere, up to the ``share`` of all rows. A
+        merged class needs no more than its parts together, so the sum over a table's classes
+        never rises with generalization. 0 says that nothing is known.
+        """
+        if self.absorbing:  # no part of a failing class passes
+            return np.where(self.passes(counts, domains), 0.0, counts.size)
+        return np.zeros(counts.classes)
+
     def best_feasible(self, whole: ClassCounts, domains: Domains) -> dict[str, float]:
         """The figures where the whole table is one class.
 
@@ -192,6 +203,25 @@ class AttributeRequirement(Requirement):
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
         return self.measure(counts.values[attribute], counts.size, domains[attribute])
+
+    def excess(
+        self,
+        values: ValueCounts,  # noqa: ARG002
+        size: NDArray[np.int64],
+        domain: Domain,  # noqa: ARG002
+        share: float,  # noqa: ARG002
+    ) -> Figures:
+        """``least_removed`` for one attribute that is not absorbing."""
+        return np.zeros(len(size))
+
+    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:
+        if self.absorbing:
+            return super().least_removed(counts, domains, share)
+        least = np.zeros(counts.classes)
+        for attribute in self.attributes(counts):
+            excess = self.excess(counts.values[attribute], counts.size, domains[attribute], share)
+            np.maximum(least, excess, out=least)
+        return least
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
         return self.admits(counts.values[attribute], counts.size, domains[attribute])

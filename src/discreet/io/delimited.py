@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +27,7 @@ from discreet.data.table import CodedTable, Codes, Column
 from discreet.errors import InputError
 from discreet.io.coding import recode, sort_dictionary
 from discreet.io.entries import Entries
+from discreet.io.names import require_names
 from discreet.io.source import Source, open_utf8, wrong_encoding
 from discreet.io.tokens import (
     LINE_FEED,
@@ -98,20 +99,22 @@ def read_delimited(source: Source, specs: Mapping[str, ColumnSpec]) -> CodedTabl
         cells = _code_cells(file, source, layout, first, coded)
     if cells.rows == 0:
         raise InputError(f"{source.path}: there is a header and no row. Nothing can be published.")
-    columns: dict[str, Column] = {}
-    for slot, name in enumerate(coded):
+
+    def code(slot: int) -> Column:
+        name = coded[slot]
         chosen, array = cells.entries.of_column(slot)
         raw = _require_text(array, source, name)
 
-        def locate(
-            bad: NDArray[np.int64], slot: int = slot, chosen: NDArray[np.int64] = chosen
-        ) -> str:
+        def locate(bad: NDArray[np.int64]) -> str:
             line = _line_of_row(source, cells.first_row(slot, chosen[bad]))
             return f"{source.path}, line {line}"
 
         dictionary = sort_dictionary(name, specs[name], raw, source.missing, locate)
         codes = cells.recoded(slot, chosen, dictionary.code_of_raw)
-        columns[name] = dictionary.column(name, specs[name], codes)
+        return dictionary.column(name, specs[name], codes)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        columns = dict(zip(coded, pool.map(code, range(len(coded))), strict=True))
     left_out = tuple(name for name in layout.names if name not in columns)
     return CodedTable(columns, cells.rows, left_out)
 
@@ -232,7 +235,9 @@ def _open_layout(file: IO[bytes], source: Source) -> tuple[_Layout, _Ahead]:
     if b"\0" in sample:
         raise _nul_bytes(source)
     text = sample.decode("utf-8", "replace")
-    delimiter = source.delimiter or ("\t" if source.resolved_format == "tsv" else _sniff(text, source))
+    delimiter = source.delimiter or (
+        "\t" if source.resolved_format == "tsv" else _sniff(text, source)
+    )
     records = _sample_records(text, delimiter, source.quote)
     names, lines = next(records, (None, 0))
     if names is None:
@@ -250,20 +255,6 @@ def _open_layout(file: IO[bytes], source: Source) -> tuple[_Layout, _Ahead]:
     require_names(names, str(source.path))
     layout = _Layout(tuple(names), ord(delimiter), ord(source.quote) if source.quote else NO_QUOTE)
     return layout, _Ahead(np.frombuffer(buffer, np.uint8)[place:count], lines + 1)
-
-
-def require_names(names: Sequence[str], place: str) -> None:
-    """Raise unless every column has a name of its own."""
-    problems = []
-    doubled = [name for name, count in Counter(names).items() if count > 1 and name]
-    if doubled:
-        listed = ", ".join(repr(name) for name in doubled)
-        problems.append(f"columns with the same name: {listed}; give each its own")
-    nameless = [str(number) for number, name in enumerate(names, 1) if not name]
-    if nameless or not names:
-        problems.append(f"column {', '.join(nameless) or '1'} has no name; give it one")
-    if problems:
-        raise InputError(f"{place}: the header has {'; and '.join(problems)}.")
 
 
 def _sniff(text: str, source: Source) -> str:
@@ -338,9 +329,7 @@ def _line_of_row(source: Source, row: int) -> int:
     with open_utf8(source) as file:
         layout, first = _open_layout(file, source)
         for cut in _cuts(file, source, layout, first):
-            begin, row = find_record(
-                cut.data, layout.delimiter, layout.quote, layout.blanks, row
-            )
+            begin, row = find_record(cut.data, layout.delimiter, layout.quote, layout.blanks, row)
             if begin >= 0:
                 return cut.line + count_lines(cut.data[:begin])
     raise InputError(f"{source.path}: the file changed while it was read. Run again.")

@@ -152,9 +152,7 @@ def wrong_encoding(source: Source) -> InputError:
     )
 
 
-def _undecodable(
-    source: Source, error: UnicodeDecodeError, line: int, read: int
-) -> InputError:
+def _undecodable(source: Source, error: UnicodeDecodeError, line: int, read: int) -> InputError:
     # The decoder may have held back bytes of the last read, which the error's object includes.
     line += error.object[: error.start].count(b"\n")
     offset = read - len(error.object) + error.start

@@ -1,4 +1,4 @@
-"""Promises derived from a published CSV in the plainest Python there is: dictionaries and fractions.
+"""Promises derived from a published CSV in the plainest Python: dictionaries and fractions.
 
 Nothing of discreet is imported here, so that a test which compares with it can fail.
 """
@@ -100,7 +100,4 @@ def multi_attribute_distinct_of(
     groups: list[list[Row]], attribute: str, sensitive: list[str]
 ) -> int:
     others = [name for name in sensitive if name != attribute]
-    return min(
-        distinct_of(classes(group, others), attribute) if others else distinct_of([group], attribute)
-        for group in groups
-    )
+    return min(distinct_of(classes(group, others), attribute) for group in groups)

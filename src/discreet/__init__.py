@@ -79,8 +79,8 @@ if TYPE_CHECKING:
     from discreet.models.diversity import EntropyLDiversity as EntropyLDiversity
     from discreet.models.diversity import MDiversity as MDiversity
     from discreet.models.diversity import NpdRecursiveCLDiversity as NpdRecursiveCLDiversity
-    from discreet.models.diversity import PdRecursiveCLDiversity as PdRecursiveCLDiversity
     from discreet.models.diversity import PDiversity as PDiversity
+    from discreet.models.diversity import PdRecursiveCLDiversity as PdRecursiveCLDiversity
     from discreet.models.diversity import RecursiveCLDiversity as RecursiveCLDiversity
     from discreet.models.likeness import AlphaKAnonymity as AlphaKAnonymity
     from discreet.models.likeness import BetaLikeness as BetaLikeness

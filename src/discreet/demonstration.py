@@ -24,7 +24,7 @@ JOB = """\
 source: {path: patients.csv}
 attributes:
   name:       {role: identifier}
-  birthday:   {role: quasi-identifier, type: date, hierarchy: {dates: [month, quarter, year, decade, "*"]}}
+  birthday:   {role: quasi-identifier, type: date, hierarchy: {dates: [year, decade, "*"]}}
   zip:        {role: quasi-identifier, hierarchy: {mask: right}}
   sex:        {role: quasi-identifier, hierarchy: suppress}
   diagnosis:  {role: sensitive}

@@ -6,7 +6,7 @@ job is reported at once; those of a file with their line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ from discreet.models.catalog import AnyRequirement
 from discreet.models.requirement import AttributeRequirement
 from discreet.named import nearest
 from discreet.yaml_places import Places, load_yaml
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")

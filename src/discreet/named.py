@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import (
     BaseModel,
@@ -53,7 +53,7 @@ class ByName(Generic[Value]):
     def parse(self, written: object) -> Value:
         """Read a value; raise pydantic's errors, which carry their place."""
         if isinstance(written, tuple(self.kinds.values())):
-            return written
+            return cast(Value, written)
         if isinstance(written, str):
             return self._build(written, {})
         if isinstance(written, Mapping) and len(written) == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,16 @@ import polars as pl
 
 from discreet.algorithms.method import Progress, Task, no_progress
 from discreet.data.roles import Role
+from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable, Column
 from discreet.errors import HierarchyError, InputError, JobError
 from discreet.hierarchies.cells import escaped, looks_like_notation
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.specs import Automatic
-from discreet.io.frames import is_frame
-from discreet.io.reading import ColumnSpec, code_frame, read_table
+from discreet.io.frames import code_frame, frame_columns
+from discreet.io.names import check_columns
 from discreet.io.source import Source
+from discreet.io.tables import column_names, read_table
 from discreet.job import Job
 
 _NOTATION_START = r"^\s*[\[{*]"
@@ -52,30 +54,31 @@ def prepare(
 def read_data(job: Job, data: Any = None) -> CodedTable:
     """The coded table of a job, from its source, from a path or from a frame."""
     specs = {
-        name: ColumnSpec(
-            attribute.role, attribute.type, attribute.distance, attribute.multi_valued
-        )
+        name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
         for name, attribute in job.attributes.items()
     }
-    if data is not None and is_frame(data):
-        return code_frame(data, specs, job.source.missing if job.source else ())
-    return read_table(source_of(job, data), specs)
+    if data is None or isinstance(data, str | Path):
+        source = source_of(job, data)
+        _require_columns(column_names(source), specs, str(source.path))
+        return read_table(source, specs)
+    _require_columns(frame_columns(data), specs, "the table")
+    return code_frame(data, specs, job.source.missing if job.source else ())
 
 
-def source_of(job: Job, data: Any = None) -> Source:
+def source_of(job: Job, path: str | Path | None = None) -> Source:
     """The source that a job reads; a given path stands in for the job's own."""
-    if data is None:
-        if job.source is None:
-            raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
-        return job.source.within(job.folder)
-    if not isinstance(data, str | Path):
-        raise InputError(
-            f"Data of type {type(data).__name__} can't be read. Give a path, or a pandas, Polars "
-            "or Arrow table."
-        )
+    if path is not None:
+        given = {} if job.source is None else job.source.model_dump(exclude={"path"})
+        return Source(path=Path(path), **given)
     if job.source is None:
-        return Source(path=str(data))
-    return job.source.model_copy(update={"path": str(data)})
+        raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
+    return job.source.model_copy(update={"path": job.folder / job.source.path})
+
+
+def _require_columns(present: Sequence[str], named: Collection[str], place: str) -> None:
+    problems = check_columns(present, named)
+    if problems:
+        raise JobError(problems, place)
 
 
 def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:
@@ -113,8 +116,8 @@ def _guard_notation(
     if refused:
         names = ", ".join(repr(name) for name in refused)
         raise InputError(
-            f"Column {names}: some values are '*' or look like a range '[a, b]' or a set '{{a, b}}' "
-            "and would be misread in a release. Change them, or add 'escape: true' to the "
+            f"Column {names}: some values are '*' or look like a range '[a, b]' or a set "
+            "'{a, b}' and would be misread in a release. Change them, or add 'escape: true' to the "
             "attribute, which publishes them behind a backslash."
         )
     return replace(table, columns=columns), hierarchies

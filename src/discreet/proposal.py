@@ -1,4 +1,4 @@
-"""A proposal of roles for the columns of a table that nobody has described yet.
+"""A proposal of roles, types and hierarchies for a table that nobody has described yet.
 
 It goes by names and counts alone and can't know what a reader already knows, so it is a starting
 point for a person to correct, never a decision. It errs towards caution: a column is a
@@ -7,12 +7,20 @@ quasi-identifier unless something speaks against it. No value of a column is in 
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+
 from discreet.data.roles import Role, ValueType
-from discreet.data.table import Column
+from discreet.data.spec import ColumnSpec
+from discreet.data.table import CodedTable, Column
+from discreet.hierarchies.automatic import propose
+from discreet.io.source import Source
+from discreet.io.tables import column_names, read_table
 
 NEARLY_UNIQUE = 0.95  # distinct values over rows with a value
 FEW_ROWS = 20  # below this nearly every column is unique, which then says nothing
@@ -75,3 +83,76 @@ def _spaced(name: str) -> str:
 def _mean_length(column: Column) -> float:
     length = column.text.drop_nulls().str.len_chars().mean()
     return float(length) if isinstance(length, int | float) else 0.0
+
+
+def read_untyped(path: Path) -> CodedTable:
+    """Read a table that no job describes, with the types that its values suggest."""
+    source = Source(path=path)
+    names = column_names(source)
+    table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})
+    if not source.is_text:
+        return table
+    types = {column.name: suggest_type(column) for column in table}
+    if set(types.values()) == {ValueType.TEXT}:
+        return table
+    return read_table(source, {n: ColumnSpec(Role.INSENSITIVE, types[n]) for n in names})
+
+
+def suggest_type(column: Column) -> ValueType:
+    """The type that all values of a text column have; codes with leading zeros are text."""
+    text = column.text.drop_nulls()
+    if not len(text) or text.str.contains(r"^[+-]?0\d").any():
+        return ValueType.TEXT
+    if text.str.contains(r"^[+-]?\d{1,15}$").all():
+        return ValueType.INTEGER
+    if text.str.contains(r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$").all():
+        return ValueType.NUMBER
+    if text.str.contains(r"^\d{4}-\d{2}-\d{2}$").all():
+        dates = text.str.to_date(strict=False)
+        return ValueType.TEXT if dates.null_count() else ValueType.DATE
+    return ValueType.TEXT
+
+
+_HEAD = """\
+# A proposal from names and counts alone. Read every line: only you know what readers may know.
+# Roles: identifier (never published), quasi-identifier (readers may know it; made coarser),
+# sensitive (protected), insensitive (published as it is), drop (left out).
+"""
+
+_TAIL = """\
+requirements:                     # all must hold
+{requirements}method: {{full-domain: {{suppression: 0.02, minimize: loss}}}}
+output: {{path: release, format: csv}}
+"""
+
+
+def propose_job(path: Path, folder: Path) -> str:
+    """A commented job file for a table; its path is written relative to the job's folder."""
+    table = read_untyped(path)
+    roles = suggest_roles(table)
+    lines = []
+    for column in table:
+        role, reason = roles[column.name]
+        entry: dict[str, object] = {"role": str(role)}
+        if column.type is not ValueType.TEXT and role.published:
+            entry["type"] = str(column.type)
+        if role is Role.QUASI_IDENTIFIER:
+            entry["hierarchy"] = propose(column)
+        lines.append(f"  {_flow(column.name)}: {_flow(entry)}  # {reason}\n")
+    has_sensitive = any(role is Role.SENSITIVE for role, _ in roles.values())
+    requirements = "  - k-anonymity: {k: 5}\n" + (
+        "  - distinct-l-diversity: {l: 2}\n"
+        if has_sensitive
+        else "  # - distinct-l-diversity: {l: 3}   once an attribute is sensitive\n"
+    )
+    relative = os.path.relpath(path.resolve(), folder)
+    source = f"source: {_flow({'path': relative})}\nattributes:\n"
+    return _HEAD + source + "".join(lines) + _TAIL.format(requirements=requirements)
+
+
+def _flow(value: object) -> str:
+    """A value as YAML on one line."""
+    text = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**9
+    )
+    return text.removesuffix("\n").removesuffix("\n...")

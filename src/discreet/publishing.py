@@ -7,13 +7,14 @@ appears.
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,11 @@ from discreet.data.table import CodedTable, Column
 from discreet.errors import AuditError
 from discreet.hierarchies.files import rows_of_hierarchy
 from discreet.io.atomic import release_place, write_private
-from discreet.io.frames import to_frame
-from discreet.io.reading import code_frame
-from discreet.io.writing import write_table
+from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
+from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
 from discreet.metrics.measure import measure_release
-from discreet.preparation import prepare, source_of
+from discreet.preparation import prepare
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome
 from discreet.releases.explanation import explain
@@ -45,8 +45,6 @@ from discreet.releases.manifest import (
     sha256_of,
 )
 
-Format = Literal["csv", "parquet"]
-
 
 @dataclass(eq=False)
 class Release:
@@ -58,21 +56,24 @@ class Release:
     task: Task = field(repr=False)
     job: Job = field(repr=False)
     private: dict[str, Any] = field(repr=False)  # source hash, seed, engine, timings
-    like: Any = field(default=None, repr=False)  # the frame that came in
+    like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
     audit: Audit | None = field(default=None, repr=False)
 
     @cached_property
     def tables(self) -> dict[str, Any]:
         """The published tables, as the kind of frame that came in (else Polars)."""
         return {
-            name: to_frame(table.columns, self.orders[name], self.like)
+            name: to_frame(table.columns, self.like, self.orders[name])
             for name, table in self.published.items()
         }
 
     def coded_tables(self) -> dict[str, CodedTable]:
         """The published tables, coded anew from their cells as a reader of files would."""
         return {
-            name: code_frame(to_frame(table.columns, self.orders[name]), specs_of(self.manifest, name))
+            name: code_frame(
+                to_frame(table.columns, FrameKind.POLARS, self.orders[name]),
+                specs_of(self.manifest, name),
+            )
             for name, table in self.published.items()
         }
 
@@ -85,7 +86,7 @@ class Release:
         self,
         path: str | Path,
         *,
-        format: Format = "csv",  # noqa: A002
+        format: OutputFormat = "csv",
         force: bool = False,
         report: bool = True,
         progress: Progress = no_progress,
@@ -110,10 +111,11 @@ class Release:
                 (folder / REPORT).write_text(page, encoding="utf-8")
         self.manifest, self.audit = manifest, audit
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
-        write_private(path.with_name(path.name + ".private.json"), self.private)
+        private = path.with_name(f"{path.name}.private.json")
+        write_private(private, json.dumps(self.private, indent=1) + "\n")
         return path
 
-    def _write_tables(self, folder: Path, format_: Format, progress: Progress) -> Manifest:
+    def _write_tables(self, folder: Path, format_: OutputFormat, progress: Progress) -> Manifest:
         manifest = self.manifest.model_copy(deep=True)
         for number, (name, table) in enumerate(self.published.items()):
             progress("writing", number / len(self.published))
@@ -145,9 +147,7 @@ def publish(
     release.audit = audit_tables(tables, release.manifest, release.task)
     _demand(release.audit)
     release.manifest.promises = list(release.audit.promises)
-    release.manifest.utility = measure_release(
-        tables, release.task, release.manifest
-    ).to_dict()
+    release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
 
 
@@ -200,7 +200,9 @@ def make_release(
         ],
     )
     private = {"seed": seed, "engine": "local", "timings": timings}
-    return Release(manifest, published, orders, task, job, private, like=data)
+    from_path = data is None or isinstance(data, str | Path)
+    like = FrameKind.POLARS if from_path else frame_kind(data)
+    return Release(manifest, published, orders, task, job, private, like)
 
 
 def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:

@@ -58,7 +58,9 @@ def load_yaml(text: str, place: str) -> tuple[Any, Places, list[str]]:
     places = Places()
     doubled: list[str] = []
     if root is None:
-        raise InputError(f"{place}: the file is empty. See 'discreet init' for a job to begin with.")
+        raise InputError(
+            f"{place}: the file is empty. See 'discreet init' for a job to begin with."
+        )
     data = _construct(root, (), places, doubled)
     if not isinstance(data, dict):
         raise InputError(f"{place}: a job is a mapping with 'attributes', 'requirements', …")
@@ -86,6 +88,6 @@ def _construct(node: yaml.Node, trail: Trail, places: Places, doubled: list[str]
         ]
     loader = yaml.SafeLoader("")
     try:
-        return loader.construct_object(node)  # type: ignore[no-untyped-call]
+        return loader.construct_object(node)
     finally:
-        loader.dispose()  # type: ignore[no-untyped-call]
+        loader.dispose()

@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from tests import naive
 
 SECRET = re.compile(r"Patient \d|hepatitis|depression|gastritis")
@@ -119,7 +118,12 @@ def test_a_wrong_job_lists_all_its_problems_with_their_lines(hospital, run):
 
 
 def test_columns_that_do_not_match_are_named_together(hospital, run):
-    job = (hospital / "job.yaml").read_text().replace("  ward: ", "  wards:").replace("  zip:", "  zap:")
+    job = (
+        (hospital / "job.yaml")
+        .read_text()
+        .replace("  ward: ", "  wards:")
+        .replace("  zip:", "  zap:")
+    )
     (hospital / "job.yaml").write_text(job)
     done = run("publish", "job.yaml")
     assert done.returncode == 2

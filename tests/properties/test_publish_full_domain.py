@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests import naive
 
 import discreet as dc
 from discreet.publishing import make_release
-from tests import naive
 
 SENSITIVE = ["s", "v"]
 QUASI = ["q", "zip", "n"]

@@ -14,9 +14,9 @@ JOB_ENDINGS = (".yaml", ".yml")
 
 def init(
     data: Annotated[Path, typer.Argument(help="The table.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The job file to write.")
-    ] = Path("job.yaml"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The job file to write.")] = Path(
+        "job.yaml"
+    ),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: Json = False,
     debug: Debug = False,
@@ -44,14 +44,26 @@ def profile(
 ) -> None:
     """Show what could identify people in a table, and what could be promised for it."""
     with guarded(as_json=json, debug=debug):
-        from discreet.profiling import profile_path, show_profile
+        from rich.console import Console
+
+        from discreet.profile import profile as make_profile
+        from discreet.proposal import read_untyped
+        from discreet.report.profile_view import view_profile
 
         with progress_bar(quiet=quiet) as progress:
-            found = profile_path(data, progress)
+            if data.suffix in JOB_ENDINGS:
+                from discreet.job import Job
+                from discreet.preparation import prepare
+
+                task = prepare(Job.load(data), progress=progress)
+                progress("profile", 0.0)
+                found = make_profile(task.table, task.hierarchies)
+            else:
+                found = make_profile(read_untyped(data), roles_known=False)
         if json:
             say_json(found.to_dict())
             return
-        say(show_profile(found))
+        Console().print(view_profile(found))
         if data.suffix not in JOB_ENDINGS:
             note("The roles above are a proposal; 'discreet init' writes them into a job file.")
 

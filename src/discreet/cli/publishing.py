@@ -29,7 +29,7 @@ def publish(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The release folder; else the job's.")
     ] = None,
-    format: Annotated[  # noqa: A002
+    format: Annotated[
         Format | None, typer.Option("--format", help="The tables' format; else the job's.")
     ] = None,
     engine: Annotated[Engine, typer.Option("--engine", help="Where it runs.")] = Engine.LOCAL,
@@ -44,19 +44,17 @@ def publish(
 ) -> None:
     """Publish a table as a job says, and prove every promise on the written files."""
     with guarded(as_json=json, debug=debug):
-        from discreet.io.atomic import refuse_existing
+        from discreet.io.atomic import require_free
         from discreet.job import Job
         from discreet.publishing import make_release
 
         loaded = Job.load(job)
         place = output or loaded.folder / loaded.output.path
-        refuse_existing(place, force=force)
+        require_free(place, force)
         with progress_bar(quiet=quiet) as progress:
             release = make_release(None, loaded, seed=seed, progress=progress)
             chosen = format.value if format else loaded.output.format
-            release.save(
-                place, format=chosen, force=force, report=not no_report, progress=progress
-            )
+            release.save(place, format=chosen, force=force, report=not no_report, progress=progress)
         if json:
             say_json({"release": str(place), **release.manifest.model_dump(mode="json")})
             return
@@ -66,9 +64,9 @@ def publish(
 
 
 def demo(
-    folder: Annotated[
-        Path, typer.Argument(help="Where the demonstration puts its files.")
-    ] = Path("discreet-demo"),
+    folder: Annotated[Path, typer.Argument(help="Where the demonstration puts its files.")] = Path(
+        "discreet-demo"
+    ),
     debug: Debug = False,
 ) -> None:
     """The whole journey on a table that it makes itself."""

@@ -94,14 +94,14 @@ class _Word(HierarchySpec):
 class Suppress(_Word):
     """Every value → ``*``."""
 
-    def build(self, column: Column, folder: Path) -> Hierarchy:  # noqa: ARG002
+    def build(self, column: Column, folder: Path) -> Hierarchy:
         return assemble(column, [everything(present(column))], "suppress")
 
 
 class Automatic(_Word):
     """Chosen by the column's type and values."""
 
-    def build(self, column: Column, folder: Path) -> Hierarchy:  # noqa: ARG002
+    def build(self, column: Column, folder: Path) -> Hierarchy:
         return automatic_hierarchy(column)
 
 
@@ -143,7 +143,7 @@ class Intervals(HierarchySpec):
         _require_multiples(_without_star(given), "width")
         return given
 
-    def build(self, column: Column, folder: Path) -> Hierarchy:  # noqa: ARG002
+    def build(self, column: Column, folder: Path) -> Hierarchy:
         widths = [exact(width) for width in _without_star(self.intervals)]
         groupings = [interval_grouping(column, width, exact(self.origin)) for width in widths]
         if self.intervals[-1] == "*":
@@ -157,7 +157,7 @@ class Mask(HierarchySpec):
     mask: Side
     character: Annotated[str, StringConstraints(min_length=1, max_length=1)] = "*"
 
-    def build(self, column: Column, folder: Path) -> Hierarchy:  # noqa: ARG002
+    def build(self, column: Column, folder: Path) -> Hierarchy:
         return assemble(column, mask_groupings(column, self.mask, self.character), "mask")
 
 
@@ -177,7 +177,7 @@ class Dates(HierarchySpec):
             raise ValueError(f"units must go from fine to coarse: {', '.join(_UNITS)}")
         return given
 
-    def build(self, column: Column, folder: Path) -> Hierarchy:  # noqa: ARG002
+    def build(self, column: Column, folder: Path) -> Hierarchy:
         groupings = [
             everything(present(column)) if unit == "*" else calendar_grouping(column, unit)
             for unit in self.dates
@@ -205,7 +205,7 @@ class Groups(HierarchySpec):
             raise ValueError(f"values occur twice: {', '.join(doubled)}")
         return given
 
-    def build(self, column: Column, folder: Path) -> Hierarchy:  # noqa: ARG002
+    def build(self, column: Column, folder: Path) -> Hierarchy:
         sizes = [int(size) for size in _without_star(self.groups)]
         return order_hierarchy(column, self.order, sizes, star=self.groups[-1] == "*")
 
@@ -223,7 +223,7 @@ class Tree(HierarchySpec):
             raise ValueError("; ".join(problems))
         return given
 
-    def build(self, column: Column, folder: Path) -> Hierarchy:  # noqa: ARG002
+    def build(self, column: Column, folder: Path) -> Hierarchy:
         return tree_hierarchy(column, self.tree)
 
 

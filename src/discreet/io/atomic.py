@@ -28,7 +28,7 @@ TERMINATED = 128 + signal.SIGTERM
 def release_place(path: Path, force: bool = False) -> Iterator[Path]:
     """A folder to write into, which takes its name when the block ends without an error."""
     path = path.absolute()
-    _require_free(path, force)
+    require_free(path, force)
     with _termination_raises(), _reporting(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _clear_abandoned(path)
@@ -36,7 +36,7 @@ def release_place(path: Path, force: bool = False) -> Iterator[Path]:
         try:
             yield partial
             _sync_tree(partial)
-            _require_free(path, force)
+            require_free(path, force)
             _put_in_place(partial, path)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
@@ -63,7 +63,8 @@ def write_private(path: Path, text: str) -> None:
             raise
 
 
-def _require_free(path: Path, force: bool) -> None:
+def require_free(path: Path, force: bool) -> None:
+    """Raise if a release cannot take this place."""
     if not os.path.lexists(path):
         return
     if not force:

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from discreet.data.classes import group_codes
 from discreet.data.table import Codes, Column
-from discreet.kernels import kernel
 from discreet.hierarchies.coverage import Coverage, identity
+from discreet.kernels import kernel
 
 
 @dataclass(frozen=True, eq=False)

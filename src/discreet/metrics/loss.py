@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from discreet.data.table import Column
 from discreet.hierarchies.cells import SUPPRESSED, Range, ValueSet, parse_cell
-from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.coverage import CellReader, Coverage
+from discreet.hierarchies.hierarchy import Hierarchy
 
 
 def loss_of_cells(

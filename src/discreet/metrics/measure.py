@@ -13,8 +13,8 @@ from discreet.data.classes import classes_of
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
-from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.coverage import Coverage, cover
+from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.metrics.implied import ImpliedGeneralized
 from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
@@ -37,6 +37,23 @@ class Measures:
     def loss(self) -> float:
         """The mean over all quasi-identifier cells."""
         return _mean(self.loss_by_attribute)
+
+    def __str__(self) -> str:
+        lines = [
+            f"loss                 {self.loss:.4f}   mean share of its range a cell leaves open",
+            f"classes              {self.structure.classes:,}   with "
+            f"{self.structure.class_size:.1f} source rows each on average",
+            f"discernibility       {self.structure.discernibility:,}",
+            f"entropy              {self.entropy:,.1f} bits given up",
+        ]
+        if self.structure.height is not None:
+            lines.append(f"height               {self.structure.height}   levels climbed in all")
+        if self.query_error is not None:
+            found, base = self.query_error.release.median, self.query_error.unlinked.median
+            shown = "none had an answer" if found is None else f"{found:.4f}"
+            beside = "" if base is None else f"   beside {base:.4f} with no link at all"
+            lines.append(f"median query error   {shown}{beside}")
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """The manifest's ``utility``; what does not apply is left out."""

@@ -9,12 +9,12 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import JobError
-from discreet.named import ByName
 from discreet.models.closeness import TCloseness
 from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.models.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
 from discreet.models.requirement import Requirement
 from discreet.models.sizes import KAnonymity
+from discreet.named import ByName
 
 _KINDS: tuple[type[Requirement], ...] = (
     KAnonymity,

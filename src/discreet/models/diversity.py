@@ -58,7 +58,7 @@ class DistinctLDiversity(Diversity):
 
     l: int = Field(ge=1, description="The least number of values in a class.")  # noqa: E741 (the job's key)
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:  # noqa: ARG002
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
         return np.diff(values.start).astype(np.float64)
 
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:
@@ -86,12 +86,12 @@ class EntropyLDiversity(Diversity):
         ge=1, allow_inf_nan=False, description="The least effective number of values in a class."
     )
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:  # noqa: ARG002
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
         spread = by_class(np.add, values.count * np.log(values.count), values)
         figures: Figures = np.exp(np.log(size) - spread / size)
         return figures
 
-    def excess(self, values: ValueCounts, size: Sizes, domain: Domain, share: float) -> Figures:  # noqa: ARG002
+    def excess(self, values: ValueCounts, size: Sizes, domain: Domain, share: float) -> Figures:
         """Entropy is concave: if x of n rows go and the rest has ln ℓ, n·H ≥ (n − x)·ln ℓ."""
         figures = self.measure(values, size, domain)
         least: Figures = np.where(
@@ -150,7 +150,7 @@ class RecursiveCLDiversity(Diversity):
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:
         return figures < self.c
 
-    def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:  # noqa: ARG002
+    def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
         """The codes of the values that may be disclosed."""
         return np.zeros(0, np.int64)
 
@@ -302,11 +302,11 @@ class PDiversity(Diversity):
         ge=1, allow_inf_nan=False, description="No value fills more than 1/l of a class."
     )
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:  # noqa: ARG002
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
         figures: Figures = size / by_class(np.maximum, values.count, values)
         return figures
 
-    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:  # noqa: ARG002
+    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
         greatest = by_class(np.maximum, values.count, values)
         whole, part = scaled(size, greatest, exact(self.l))
         return whole >= part

@@ -68,8 +68,8 @@ class AlphaKAnonymity(AttributeRequirement):
     def further(
         self,
         counts: ClassCounts,
-        domains: Domains,  # noqa: ARG002
-        attribute: str,  # noqa: ARG002
+        domains: Domains,
+        attribute: str,
     ) -> dict[str, float]:
         return {"k": float(counts.size.min())}
 
@@ -115,11 +115,11 @@ class BetaLikeness(AttributeRequirement):
         default=False, description="Bound the gain by −ln(share in the table) as well."
     )
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:  # noqa: ARG002
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
         figures: Figures = by_class(np.maximum, _lift(values, size), values) - 1
         return figures
 
-    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:  # noqa: ARG002
+    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
         total = values.total
         part, whole = scaled(
             values.count * total.sum(),
@@ -161,7 +161,7 @@ class DeltaDisclosure(AttributeRequirement):
         gt=0, allow_inf_nan=False, description="The bound on |ln(share in class / in table)|."
     )
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:  # noqa: ARG002
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
         figures: Figures = by_class(np.maximum, np.abs(np.log(_lift(values, size))), values)
         lacks = np.diff(values.start) < np.count_nonzero(values.total)
         figures[lacks] = np.inf

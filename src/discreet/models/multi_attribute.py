@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from discreet.data.counts import ClassCounts, RefinedCounts, ValueCounts
-from discreet.named import ByName
 from discreet.models.diversity import (
     DistinctLDiversity,
     Diversity,
@@ -26,6 +25,7 @@ from discreet.models.diversity import (
     RecursiveCLDiversity,
 )
 from discreet.models.requirement import AttributeRequirement, Domain, Domains, Figures
+from discreet.named import ByName
 
 DIVERSITIES: tuple[type[Diversity], ...] = (
     DistinctLDiversity,

@@ -118,9 +118,9 @@ class Requirement(Named):
 
     def further(
         self,
-        counts: ClassCounts,  # noqa: ARG002
-        domains: Domains,  # noqa: ARG002
-        attribute: str,  # noqa: ARG002
+        counts: ClassCounts,
+        domains: Domains,
+        attribute: str,
     ) -> dict[str, float]:
         """The worst of any second figure, by parameter; of these a greater one is better."""
         return {}
@@ -150,7 +150,7 @@ class Requirement(Named):
         by_attribute = {attribute: figure for attribute, figure in worst.items() if attribute}
         return Verdict(bool(passes.all()), achieved, by_attribute, passes)
 
-    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:  # noqa: ARG002
+    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:
         """At least how many rows of each class have to go before the rest of it can pass.
 
         It holds whatever is left out of the table elsewhere, up to the ``share`` of all rows. A
@@ -169,7 +169,7 @@ class Requirement(Named):
         """
         return self.check(whole, domains).achieved
 
-    def problems(self, domains: Domains) -> list[str]:  # noqa: ARG002
+    def problems(self, domains: Domains) -> list[str]:
         """What is wrong with it for a table with these sensitive attributes, in sentences."""
         return []
 
@@ -177,7 +177,7 @@ class Requirement(Named):
 class SizeRequirement(Requirement):
     """A requirement on the sizes of classes alone."""
 
-    def attributes(self, counts: ClassCounts) -> Iterable[str]:  # noqa: ARG002
+    def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return ("",)
 
 
@@ -206,10 +206,10 @@ class AttributeRequirement(Requirement):
 
     def excess(
         self,
-        values: ValueCounts,  # noqa: ARG002
+        values: ValueCounts,
         size: NDArray[np.int64],
-        domain: Domain,  # noqa: ARG002
-        share: float,  # noqa: ARG002
+        domain: Domain,
+        share: float,
     ) -> Figures:
         """``least_removed`` for one attribute that is not absorbing."""
         return np.zeros(len(size))

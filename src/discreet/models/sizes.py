@@ -21,7 +21,7 @@ class KAnonymity(SizeRequirement):
 
     k: int = Field(ge=1, description="The least number of rows in a class.")
 
-    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:  # noqa: ARG002
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
         return counts.size.astype(np.float64)
 
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:

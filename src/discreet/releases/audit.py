@@ -15,11 +15,12 @@ from typing import Any
 
 from discreet.algorithms.method import Task
 from discreet.data.roles import Distance, Role, ValueType
+from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable
 from discreet.errors import ReleaseError
 from discreet.hierarchies.files import hierarchy_from_rows
-from discreet.io.reading import ColumnSpec, read_table
 from discreet.io.source import Source
+from discreet.io.tables import read_table
 from discreet.models.requirement import Domain, Domains
 from discreet.releases.catalog import kind_of
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, sha256_of
@@ -79,7 +80,7 @@ def read_tables(folder: Path, manifest: Manifest) -> dict[str, CodedTable]:
     tables = {}
     for name, entry in manifest.tables.items():
         delimiter = "," if entry.file.endswith(".csv") else None
-        source = Source(path=str(folder / entry.file), delimiter=delimiter)
+        source = Source(path=folder / entry.file, delimiter=delimiter)
         tables[name] = read_table(source, specs_of(manifest, name))
     return tables
 
@@ -107,18 +108,17 @@ def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> Domains:
             attribute = manifest.attributes.get(column.name)
             rows = attribute.hierarchy if attribute else None
             hierarchy = hierarchy_from_rows(column, rows, "manifest") if rows else None
-            domains[column.name] = Domain(
-                tuple(column.text.to_list()), column.distance, hierarchy
-            )
+            domains[column.name] = Domain(tuple(column.text.to_list()), column.distance, hierarchy)
     return domains
 
 
 def _damages(folder: Path, manifest: Manifest) -> list[str]:
     """What does not stand in the folder as the manifest says."""
-    problems = []
     expected = {FILE_NAME, REPORT} | {entry.file for entry in manifest.tables.values()}
-    for extra in sorted(path.name for path in folder.iterdir() if path.name not in expected):
-        problems.append(f"'{extra}' is in the folder and not in the manifest")
+    problems = [
+        f"'{extra}' is in the folder and not in the manifest"
+        for extra in sorted(path.name for path in folder.iterdir() if path.name not in expected)
+    ]
     for name, entry in manifest.tables.items():
         path = folder / entry.file
         if Path(entry.file).name != entry.file:

@@ -1,4 +1,4 @@
-"""Generalized releases: one table ``records`` whose quasi-identifiers are coarser than they were."""
+"""Generalized releases: one table ``records`` with coarser quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -87,9 +87,7 @@ class GeneralizedKind(Kind):
         return problems
 
 
-def _recoded(
-    column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]
-) -> PublishedColumn:
+def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:
     dictionary = pl.Series(column.name, list(cells.labels), dtype=pl.String)
     return PublishedColumn(column.name, column.role, cells.cell_of_class[class_of_row], dictionary)
 

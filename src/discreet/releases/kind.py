@@ -65,5 +65,3 @@ class Kind(ABC):
             if wanted <= set(view.counts.values):
                 verdicts.append(requirement.check(view.counts, view.domains))
         return Verdict.worst(verdicts, smaller_is_better=requirement.smaller_is_better)
-
-

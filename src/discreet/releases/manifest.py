@@ -14,7 +14,6 @@ from discreet.errors import ReleaseError
 from discreet.models.catalog import REQUIREMENTS
 from discreet.models.requirement import Requirement, Verdict
 
-FORMAT = 1
 FILE_NAME = "manifest.json"
 
 
@@ -90,7 +89,7 @@ class Manifest(_Part):
     """The whole manifest."""
 
     discreet: str
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
     kind: str
     method: MethodEntry
     tables: dict[str, TableEntry]

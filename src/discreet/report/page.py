@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -12,7 +13,8 @@ from discreet.releases.manifest import Manifest, Promise
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --good: #16803c; --bad: #c02626; }
 @media (prefers-color-scheme: dark) { :root { --good: #4ade80; --bad: #f87171; } }
-body { font: 16px/1.55 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto;
+  padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto; }
 th, td { text-align: left; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid var(--line); }
@@ -51,10 +53,10 @@ def release_fragment(manifest: Manifest) -> str:
 def _promise_table(promises: list[Promise]) -> str:
     rows = []
     for promise in promises:
-        mark = "<span class='good'>holds</span>" if promise.holds else "<span class='bad'>fails</span>"
-        rows.append(
-            (escape(promise.requirement), _inline(promise.parameters), _inline(promise.achieved), mark)
-        )
+        tone, word = ("good", "holds") if promise.holds else ("bad", "fails")
+        mark = f"<span class='{tone}'>{word}</span>"
+        asked, achieved = _inline(promise.parameters), _inline(promise.achieved)
+        rows.append((escape(promise.requirement), asked, achieved, mark))
     return _table(("requirement", "asked", "achieved", "verdict"), rows)
 
 
@@ -74,7 +76,7 @@ def _figures(figures: dict[str, Any]) -> str:
     return _table(("figure", "value"), [(escape(k), _inline(v)) for k, v in figures.items()])
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

@@ -198,5 +198,13 @@ def test_some_sentences_in_full() -> None:
     assert RecursiveCLDiversity(c=2, l=3).sentence() == (
         "In every group of people who look alike, the most frequent value of every sensitive"
         " attribute is less than 2 times as frequent as all other values together, even without"
-        " the 1 most frequent of those."
+        " the most frequent of those."
+    )
+    assert AlphaKAnonymity(alpha=0.5, k=3, attribute=("a", "b")).sentence() == (
+        "Every group of people who look alike has at least 3 members, and no value of 'a' or 'b'"
+        " fills more than 50 % of it."
+    )
+    assert MultiAttributeLDiversity(l=2).sentence() == (
+        "Even for somebody who knows a person's other sensitive attributes: in every group of"
+        " people who look alike, every sensitive attribute has at least 2 different values."
     )

@@ -43,7 +43,7 @@ rows_strategy = st.lists(
     min_size=1,
     max_size=25,
 )
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = settings(max_examples=50, deadline=None)
 
 
 def make_column(name: str, cells: list[str | None]) -> Column:
@@ -211,7 +211,7 @@ def test_model_is_its_definition(requirement: Requirement, definition: Definitio
 
 @pytest.mark.parametrize("requirement", [case[0] for case in CASES], ids=case_name)
 def test_kept_classes_are_a_table_of_their_own(requirement: Requirement) -> None:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=15, deadline=None)
     @given(rows_strategy, st.lists(st.booleans(), min_size=4, max_size=4))
     def agree(rows: list[Row], choice: list[bool]) -> None:
         seen = list(dict.fromkeys(row[0] for row in rows))

@@ -112,7 +112,7 @@ def test_merging_passing_classes_keeps_passing(
 ) -> None:
     known = domains(distance)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(tables)
     def kept(cube: np.ndarray) -> None:
         passes = requirement.passes(counted(cube), known)
@@ -129,7 +129,7 @@ def test_merging_passing_classes_keeps_passing(
 def test_no_partition_beats_the_whole_table(requirement: Requirement, distance: Distance) -> None:
     known = domains(distance)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(tables)
     def bounded(cube: np.ndarray) -> None:
         name, smaller_is_better = requirement.figure
@@ -177,7 +177,7 @@ def test_leaving_a_class_out_moves_the_reference(requirement: Requirement) -> No
 
 
 @pytest.mark.parametrize(("requirement", "distance"), MODELS, ids=name_of)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(cube=tables, data=st.data())
 def test_order_of_classes_does_not_matter(
     requirement: Requirement, distance: Distance, cube: np.ndarray, data: st.DataObject

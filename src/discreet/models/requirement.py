@@ -235,10 +235,18 @@ class AttributeRequirement(Requirement):
 
     @property
     def subject(self) -> str:
-        """What it speaks of, as a sentence writes it."""
+        """What it speaks of, as a sentence writes it after "in every group"."""
         if not self.named:
             return "every sensitive attribute"
-        return " and ".join(f"'{name}'" for name in self.named)
+        listed = " and ".join(f"'{name}'" for name in self.named)
+        return listed if len(self.named) == 1 else f"each of {listed}"
+
+    @property
+    def any_subject(self) -> str:
+        """The same after "no value of"."""
+        if not self.named:
+            return "any sensitive attribute"
+        return " or ".join(f"'{name}'" for name in self.named)
 
     def problems(self, domains: Domains) -> list[str]:
         if self.attribute is None and domains:

@@ -18,6 +18,7 @@ suppressed. Files, masks, ``suppress``, ``automatic`` and trees with several roo
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -120,7 +121,7 @@ class FileHierarchy(HierarchySpec):
         return {"path": str(given)} if isinstance(given, str | Path) else given
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
-        return read_hierarchy_file(column, folder / self.path, self.delimiter)
+        return read_hierarchy_file(column, folder / self.path, self.delimiter, place=self.path)
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -200,7 +201,7 @@ class Groups(HierarchySpec):
     @field_validator("order")
     @classmethod
     def _no_value_twice(cls, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        doubled = sorted({value for value in given or () if (given or ()).count(value) > 1})
+        doubled = [value for value, times in Counter(given).items() if times > 1]
         if doubled:
             raise ValueError(f"values occur twice: {', '.join(doubled)}")
         return given

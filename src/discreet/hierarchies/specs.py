@@ -12,7 +12,8 @@
 ==================================================  ==============================================
 
 Levels are those that are given and no more; a last ``"*"`` in a list adds one on which all is
-suppressed. Files, masks, ``suppress``, ``automatic`` and trees with several roots end there anyway.
+suppressed. Masks, ``suppress``, ``automatic`` and trees with several roots end there anyway; a
+file and a tree with one root end in what they name.
 """
 
 from __future__ import annotations

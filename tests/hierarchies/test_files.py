@@ -10,6 +10,7 @@ from discreet.data.roles import Role, ValueType
 from discreet.errors import HierarchyError
 from discreet.hierarchies.automatic import automatic_hierarchy
 from discreet.hierarchies.files import read_hierarchy_file, write_hierarchy_file
+from discreet.hierarchies.specs import FileHierarchy
 
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "../shared/data"))
 
@@ -130,6 +131,13 @@ def test_files_that_are_no_hierarchy(tmp_path: Path, text: str | bytes, message:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(HierarchyError, match=r"there is no file .*none\.csv"):
         read_hierarchy_file(column(["a"]), tmp_path / "none.csv")
+
+
+def test_messages_call_a_file_as_the_job_does(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    file(tmp_path / "deep", "a,A\n")
+    with pytest.raises(HierarchyError, match=r"Hierarchy of 'c' \(deep/c.csv\): 1 of 2 values"):
+        FileHierarchy(path="deep/c.csv").build(column(["a", "b"]), tmp_path)
 
 
 def test_a_trailing_delimiter_is_no_level(tmp_path: Path) -> None:

@@ -77,6 +77,25 @@ def test_every_hierarchy_nests(case: tuple[Any, Column]) -> None:
 
 
 @QUICK
+@given(columns_of(st.text("ab*", min_size=1, max_size=4), ValueType.TEXT))
+def test_automatic_labels_are_never_mistaken_for_values(values: Column) -> None:
+    hierarchy = build("automatic", values)
+    check(hierarchy, values)
+    exact = set(values.text.to_list()) - {"*", None}
+    for level in hierarchy.levels[1:]:
+        for node, label in enumerate(level.labels):
+            if label in exact:
+                below = values.text.filter(level.node_of_leaf == node).to_list()
+                assert below == [label]
+
+
+@pytest.mark.parametrize("kind", list(ValueType))
+def test_a_column_without_rows_has_a_hierarchy(kind: ValueType) -> None:
+    hierarchy = build("automatic", column([], kind))
+    assert [level.nodes for level in hierarchy.levels] == [0, 0]
+
+
+@QUICK
 @given(number_columns)
 def test_every_number_lies_in_its_interval(values: Column) -> None:
     for path in paths(build({"intervals": [0.1, 0.7], "origin": 0.05}, values)):

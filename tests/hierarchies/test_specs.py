@@ -112,7 +112,7 @@ def test_mask_left_keeps_the_last_characters() -> None:
 
 
 def test_a_value_that_looks_masked_is_refused_by_name() -> None:
-    with pytest.raises(HierarchyError, match=r"1 values look like a masked one: 1\*. Choose"):
+    with pytest.raises(HierarchyError, match=r"1 of 3 values look like a masked one: 1\*. Choose"):
         build({"mask": "right"}, column(["12", "1*", "13"]))
 
 

@@ -39,19 +39,26 @@ class _Row:
     cells: tuple[str, ...]
 
 
-def read_hierarchy_file(column: Column, path: Path, delimiter: str | None = None) -> Hierarchy:
-    """Read a file for a column; one HierarchyError names all its problems."""
-    text = _text(column, path)
+def read_hierarchy_file(
+    column: Column, path: Path, delimiter: str | None = None, *, place: str | None = None
+) -> Hierarchy:
+    """Read a file for a column; one HierarchyError names all its problems.
+
+    ``place`` is what messages call the file, as the job wrote it; else its name.
+    """
+    place = place or path.name
+    where = f"Hierarchy of '{column.name}' ({place})"
+    text = _text(where, path)
     try:
         rows = _rows(text, delimiter or _sniff(text, column))
     except csv.Error as error:
-        raise HierarchyError(f"{_where(column, path)}: {error}. Check its quotes.") from error
+        raise HierarchyError(f"{where}: {error}. Check its quotes.") from error
     if not rows:
-        raise HierarchyError(f"{_where(column, path)}: the file is empty. Add a row per value.")
+        raise HierarchyError(f"{where}: the file is empty. Add a row per value.")
     width = max(len(row.cells) for row in rows)
     if width < 2:
         raise HierarchyError(
-            f"{_where(column, path)}: line {rows[0].line} has one cell only. A row is a leaf, "
+            f"{where}: line {rows[0].line} has one cell only. A row is a leaf, "
             "level 1, …, top, separated by a comma, a semicolon or a tab; or name its `delimiter`."
         )
     even = [row for row in rows if len(row.cells) == len(rows[0].cells)]
@@ -68,10 +75,10 @@ def read_hierarchy_file(column: Column, path: Path, delimiter: str | None = None
     if problems:
         listed = problems[0] if len(problems) == 1 else "".join(f"\n  - {p}" for p in problems)
         raise HierarchyError(
-            f"{_where(column, path)}: {listed}{'.' if len(problems) == 1 else ''}"
+            f"{where}: {listed}{'.' if len(problems) == 1 else ''}"
             f"{chr(10) if len(problems) > 1 else ' '}Correct the file, or use another hierarchy."
         )
-    return _hierarchy(column, path, leaf_rows, null_row, row_of_value)
+    return _hierarchy(column, place, leaf_rows, null_row, row_of_value)
 
 
 def hierarchy_from_rows(
@@ -90,7 +97,7 @@ def hierarchy_from_rows(
 
 def _hierarchy(
     column: Column,
-    path: Path,
+    place: str,
     leaf_rows: Sequence[_Row],
     null_row: _Row | None,
     row_of_value: np.typing.NDArray[np.int64],
@@ -117,7 +124,7 @@ def _hierarchy(
     return assemble(
         column,
         groupings,
-        path.name,
+        place,
         further_leaves=len(absent) + int(null_absent),
         root_takes_null=len(leaf_rows) > 1,
     )
@@ -141,27 +148,20 @@ def write_hierarchy_file(hierarchy: Hierarchy, column: Column, path: Path) -> No
         writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
 
 
-def _where(column: Column, path: Path) -> str:
-    return f"Hierarchy of '{column.name}' ({path.name})"
-
-
-def _text(column: Column, path: Path) -> str:
+def _text(where: str, path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
         raise HierarchyError(
-            f"{_where(column, path)}: there is no file {path}. Correct the path; it is relative "
-            "to the job file."
+            f"{where}: there is no file {path}. Correct the path; it is relative to the job file."
         ) from error
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise HierarchyError(
-            f"{_where(column, path)}: line {line} is not UTF-8. Save the file as UTF-8."
+            f"{where}: line {line} is not UTF-8. Save the file as UTF-8."
         ) from error
     except OSError as error:
-        raise HierarchyError(
-            f"{_where(column, path)}: {path} can't be read: {error.strerror}."
-        ) from error
+        raise HierarchyError(f"{where}: {path} can't be read: {error.strerror}.") from error
 
 
 def _rows(text: str, delimiter: str, limit: int | None = None) -> list[_Row]:
@@ -175,7 +175,8 @@ def _rows(text: str, delimiter: str, limit: int | None = None) -> list[_Row]:
         before = reader.line_num
         if limit is not None and len(rows) == limit:
             break
-    while rows and all(len(row.cells) > 2 and not row.cells[-1] for row in rows):
+    has_leaves = any(row.cells[0] for row in rows)  # a row for the missing value is all empty
+    while has_leaves and all(len(row.cells) > 2 and not row.cells[-1] for row in rows):
         rows = [_Row(row.line, row.cells[:-1]) for row in rows]
     return rows
 

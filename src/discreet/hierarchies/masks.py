@@ -32,8 +32,8 @@ def mask_groupings(column: Column, side: Side, character: str) -> list[Grouping]
         misread = collisions(text, grouping)
         if misread:
             raise HierarchyError(
-                f"Hierarchy of '{column.name}' (mask): {len(misread)} values look like a masked "
-                f"one{named(column, misread)}. Choose another `character` for masking."
+                f"Hierarchy of '{column.name}' (mask): {len(misread)} of {len(text)} values "
+                f"look like a masked one{named(column, misread)}. Choose another `character`."
             )
         groupings.append(grouping)
     return [*groupings, everything(len(text))]

@@ -12,12 +12,14 @@
 ==================================================  ==============================================
 
 Levels are those that are given and no more; a last ``"*"`` in a list adds one on which all is
-suppressed. Files, masks, ``suppress``, ``automatic`` and trees with several roots end there anyway.
+suppressed. Masks, ``suppress``, ``automatic`` and trees with several roots end there anyway; a
+file and a tree with one root end in what they name.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -120,7 +122,7 @@ class FileHierarchy(HierarchySpec):
         return {"path": str(given)} if isinstance(given, str | Path) else given
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
-        return read_hierarchy_file(column, folder / self.path, self.delimiter)
+        return read_hierarchy_file(column, folder / self.path, self.delimiter, place=self.path)
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -200,7 +202,7 @@ class Groups(HierarchySpec):
     @field_validator("order")
     @classmethod
     def _no_value_twice(cls, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        doubled = sorted({value for value in given or () if (given or ()).count(value) > 1})
+        doubled = [value for value, times in Counter(given).items() if times > 1]
         if doubled:
             raise ValueError(f"values occur twice: {', '.join(doubled)}")
         return given

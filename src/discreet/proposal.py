@@ -55,19 +55,19 @@ def _suggest(column: Column) -> Proposal:
     present = int(column.counts[: column.cardinality - column.has_null].sum())
     distinct = int((column.counts[: column.cardinality - column.has_null] > 0).sum())
     unique = present >= FEW_ROWS and distinct >= NEARLY_UNIQUE * present
+    if distinct + (present < rows) <= 1:
+        return Proposal(Role.INSENSITIVE, "it has the same value everywhere")
     named = _IDENTIFYING.search(name)
     if named and 2 * distinct > present:
         return Proposal(Role.IDENTIFIER, f"its name says '{named[0]}' and most values differ")
     if unique and column.separator is None and column.type is ValueType.TEXT:
         kind = "free text" if _mean_length(column) > FREE_TEXT_LENGTH else "text"
         return Proposal(Role.IDENTIFIER, f"{kind}; {distinct} of {present} values differ")
-    if unique and column.type is ValueType.INTEGER:
-        return Proposal(Role.IDENTIFIER, f"whole numbers; {distinct} of {present} values differ")
-    if distinct + (present < rows) <= 1:
-        return Proposal(Role.INSENSITIVE, "it has the same value everywhere")
     hinted = _SENSITIVE.search(name)
     if hinted:
         return Proposal(Role.SENSITIVE, f"its name says '{hinted[0]}'")
+    if unique and column.type is ValueType.INTEGER:
+        return Proposal(Role.IDENTIFIER, f"whole numbers; {distinct} of {present} values differ")
     if column.separator is not None:
         return Proposal(Role.SENSITIVE, "it holds several values in a cell")
     reason = f"{distinct} values; others may know a person's"

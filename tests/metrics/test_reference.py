@@ -9,11 +9,10 @@ import pytest
 from tests.real_data import adult, adult_hierarchy
 from tests.tables import coded_frame, hierarchy_from_rows
 
-from discreet.data.roles import Role, ValueType
+from discreet.data.roles import ValueType
 from discreet.data.table import CodedTable
 from discreet.metrics.measure import measure_generalized
 from discreet.metrics.queries import QueryWorkload
-from discreet.profile import profile
 
 pytestmark = pytest.mark.data
 
@@ -60,16 +59,3 @@ def test_the_unlinked_baseline_is_near_the_prototype():
     measures = measured("qqqqqqqsi", [1, 1, 1, 1, 2, 1, 1], QueryWorkload(queries=2000))
     assert measures.query_error is not None
     assert measures.query_error.unlinked.median == pytest.approx(0.108, abs=0.015)
-
-
-def test_the_risk_of_the_raw_columns():
-    found = profile(coded_frame(adult()))
-    assert found.risk is not None
-    assert found.risk.average_risk == pytest.approx(0.64657516, abs=1e-8)
-
-
-def test_permissible_ell_of_occupation():
-    table = coded_frame(adult(), "qqqqqqqsi")
-    (occupation,) = profile(table).sensitive
-    assert table["occupation"].role is Role.SENSITIVE
-    assert (occupation.values, occupation.l_per) == (14, 7)

@@ -17,9 +17,10 @@ ROWS = range(100)
         ("ref", [7 * i for i in ROWS], Role.IDENTIFIER),
         ("remark", [f"a long remark about the person numbered {i}" for i in ROWS], Role.IDENTIFIER),
         ("age", [i % 40 for i in ROWS], Role.QUASI_IDENTIFIER),
-        ("weight", [i / 7 for i in ROWS], Role.QUASI_IDENTIFIER),  # a measure, not a number drawn
+        ("weight", [i / 7 for i in ROWS], Role.QUASI_IDENTIFIER),  # a measure
         ("name of ward", [f"w{i % 4}" for i in ROWS], Role.QUASI_IDENTIFIER),
         ("salary-class", [f"{i % 2}" for i in ROWS], Role.SENSITIVE),
+        ("yearly income", [1000 + 7 * i for i in ROWS], Role.SENSITIVE),  # though unique
         ("main_diagnosis", [f"d{i % 9}" for i in ROWS], Role.SENSITIVE),
         ("country", ["x" for _ in ROWS], Role.INSENSITIVE),
         ("sometimes", ["x" if i % 2 else None for i in ROWS], Role.QUASI_IDENTIFIER),

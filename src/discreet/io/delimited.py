@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -192,7 +192,7 @@ def _cuts(file: IO[bytes], source: Source, layout: _Layout, first: _Ahead) -> It
     while not at_end:
         words, data = padded(len(rest) + size + 1)
         data[: len(rest)] = rest
-        count = len(rest) + _read_fully(file, memoryview(data)[len(rest) : len(rest) + size])
+        count = len(rest) + _read_fully(file, data.data[len(rest) : len(rest) + size])
         at_end = count < len(rest) + size
         if at_end and count and data[count - 1] != LINE_FEED:
             data[count] = LINE_FEED
@@ -295,13 +295,13 @@ def _nul_bytes(source: Source) -> InputError:
     )
 
 
-def _require_text(array: pa.Array, source: Source, name: str) -> pl.Series:
+def _require_text(array: Any, source: Source, name: str) -> pl.Series:
     """The distinct cells of a column, once they are known to be text."""
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
         raise wrong_encoding(source) from None
-    if b"\0" in memoryview(array.buffers()[2]).tobytes():
+    if b"\0" in array.buffers()[2].to_pybytes():
         raise _nul_bytes(source)
     series = pl.from_arrow(array)
     assert isinstance(series, pl.Series)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -43,12 +45,12 @@ class Entries:
         )
         return number
 
-    def of_column(self, column: int) -> tuple[NDArray[np.int64], pa.Array]:
+    def of_column(self, column: int) -> tuple[NDArray[np.int64], Any]:
         """The entries of one column, and their text (not yet known to be UTF-8)."""
         chosen = np.flatnonzero(self._column[: self.count] == column)
         text, begins = _choose_text(self._text, self._start, chosen)
         array = pa.LargeStringArray.from_buffers(
-            len(chosen), pa.py_buffer(begins), pa.py_buffer(text)
+            len(chosen), pa.py_buffer(begins.data), pa.py_buffer(text.data)
         )
         return chosen, array
 
@@ -114,7 +116,7 @@ def _merge(  # type: ignore[no-untyped-def]
 
 @kernel
 def _same_text(one: Bytes, here: int, other: Bytes, there: int, length: int) -> bool:
-    for i in range(length):
+    for i in range(length):  # noqa: SIM110 (a kernel has no generators)
         if one[here + i] != other[there + i]:
             return False
     return True

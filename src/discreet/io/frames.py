@@ -130,19 +130,19 @@ def _factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
 def _factorize_narrow(series: pl.Series) -> tuple[pl.Series, Codes] | None:
     """Count values within a narrow range by direct address; None if the range is wide."""
     physical = series.cast(pl.UInt8) if series.dtype == pl.Boolean else series.to_physical()
-    low, high = physical.min(), physical.max()
-    if low is None or int(high) - int(low) >= DIRECT_RANGE:  # type: ignore[arg-type, call-overload]
+    low: Any = physical.min()
+    high: Any = physical.max()
+    if low is None or high - low >= DIRECT_RANGE:
         return None
-    shifted = physical.cast(pl.Int64) - int(low)  # type: ignore[call-overload]
-    return _compact(series, shifted.cast(pl.Int32), int(high) - int(low) + 1)  # type: ignore[call-overload]
+    shifted = (physical.cast(pl.Int64) - low).cast(pl.Int32)
+    return _compact(series, shifted, high - low + 1)
 
 
 def _of_categories(series: pl.Series) -> tuple[pl.Series, Codes]:
     """The categories that occur, as text."""
     physical = series.to_physical().cast(pl.Int32)
-    top = physical.max()
-    size = 0 if top is None else int(top) + 1  # type: ignore[call-overload]
-    raw, codes = _compact(series, physical, size)
+    top: Any = physical.max()
+    raw, codes = _compact(series, physical, 0 if top is None else top + 1)
     return raw.cast(pl.String), codes
 
 

@@ -13,6 +13,7 @@ in the order of the blocks, so the result does not depend on how threads were sc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,7 +173,7 @@ def find_record(
 
 
 @kernel
-def _word(words: Words, place: int) -> np.uint64:
+def _word(words: Words, place: int) -> Any:
     """The eight bytes that begin here, the first lowest."""
     low = np.uint64(8 * (place & 7))
     low_part = words[place >> 3] >> low
@@ -190,7 +191,7 @@ def _first_match(word: np.uint64, one: np.uint64, other: np.uint64) -> np.uint64
 
 
 @kernel
-def _bytes_before(match: np.uint64) -> int:
+def _bytes_before(match: np.uint64) -> Any:
     """The number of bytes below the lowest bit of a mask."""
     lowest = (match & (~match + np.uint64(1))) >> np.uint64(7)
     return np.int64((lowest * np.uint64(0x0001020304050607)) >> np.uint64(56))
@@ -234,7 +235,7 @@ def _scan(words: Words, begin: int, one: np.uint64, other: np.uint64) -> tuple[i
 
 @kernel
 def _unquote(data: Bytes, quote: int, place: int) -> tuple[int, int]:
-    """Undouble, in place, the quotes of a cell whose text begins here; its end, and what follows."""
+    """Undouble in place the quotes of a cell whose text begins here; its end, and what follows."""
     write = place
     while True:
         byte = data[place]
@@ -248,14 +249,14 @@ def _unquote(data: Bytes, quote: int, place: int) -> tuple[int, int]:
 
 
 @kernel
-def _is_blank(data: Bytes, place: int) -> bool:
+def _is_blank(data: Bytes, place: int) -> Any:
     return data[place] == LINE_FEED or (
         data[place] == CARRIAGE_RETURN and data[place + 1] == LINE_FEED
     )
 
 
 @kernel
-def _same(words: Words, one: int, other: int, length: int) -> bool:
+def _same(words: Words, one: int, other: int, length: int) -> Any:
     while length >= 8:
         if _word(words, one) != _word(words, other):
             return False
@@ -266,9 +267,20 @@ def _same(words: Words, one: int, other: int, length: int) -> bool:
 
 
 @kernel
-def _tokenize(  # type: ignore[no-untyped-def]
-    words, data, size, delimiter, quote, slot_of_field, codes, start, length, column, hashes, slots
-):
+def _tokenize(
+    words: Words,
+    data: Bytes,
+    size: int,
+    delimiter: int,
+    quote: int,
+    slot_of_field: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    start: NDArray[np.int64],
+    length: NDArray[np.int64],
+    column: NDArray[np.int32],
+    hashes: NDArray[np.uint64],
+    slots: NDArray[np.int32],
+) -> tuple[int, int, int, int]:
     fields = len(slot_of_field)
     delimiters = np.uint64(delimiter) * np.uint64(0x0101010101010101)
     line_feeds = np.uint64(LINE_FEED) * np.uint64(0x0101010101010101)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -80,7 +80,7 @@ def _write_csv(file: IO[bytes], columns: Sequence[PublishedColumn], order: Order
 
     parts = _slices(_row_count(columns, order), CSV_ROWS, order)
     for block in _ahead(render_rows, parts):
-        file.write(memoryview(block))
+        file.write(block.data)
 
 
 def _ahead(
@@ -111,7 +111,7 @@ def _cells(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
     """Every cell with what follows it: a column's first, where each starts, and the bytes."""
     base = np.zeros(len(columns), np.int64)
-    parts = []
+    parts: list[pl.Series] = []
     for number, column in enumerate(columns):
         base[number] = sum(len(part) for part in parts)
         # A line with nothing on it is no row to many readers, so a lone missing cell is quoted.
@@ -121,7 +121,8 @@ def _cells(
     array = pl.concat([part.alias("cell") for part in parts]).to_arrow(
         compat_level=pl.CompatLevel.oldest()
     )
-    _, offsets, data = array.buffers()
+    buffers: Any = array.buffers()
+    _, offsets, data = buffers
     start = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1].copy()
     text = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
     return base, start, text.copy()
@@ -171,6 +172,6 @@ def _write_parquet(
                 columns, dictionaries, shifts, absent, strict=True
             ):
                 codes = column.codes[part]
-                index = pa.array(shift[codes], mask=null[codes] if null.any() else None)
+                index: Any = pa.array(shift[codes], mask=null[codes] if null.any() else None)
                 arrays.append(values.take(index))
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))

@@ -116,7 +116,7 @@ def _merge(  # type: ignore[no-untyped-def]
 
 @kernel
 def _same_text(one: Bytes, here: int, other: Bytes, there: int, length: int) -> bool:
-    for i in range(length):  # noqa: SIM110 (a kernel has no generators)
+    for i in range(length):
         if one[here + i] != other[there + i]:
             return False
     return True

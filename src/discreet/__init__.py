@@ -19,6 +19,7 @@ _HOME_OF_NAME = {
     "Release": "discreet.publishing",
     "audit": "discreet.checking",
     "measure": "discreet.checking",
+    "read_release": "discreet.releases.reading",
     "FullDomain": "discreet.algorithms.full_domain",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
@@ -89,3 +90,4 @@ if TYPE_CHECKING:
     from discreet.models.sizes import KAnonymity as KAnonymity
     from discreet.publishing import Release as Release
     from discreet.publishing import publish as publish
+    from discreet.releases.reading import read_release as read_release

@@ -38,6 +38,7 @@ from discreet.releases.explanation import explain
 from discreet.releases.manifest import (
     FILE_NAME,
     AttributeEntry,
+    BitmapEntry,
     Manifest,
     MethodEntry,
     Promise,
@@ -186,6 +187,7 @@ def make_release(
             for name, table in published.items()
         },
         attributes={column.name: _attribute_entry(column, task, job) for column in task.table},
+        bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
         suppressed_rows=suppressed,
@@ -207,7 +209,7 @@ def make_release(
 
 def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
     """What a reader must know to derive the promises about an attribute again."""
-    attribute = job.attributes[column.name]
+    attribute = job.attributes.get(column.name)  # none for a bit
     sensitive = column.role is Role.SENSITIVE
     hierarchy = task.hierarchies.get(column.name)
     tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
@@ -215,7 +217,7 @@ def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
         type=column.type,
         distance=column.distance if sensitive else None,
         multi_valued=column.separator,
-        escaped=attribute.escape,
+        escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
     )
 

@@ -20,7 +20,9 @@ _HOME_OF_NAME = {
     "audit": "discreet.checking",
     "measure": "discreet.checking",
     "read_release": "discreet.releases.reading",
+    "explore_projections": "discreet.exploration",
     "FullDomain": "discreet.algorithms.full_domain",
+    "Codip": "discreet.algorithms.codip",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -60,6 +62,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from discreet.algorithms.codip import Codip as Codip
     from discreet.algorithms.full_domain import FullDomain as FullDomain
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
     from discreet.errors import JobError as JobError
     from discreet.errors import PromiseError as PromiseError
     from discreet.errors import ReleaseError as ReleaseError
+    from discreet.exploration import explore_projections as explore_projections
     from discreet.io.source import Source as Source
     from discreet.job import Attribute as Attribute
     from discreet.job import Job as Job

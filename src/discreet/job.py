@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from discreet.algorithms.catalog import AnyMethod
 from discreet.algorithms.full_domain import FullDomain
+from discreet.algorithms.method import Method
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import InputError, JobError
 from discreet.hierarchies.specs import AnyHierarchy
@@ -203,6 +204,12 @@ class Job(_Part):
     def folder(self) -> Path:
         """What relative paths of the job are relative to."""
         return self._folder
+
+    def using(self, method: Method) -> Job:
+        """The same job by another method."""
+        job = self.model_copy(update={"method": method})
+        job._folder = self._folder
+        return job
 
     def with_role(self, role: Role) -> list[str]:
         """The names of the attributes with a role, in the job's order."""

@@ -30,7 +30,7 @@ from discreet.io.atomic import release_place, write_private
 from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
-from discreet.metrics.measure import measure_release
+from discreet.metrics.release import measure_release
 from discreet.preparation import prepare
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome

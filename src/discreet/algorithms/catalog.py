@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from discreet.algorithms.codip import Codip
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
 from discreet.named import ByName
 
-METHODS: tuple[type[Method], ...] = (FullDomain,)
+METHODS: tuple[type[Method], ...] = (FullDomain, Codip)
 
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

@@ -251,7 +251,15 @@ class Recodings:
     def outcome(self, node: Node, facts: dict[str, Any]) -> Generalized:
         """What is published at a node."""
         classes = self.sets.bottom.roll_up(node)
-        passes = self._judge(classes, self.budget).passes
+        return self._recoded(classes, self._judge(classes, self.budget).passes, facts)
+
+    def recode(self, node: Node) -> Generalized:
+        """All rows at a node, whatever the requirements say."""
+        classes = self.sets.bottom.roll_up(node)
+        return self._recoded(classes, np.ones(classes.classes, bool), {})
+
+    def _recoded(self, classes: FrequencySet, passes: Mask, facts: dict[str, Any]) -> Generalized:
+        node = classes.node
         number = np.where(passes, np.cumsum(passes) - 1, -1).astype(np.int32)
         class_of_row = number[classes.class_of_source][self.table.classes.class_of_row]
         leaves = self.table.leaf[classes.tuples[passes]]
@@ -265,6 +273,18 @@ class Recodings:
 
     def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
         """Which requirement fails at the most general node, by how much, what is feasible."""
+        failures, sentences = self.failures_at_top()
+        message = (
+            "full-domain: no recoding meets the requirements, not even the most general one: "
+            + "; ".join(sentences)
+        )
+        if self.budget:
+            message += f". {self._least_suppressed(examined)}"
+        message += ". Ask for no more than that, or allow more suppression, or add levels."
+        return InfeasibleError(message, failures)
+
+    def failures_at_top(self) -> tuple[list[dict[str, object]], list[str]]:
+        """The requirements that fail at the most general node, as data and in words."""
         counts = self.sets[self.lattice.top].counts(refined=self._refined)
         failures: list[dict[str, object]] = []
         sentences = []
@@ -284,14 +304,7 @@ class Recodings:
             reached = ", ".join(f"{name} = {figure:g}" for name, figure in verdict.achieved.items())
             wanted = ", ".join(f"{name} = {value}" for name, value in asked.items())
             sentences.append(f"{requirement.name} ({wanted}) reaches {reached} there at best")
-        message = (
-            "full-domain: no recoding meets the requirements, not even the most general one: "
-            + "; ".join(sentences)
-        )
-        if self.budget:
-            message += f". {self._least_suppressed(examined)}"
-        message += ". Ask for no more than that, or allow more suppression, or add levels."
-        return InfeasibleError(message, failures)
+        return failures, sentences
 
     def _least_suppressed(self, examined: Sequence[Node]) -> str:
         best = min(

@@ -92,6 +92,11 @@ class Projected:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
+def projection_name(number: int) -> str:
+    """The name of the published table with a number, from 0."""
+    return f"projection_{number + 1}"
+
+
 Outcome = Generalized | Projected
 
 

@@ -60,8 +60,9 @@ class Verdict:
         achieved: dict[str, float] = {}
         by_attribute: dict[str, float] = {}
         for verdict in verdicts:
-            for name, figure in verdict.achieved.items():
-                achieved[name] = pick(achieved.get(name, figure), figure)
+            for place, (name, figure) in enumerate(verdict.achieved.items()):
+                worse = pick if place == 0 else min  # of a second figure a greater one is better
+                achieved[name] = worse(achieved.get(name, figure), figure)
             for name, figure in verdict.by_attribute.items():
                 by_attribute[name] = pick(by_attribute.get(name, figure), figure)
         holds = bool(verdicts) and all(verdict.holds for verdict in verdicts)

@@ -27,7 +27,7 @@ from discreet.kernels import kernel
 OutputFormat = Literal["csv", "parquet"]
 Order = NDArray[np.int64]
 
-CSV_ROWS = 1 << 16
+CSV_ROWS = 1 << 14  # a block that stays in the cache between rendering and writing
 PARQUET_ROWS = 1 << 20
 NEEDS_QUOTES = r'[,"\r\n]'
 HEADER_NEEDS_QUOTES = '[,;\t|"\r\n\ufeff]'  # also what would mislead a reader about the delimiter

@@ -259,7 +259,7 @@ class FrequencySets:
         self.bottom = first
         self._known = [first]
         self._by_node = {bottom: first}
-        self._levels = np.zeros((64, len(bottom)), np.int8)  # (known and room for more, q)
+        self._levels = np.zeros((64, len(bottom)), np.int16)  # (known and room for more, q)
         self._classes = np.full(64, table.tuples)  # (known and room for more,)
         self._room = CACHE_LIMIT - table.tuples
 
@@ -273,7 +273,7 @@ class FrequencySets:
 
     def _nearest(self, node: Node) -> FrequencySet:
         known = len(self._known)
-        below = (self._levels[:known] <= np.array(node, np.int8)).all(axis=1)
+        below = (self._levels[:known] <= np.array(node, np.int16)).all(axis=1)
         return self._known[int(np.where(below, self._classes[:known], 2**62).argmin())]
 
     def _keep(self, found: FrequencySet) -> None:

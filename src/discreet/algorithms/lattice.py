@@ -30,7 +30,9 @@ class Lattice:
                 " levels, make some attributes insensitive or drop them, or use mondrian."
             )
 
-        self.levels = np.indices(self.shape.tolist(), np.uint8).reshape(len(heights), -1).T.copy()
+        self.levels = (
+            np.indices(self.shape.tolist(), np.int16).reshape(len(heights), self.nodes).T.copy()
+        )
         self.strides = np.array([1, *self.shape[:0:-1]], np.int64).cumprod()[::-1][: len(heights)]
 
     @property

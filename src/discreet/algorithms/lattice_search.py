@@ -190,7 +190,7 @@ def _most_telling(
 def _close(
     open_nodes: NDArray[np.int32],
     examined: int,
-    levels: NDArray[np.uint8],
+    levels: NDArray[np.int16],
     holds: bool,
     closed_upward: bool,
     within: Marks,

@@ -76,24 +76,23 @@ class ByName:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        alternatives: list[dict[str, Any]] = [
-            {
-                "type": "object",
-                "properties": {name: handler(kind.__pydantic_core_schema__)},
-                "required": [name],
-                "additionalProperties": False,
-            }
-            for name, kind in self.kinds.items()
-        ]
-        bare = [
-            name
-            for name, kind in self.kinds.items()
-            if not any(field.is_required() for field in kind.model_fields.values())
-            and _takes_nothing(kind)
-        ]
+        alternatives = [_alternative(kind, handler) for kind in self.kinds.values()]
+        bare = [name for name, kind in self.kinds.items() if _takes_nothing(kind)]
         if bare:
             alternatives.append({"enum": bare})
         return {"oneOf": alternatives}
+
+
+def _alternative(kind: type[Requirement], handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    """The schema of one name with its parameters."""
+    parameters = handler(kind.__pydantic_core_schema__)
+    parameters["description"] = (kind.__doc__ or "").partition("\n")[0]  # not the proofs
+    return {
+        "type": "object",
+        "properties": {kind.name: parameters},
+        "required": [kind.name],
+        "additionalProperties": False,
+    }
 
 
 def _takes_nothing(kind: type[Requirement]) -> bool:

@@ -163,15 +163,16 @@ class RecursiveCLDiversity(Diversity):
         if self.l == 1:
             return f"Recursive diversity with l = 1 asks nothing of {self.subject}."
         struck = self.l - 2
-        others = f", even without the {struck} most frequent of those" if struck else ""
+        top = "" if struck == 1 else f"{struck} "
+        others = f", even without the {top}most frequent of those" if struck else ""
         return (
-            f"In every group of people who look alike, {self._commonest} of {self.subject} is less"
+            f"In every group of people who look alike, {self._commonest} is less"
             f" than {_number(self.c)} times as frequent as all other values together{others}."
         )
 
     @property
     def _commonest(self) -> str:
-        return "the most frequent value"
+        return f"the most frequent value of {self.subject}"
 
 
 class PdRecursiveCLDiversity(RecursiveCLDiversity):
@@ -205,7 +206,7 @@ class PdRecursiveCLDiversity(RecursiveCLDiversity):
 
     @property
     def _commonest(self) -> str:
-        return "the most frequent value that may not be disclosed"
+        return f"of the values of {self.subject} that may not be disclosed the most frequent"
 
 
 class NpdRecursiveCLDiversity(Diversity):
@@ -280,11 +281,11 @@ class NpdRecursiveCLDiversity(Diversity):
         ]
 
     def sentence(self) -> str:
-        count = len(self.not_ruled_out)
+        if not self.not_ruled_out:
+            return self.positive.sentence()
         return (
-            f"{self.positive.sentence()} Each of the {count} {_plural('value', count)} that must"
-            f" not be ruled out is held by at least {_number(100 * self.c2)} % of every"
-            " group."
+            f"{self.positive.sentence()} Every value that must not be ruled out is held by at"
+            f" least {_number(100 * self.c2)} % of each group."
         )
 
 
@@ -316,8 +317,8 @@ class PDiversity(Diversity):
 
     def sentence(self) -> str:
         return (
-            f"In every group of people who look alike, no value of {self.subject} is held by more"
-            f" than one in {_number(self.l)}."
+            f"In every group of people who look alike, no value of {self.any_subject} is held by"
+            f" more than one in {_number(self.l)}."
         )
 
 
@@ -335,8 +336,8 @@ class MDiversity(PDiversity):
 
     def sentence(self) -> str:
         return (
-            f"{super().sentence()[:-1]}, and no more than one in {_number(self.l)} less i of those"
-            " who remain possible for somebody who can rule out i values."
+            f"{super().sentence()} Whoever can rule out i values for a person is still not surer"
+            f" than one in {_number(self.l)} − i."
         )
 
 

@@ -87,12 +87,12 @@ class AlphaKAnonymity(AttributeRequirement):
         return [*super().problems(domains), *self.missing_values(domains, "value", wanted)]
 
     def sentence(self) -> str:
-        which = "no value" if self.value is None else "the value that the job names"
-        modal = "fills more than" if self.value is None else "fills at most"
-        return (
-            f"Every group of people who look alike has at least {self.k} members, and {which} of"
-            f" {self.subject} {modal} {100 * self.alpha:.12g} % of it."
-        )
+        bound = f"{100 * self.alpha:.12g} % of it"
+        if self.value is None:
+            shares = f"no value of {self.any_subject} fills more than {bound}"
+        else:
+            shares = f"the value of {self.any_subject} that the job names fills at most {bound}"
+        return f"Every group of people who look alike has at least {self.k} members, and {shares}."
 
 
 class BetaLikeness(AttributeRequirement):
@@ -128,8 +128,8 @@ class BetaLikeness(AttributeRequirement):
         )
         within = part <= whole
         if self.enhanced:
-            surprise = np.log(total.sum() / total[values.value])
-            within &= _lift(values, size) - 1 <= surprise + TOLERANCE
+            surprise = -np.log(np.maximum(total, 1) / max(total.sum(), 1))  # −ln p
+            within &= _lift(values, size) - 1 <= surprise[values.value] + TOLERANCE
         return by_class(np.logical_and, within, values)
 
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:
@@ -138,7 +138,7 @@ class BetaLikeness(AttributeRequirement):
     def sentence(self) -> str:
         more = " (less for frequent values)" if self.enhanced else ""
         return (
-            f"In every group of people who look alike, no value of {self.subject} is more than"
+            f"In every group of people who look alike, no value of {self.any_subject} is more than"
             f" {1 + self.beta:.12g} times as frequent as in the whole table{more}."
         )
 

@@ -116,10 +116,10 @@ class MultiAttributeLDiversity(AttributeRequirement):
         return [f"{self.name}: {problem}" for problem in inner.problems(domains)]
 
     def sentence(self) -> str:
-        inner = self.model.model_copy(update={"attribute": self.attribute})
+        inner = self.model.model_copy(update={"attribute": self.attribute}).sentence()
         return (
-            "Even for somebody who knows all other sensitive attributes of a person:"
-            f" {inner.sentence()}"
+            "Even for somebody who knows a person's other sensitive attributes:"
+            f" {inner[0].lower()}{inner[1:]}"
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,11 @@ class Domain:
     values: tuple[str | None, ...]  # the dictionary's text, in the order of the codes
     distance: Distance = Distance.EQUAL
     hierarchy: Hierarchy | None = None  # for the hierarchical distance
+
+    @cached_property
+    def code_of(self) -> dict[str | None, int]:
+        """The code of every value."""
+        return {value: code for code, value in enumerate(self.values)}
 
 
 Domains = Mapping[str, Domain]
@@ -220,10 +226,18 @@ class AttributeRequirement(Requirement):
 
     @property
     def subject(self) -> str:
-        """What it speaks of, as a sentence writes it."""
+        """What it speaks of, as a sentence writes it after "in every group"."""
         if not self.named:
             return "every sensitive attribute"
-        return " and ".join(f"'{name}'" for name in self.named)
+        listed = " and ".join(f"'{name}'" for name in self.named)
+        return listed if len(self.named) == 1 else f"each of {listed}"
+
+    @property
+    def any_subject(self) -> str:
+        """The same after "no value of"."""
+        if not self.named:
+            return "any sensitive attribute"
+        return " or ".join(f"'{name}'" for name in self.named)
 
     def problems(self, domains: Domains) -> list[str]:
         if self.attribute is None and domains:
@@ -256,5 +270,5 @@ class AttributeRequirement(Requirement):
 
 def codes_of(domain: Domain, wanted: Iterable[str | None]) -> NDArray[np.int64]:
     """The codes of some values; those that do not occur have none."""
-    chosen = set(wanted)
-    return np.array([c for c, value in enumerate(domain.values) if value in chosen], np.int64)
+    known = domain.code_of
+    return np.array([known[value] for value in dict.fromkeys(wanted) if value in known], np.int64)

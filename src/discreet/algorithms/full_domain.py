@@ -45,6 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from discreet.algorithms.compression import Compressed
 from discreet.algorithms.costs import (
     CellCost,
     Measure,
@@ -53,7 +54,7 @@ from discreet.algorithms.costs import (
     discernibility,
     discernibility_left,
 )
-from discreet.algorithms.frequency_sets import Compressed, FrequencySet, FrequencySets
+from discreet.algorithms.frequency_sets import FrequencySet, FrequencySets
 from discreet.algorithms.lattice import Lattice, Node
 from discreet.algorithms.lattice_search import Finding, Marks, Search
 from discreet.algorithms.lattice_search import minimal_nodes as search_minimal_nodes
@@ -118,7 +119,7 @@ class Judgement:
 
     hopeless: Mask  # (classes,) fail a condition that gets easier upward
     passes: Mask  # (classes,) published
-    within: bool  # whether the hopeless rows are within the budget
+    within: bool  # whether what gets easier upward leaves room for it in the budget
     publishable: bool  # whether all rows that fail are, and some row is left
     suppressed: int  # rows; if not publishable, as far as they were counted
 

@@ -1,3 +1,93 @@
-"""Publish tables about people so that nobody in them is disclosed."""
+"""Publish tables about people so that nobody in them is disclosed.
+
+The public names load when they are first used, so that ``import discreet`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOME_OF_NAME = {
+    "Job": "discreet.job",
+    "Attribute": "discreet.job",
+    "Output": "discreet.job",
+    "Source": "discreet.io.source",
+    "publish": "discreet.publishing",
+    "minimal_nodes": "discreet.publishing",
+    "Release": "discreet.publishing",
+    "audit": "discreet.checking",
+    "measure": "discreet.checking",
+    "FullDomain": "discreet.algorithms.full_domain",
+    "DiscreetError": "discreet.errors",
+    "InputError": "discreet.errors",
+    "JobError": "discreet.errors",
+    "HierarchyError": "discreet.errors",
+    "ReleaseError": "discreet.errors",
+    "PromiseError": "discreet.errors",
+    "InfeasibleError": "discreet.errors",
+    "AuditError": "discreet.errors",
+    "KAnonymity": "discreet.models.sizes",
+    "DistinctLDiversity": "discreet.models.diversity",
+    "EntropyLDiversity": "discreet.models.diversity",
+    "RecursiveCLDiversity": "discreet.models.diversity",
+    "PdRecursiveCLDiversity": "discreet.models.diversity",
+    "NpdRecursiveCLDiversity": "discreet.models.diversity",
+    "MultiAttributeLDiversity": "discreet.models.multi_attribute",
+    "PDiversity": "discreet.models.diversity",
+    "MDiversity": "discreet.models.diversity",
+    "TCloseness": "discreet.models.closeness",
+    "AlphaKAnonymity": "discreet.models.likeness",
+    "BetaLikeness": "discreet.models.likeness",
+    "DeltaDisclosure": "discreet.models.likeness",
+}
+
+__all__ = ["__version__", *_HOME_OF_NAME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF_NAME:
+        raise AttributeError(f"module 'discreet' has no attribute '{name}'")
+    value = getattr(import_module(_HOME_OF_NAME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.checking import audit as audit
+    from discreet.checking import measure as measure
+    from discreet.errors import AuditError as AuditError
+    from discreet.errors import DiscreetError as DiscreetError
+    from discreet.errors import HierarchyError as HierarchyError
+    from discreet.errors import InfeasibleError as InfeasibleError
+    from discreet.errors import InputError as InputError
+    from discreet.errors import JobError as JobError
+    from discreet.errors import PromiseError as PromiseError
+    from discreet.errors import ReleaseError as ReleaseError
+    from discreet.io.source import Source as Source
+    from discreet.job import Attribute as Attribute
+    from discreet.job import Job as Job
+    from discreet.job import Output as Output
+    from discreet.models.closeness import TCloseness as TCloseness
+    from discreet.models.diversity import DistinctLDiversity as DistinctLDiversity
+    from discreet.models.diversity import EntropyLDiversity as EntropyLDiversity
+    from discreet.models.diversity import MDiversity as MDiversity
+    from discreet.models.diversity import NpdRecursiveCLDiversity as NpdRecursiveCLDiversity
+    from discreet.models.diversity import PDiversity as PDiversity
+    from discreet.models.diversity import PdRecursiveCLDiversity as PdRecursiveCLDiversity
+    from discreet.models.diversity import RecursiveCLDiversity as RecursiveCLDiversity
+    from discreet.models.likeness import AlphaKAnonymity as AlphaKAnonymity
+    from discreet.models.likeness import BetaLikeness as BetaLikeness
+    from discreet.models.likeness import DeltaDisclosure as DeltaDisclosure
+    from discreet.models.multi_attribute import MultiAttributeLDiversity as MultiAttributeLDiversity
+    from discreet.models.sizes import KAnonymity as KAnonymity
+    from discreet.publishing import Release as Release
+    from discreet.publishing import minimal_nodes as minimal_nodes
+    from discreet.publishing import publish as publish

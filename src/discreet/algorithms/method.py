@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
 from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
 from discreet.data.table import CodedTable, Codes
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.models.requirement import Domain, Domains, Requirement
+from discreet.named import Named
 
 Progress = Callable[[str, float], None]  # the phase, and how much of it is done in [0, 1]
 
@@ -75,17 +75,12 @@ class Generalized:
 Outcome = Generalized
 
 
-class Method(BaseModel):
+class Method(Named):
     """A method with its parameters: a frozen, validated value."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: ClassVar[str]
+    # Whether every quasi-identifier must have a hierarchy; one is built where the job gives none.
+    needs_hierarchies: ClassVar[bool] = False
 
     @abstractmethod
     def run(self, task: Task) -> Outcome:
         """Find what to publish, or raise InfeasibleError."""
-
-    def parameters(self) -> dict[str, Any]:
-        """The parameters as the job and the manifest write them."""
-        return self.model_dump(mode="json", exclude_none=True)

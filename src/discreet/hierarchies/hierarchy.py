@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.table import Codes
+from discreet.errors import HierarchyError
+from discreet.hierarchies.cells import SUPPRESSED
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +63,16 @@ class Hierarchy:
         return nodes
 
     def distance(self, first: Codes, second: Codes) -> NDArray[np.float64]:
-        """The height of the lowest common ancestor of two leaves, over the hierarchy's height."""
+        """The height of the lowest common ancestor of two leaves, over the hierarchy's height.
+
+        The lowest level at which both have the same node is that ancestor's height. Leaves that
+        are still apart at the top, or in a hierarchy without levels, are at distance 1.
+        """
         height = np.zeros(np.broadcast(first, second).shape, np.int64)
         for level in self.levels:
             height += level.node_of_leaf[first] != level.node_of_leaf[second]
-        return np.minimum(height, self.height) / max(self.height, 1)
+        tallest = max(self.height, 1)
+        return np.minimum(height, tallest) / tallest
 
 
 def _step(lower: Level, upper: Level) -> Codes:
@@ -85,3 +92,53 @@ def level_from_groups(
     if loss is None:
         loss = (leaves - 1) / max(total_leaves - 1, 1)
     return Level(node_of_leaf.astype(np.int32), tuple(labels), leaves, loss)
+
+
+def require_nested(hierarchy: Hierarchy) -> None:
+    """Raise unless every level's groups are unions of the last's and its labels are distinct."""
+    where = f"Hierarchy of '{hierarchy.column}' ({hierarchy.place})"
+    for number, (lower, upper) in enumerate(
+        zip(hierarchy.levels, hierarchy.levels[1:], strict=False), start=1
+    ):
+        torn = _step(lower, upper)[lower.node_of_leaf] != upper.node_of_leaf
+        if torn.any():
+            raise HierarchyError(
+                f"{where}: level {number} does not nest: {len(np.unique(lower.node_of_leaf[torn]))}"
+                f" groups of level {number - 1} are split. Give levels that only join groups."
+            )
+        if len(set(upper.labels)) < upper.nodes:
+            raise HierarchyError(
+                f"{where}: two groups of level {number} have the same label, so that a reader "
+                "can't tell them apart. Give each its own label."
+            )
+
+
+def ambiguous_labels(hierarchy: Hierarchy) -> list[str]:
+    """Labels that stand for one set of leaves at one level and for another at a second.
+
+    They are harmless where a column is published at one level, and misread where levels are mixed.
+    ``*`` is ambiguous wherever it does not cover the whole domain.
+    """
+    seen: dict[str, tuple[int, int]] = {}
+    found: dict[str, None] = {}
+    for height, level in enumerate(hierarchy.levels):
+        for node, label in enumerate(level.labels):
+            if label is None:
+                continue
+            below = seen.get(label)
+            seen[label] = (height, node)
+            if label == SUPPRESSED and level.leaves[node] < hierarchy.leaves:
+                found[label] = None
+            if below is not None and not _same_leaves(hierarchy, below, (height, node)):
+                found[label] = None
+    return list(found)
+
+
+def _same_leaves(hierarchy: Hierarchy, lower: tuple[int, int], upper: tuple[int, int]) -> bool:
+    """Whether a node has the same leaves as one of a higher level."""
+    (low, low_node), (high, high_node) = lower, upper
+    for step in hierarchy.steps[low:high]:
+        low_node = int(step[low_node])
+    return low_node == high_node and bool(
+        hierarchy.levels[low].leaves[lower[1]] == hierarchy.levels[high].leaves[high_node]
+    )

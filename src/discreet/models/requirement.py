@@ -8,17 +8,19 @@ reports the worst of them as what was achieved. It never sees rows, files or eng
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
-from discreet.data.counts import ClassCounts
+from discreet.data.counts import ClassCounts, ValueCounts
 from discreet.data.roles import Distance
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.named import Named
 
 TOLERANCE = 1e-9  # for figures that are sums of logarithms or of shares; counts compare exactly
 
@@ -33,6 +35,11 @@ class Domain:
     distance: Distance = Distance.EQUAL
     hierarchy: Hierarchy | None = None  # for the hierarchical distance
 
+    @cached_property
+    def code_of(self) -> dict[str | None, int]:
+        """The code of every value."""
+        return {value: code for code, value in enumerate(self.values)}
+
 
 Domains = Mapping[str, Domain]
 
@@ -46,24 +53,52 @@ class Verdict:
     by_attribute: dict[str, float] = field(default_factory=dict)
     passes: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # (classes,)
 
+    @classmethod
+    def worst(cls, verdicts: Sequence[Verdict], *, smaller_is_better: bool) -> Verdict:
+        """The verdict on several tables together: all must hold, the worst figures stand."""
+        pick = max if smaller_is_better else min
+        achieved: dict[str, float] = {}
+        by_attribute: dict[str, float] = {}
+        for verdict in verdicts:
+            for name, figure in verdict.achieved.items():
+                achieved[name] = pick(achieved.get(name, figure), figure)
+            for name, figure in verdict.by_attribute.items():
+                by_attribute[name] = pick(by_attribute.get(name, figure), figure)
+        holds = bool(verdicts) and all(verdict.holds for verdict in verdicts)
+        passes = np.concatenate([v.passes for v in verdicts]) if verdicts else np.zeros(0, bool)
+        return cls(holds, achieved, by_attribute, passes)
+
     @property
     def failing(self) -> NDArray[np.intp]:
         """The classes that fail."""
         return np.flatnonzero(~self.passes)
 
 
-class Requirement(BaseModel):
-    """One promise about every class of a release."""
+class Requirement(Named):
+    """One promise about every class of a release.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    Every requirement of this package is closed under merging: two passing classes of one table
+    make a passing class, so each figure is at its best where the whole table is one class. Where
+    ``against_table`` is set this holds as long as the counted rows stay the same: suppressing a
+    class moves the distribution that all others are compared with.
+    """
 
-    name: ClassVar[str]
     figure_name: ClassVar[str]  # the key of ``achieved``: "k", "l", "c", "t"
     smaller_is_better: ClassVar[bool] = False
     needs_refined_counts: ClassVar[bool] = False
     # Whether a passing class still passes after any class, passing or not, is merged into it.
-    # (Merging passing classes keeps every requirement of this package.)
     absorbing: ClassVar[bool] = False
+    # Whether classes are compared with all counted classes together, not judged on their own.
+    against_table: ClassVar[bool] = False
+
+    @property
+    def figure(self) -> tuple[str, bool]:
+        """The name of its figure, and whether a smaller one is better."""
+        return self.figure_name, self.smaller_is_better
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """The promise in plain English, for the person who signs it."""
 
     @abstractmethod
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
@@ -75,50 +110,174 @@ class Requirement(BaseModel):
 
     @abstractmethod
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:
-        """Which figures are within the bound."""
+        """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
+
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        """Which classes pass for one attribute; exact where the figure is a ratio of counts."""
+        return self.accepts(self.figures(counts, domains, attribute))
+
+    def further(
+        self,
+        counts: ClassCounts,
+        domains: Domains,
+        attribute: str,
+    ) -> dict[str, float]:
+        """The worst of any second figure, by parameter; of these a greater one is better."""
+        return {}
 
     def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
         """Which classes pass, for all its attributes together."""
         result = np.ones(counts.classes, bool)
         for attribute in self.attributes(counts):
-            result &= self.accepts(self.figures(counts, domains, attribute))
+            result &= self.judge(counts, domains, attribute)
         return result
 
     def check(self, counts: ClassCounts, domains: Domains) -> Verdict:
         """Judge a table: does it hold, what was achieved, which classes fail."""
-        passes = np.ones(counts.classes, bool)
+        passes = self.passes(counts, domains)
+        if not counts.classes:
+            return Verdict(True, {}, {}, passes)
+        name, smaller_is_better = self.figure
+        worse = max if smaller_is_better else min
         worst: dict[str, float] = {}
+        achieved: dict[str, float] = {}
         for attribute in self.attributes(counts):
             figures = self.figures(counts, domains, attribute)
-            passes &= self.accepts(figures)
-            if len(figures):
-                extreme = figures.max() if self.smaller_is_better else figures.min()
-                worst[attribute] = float(extreme)
-        achieved = {}
-        if worst:
-            pick = max if self.smaller_is_better else min
-            achieved[self.figure_name] = pick(worst.values())
-        by_attribute = {name: figure for name, figure in worst.items() if name}
+            worst[attribute] = float(figures.max() if smaller_is_better else figures.min())
+            achieved[name] = worse(achieved.get(name, worst[attribute]), worst[attribute])
+            for key, least in self.further(counts, domains, attribute).items():
+                achieved[key] = min(achieved.get(key, least), least)
+        by_attribute = {attribute: figure for attribute, figure in worst.items() if attribute}
         return Verdict(bool(passes.all()), achieved, by_attribute, passes)
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters as the job and the manifest write them."""
-        return self.model_dump(mode="json", exclude_none=True)
+    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:
+        """At least how many rows of each class have to go before the rest of it can pass.
+
+        It holds whatever is left out of the table elsewhere, up to the ``share`` of all rows. A
+        merged class needs no more than its parts together, so the sum over a table's classes
+        never rises with generalization. 0 says that nothing is known.
+        """
+        if self.absorbing:  # no part of a failing class passes
+            return np.where(self.passes(counts, domains), 0.0, counts.size)
+        return np.zeros(counts.classes)
+
+    def best_feasible(self, whole: ClassCounts, domains: Domains) -> dict[str, float]:
+        """The figures where the whole table is one class.
+
+        Because merging never makes the worst figure worse, no partition of the same rows into
+        classes does better; only leaving rows out might.
+        """
+        return self.check(whole, domains).achieved
+
+    def problems(self, domains: Domains) -> list[str]:
+        """What is wrong with it for a table with these sensitive attributes, in sentences."""
+        return []
 
 
 class SizeRequirement(Requirement):
     """A requirement on the sizes of classes alone."""
 
-    def attributes(self, counts: ClassCounts) -> Iterable[str]:  # noqa: ARG002
+    def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return ("",)
 
 
 class AttributeRequirement(Requirement):
     """A requirement on each sensitive attribute, or on the one or those that are named."""
 
-    attribute: str | tuple[str, ...] | None = None
+    attribute: str | tuple[str, ...] | None = Field(
+        default=None, description="The sensitive attribute or attributes; all if left out."
+    )
+
+    @abstractmethod
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+        """The figure of every class, from the counts of one attribute and the classes' sizes."""
+
+    def admits(
+        self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
+    ) -> NDArray[np.bool_]:
+        """Which classes pass, from the same."""
+        return self.accepts(self.measure(values, size, domain))
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
+        return tuple(counts.values) if self.attribute is None else self.named
+
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+        return self.measure(counts.values[attribute], counts.size, domains[attribute])
+
+    def excess(
+        self,
+        values: ValueCounts,
+        size: NDArray[np.int64],
+        domain: Domain,
+        share: float,
+    ) -> Figures:
+        """``least_removed`` for one attribute that is not absorbing."""
+        return np.zeros(len(size))
+
+    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:
+        if self.absorbing:
+            return super().least_removed(counts, domains, share)
+        least = np.zeros(counts.classes)
+        for attribute in self.attributes(counts):
+            excess = self.excess(counts.values[attribute], counts.size, domains[attribute], share)
+            np.maximum(least, excess, out=least)
+        return least
+
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        return self.admits(counts.values[attribute], counts.size, domains[attribute])
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The attributes that it names."""
         if self.attribute is None:
-            return tuple(counts.values)
+            return ()
         return (self.attribute,) if isinstance(self.attribute, str) else self.attribute
+
+    @property
+    def subject(self) -> str:
+        """What it speaks of, as a sentence writes it after "in every group"."""
+        if not self.named:
+            return "every sensitive attribute"
+        listed = " and ".join(f"'{name}'" for name in self.named)
+        return listed if len(self.named) == 1 else f"each of {listed}"
+
+    @property
+    def any_subject(self) -> str:
+        """The same after "no value of"."""
+        if not self.named:
+            return "any sensitive attribute"
+        return " or ".join(f"'{name}'" for name in self.named)
+
+    def problems(self, domains: Domains) -> list[str]:
+        if self.attribute is None and domains:
+            return []
+        if not domains:
+            return [f"{self.name}: no attribute is sensitive. Give one the role 'sensitive'."]
+        allowed = ", ".join(f"'{name}'" for name in domains)
+        if not self.named:
+            return [f"{self.name}: 'attribute' is an empty list. Allowed: {allowed}."]
+        return [
+            f"{self.name}: '{name}' is not a sensitive attribute. Allowed: {allowed}."
+            for name in self.named
+            if name not in domains
+        ]
+
+    def missing_values(
+        self, domains: Domains, field_name: str, wanted: Iterable[str | None]
+    ) -> list[str]:
+        """A sentence for each value that the job names and none of its attributes has."""
+        spoken_of = self.named or tuple(domains)
+        known = {value for name in spoken_of if name in domains for value in domains[name].values}
+        return [
+            f"{self.name}: {'a missing value' if value is None else repr(value)} in"
+            f" '{field_name}' does not occur in {self.subject}. Values are compared as the text"
+            " of the source, letter by letter."
+            for value in wanted
+            if value not in known
+        ]
+
+
+def codes_of(domain: Domain, wanted: Iterable[str | None]) -> NDArray[np.int64]:
+    """The codes of some values; those that do not occur have none."""
+    known = domain.code_of
+    return np.array([known[value] for value in dict.fromkeys(wanted) if value in known], np.int64)

@@ -13,7 +13,7 @@ from discreet.models.requirement import Domains, Figures, SizeRequirement
 
 
 class KAnonymity(SizeRequirement):
-    """Every class has at least ``k`` rows."""
+    """Every class has at least ``k`` rows. Absorbing: a merged class is only larger."""
 
     name: ClassVar[str] = "k-anonymity"
     figure_name: ClassVar[str] = "k"
@@ -21,8 +21,13 @@ class KAnonymity(SizeRequirement):
 
     k: int = Field(ge=1, description="The least number of rows in a class.")
 
-    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:  # noqa: ARG002
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
         return counts.size.astype(np.float64)
 
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:
         return figures >= self.k
+
+    def sentence(self) -> str:
+        if self.k == 1:
+            return "Groups of people who look alike may have a single member."
+        return f"Every group of people who look alike has at least {self.k} members."

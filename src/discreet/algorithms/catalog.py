@@ -1,0 +1,13 @@
+"""The methods, by the name that a job gives them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from discreet.algorithms.full_domain import FullDomain
+from discreet.algorithms.method import Method
+from discreet.named import ByName
+
+METHODS: tuple[type[Method], ...] = (FullDomain,)
+
+AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

@@ -1,0 +1,49 @@
+"""The application: its commands, and the function that the console script calls."""
+
+from __future__ import annotations
+
+import typer
+
+from discreet.cli import beginning, checking, publishing
+
+app = typer.Typer(
+    name="discreet",
+    help="Publish tables about people so that nobody in them is disclosed.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from discreet import __version__
+        from discreet.cli.console import say
+
+        say(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _discreet(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    """Publish tables about people so that nobody in them is disclosed."""
+
+
+app.command("init")(beginning.init)
+app.command("profile")(beginning.profile)
+app.command("publish")(publishing.publish)
+app.command("audit")(checking.audit)
+app.command("measure")(checking.measure)
+app.command("schema")(beginning.schema)
+app.command("demo")(publishing.demo)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

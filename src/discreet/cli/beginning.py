@@ -1,0 +1,75 @@
+"""``discreet init``, ``discreet profile`` and ``discreet schema``: before anything is published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
+
+JOB_ENDINGS = (".yaml", ".yml")
+
+
+def init(
+    data: Annotated[Path, typer.Argument(help="The table.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The job file to write.")] = Path(
+        "job.yaml"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Read a table, propose roles and hierarchies, and write a commented job file."""
+    with guarded(as_json=json, debug=debug):
+        from discreet.errors import InputError
+        from discreet.proposal import propose_job
+
+        if output.exists() and not force:
+            raise InputError(f"{output} exists. Choose another --output, or add --force.")
+        text = propose_job(data, output.resolve().parent)
+        output.write_text(text, encoding="utf-8")
+        if json:
+            say_json({"job": str(output)})
+        else:
+            say(f"Wrote {output}. Read it, correct the roles, then: discreet publish {output}")
+
+
+def profile(
+    data: Annotated[Path, typer.Argument(help="A table, or a job file.")],
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Show what could identify people in a table, and what could be promised for it."""
+    with guarded(as_json=json, debug=debug):
+        from rich.console import Console
+
+        from discreet.profile import profile as make_profile
+        from discreet.proposal import read_untyped
+        from discreet.report.profile_view import view_profile
+
+        with progress_bar(quiet=quiet) as progress:
+            if data.suffix in JOB_ENDINGS:
+                from discreet.job import Job
+                from discreet.preparation import prepare
+
+                task = prepare(Job.load(data), progress=progress)
+                progress("profile", 0.0)
+                found = make_profile(task.table, task.hierarchies)
+            else:
+                found = make_profile(read_untyped(data), roles_known=False)
+        if json:
+            say_json(found.to_dict())
+            return
+        Console().print(view_profile(found))
+        if data.suffix not in JOB_ENDINGS:
+            note("The roles above are a proposal; 'discreet init' writes them into a job file.")
+
+
+def schema() -> None:
+    """Print the JSON Schema of the job file."""
+    from discreet.job import Job
+
+    say_json(Job.model_json_schema())

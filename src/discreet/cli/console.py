@@ -1,0 +1,120 @@
+"""What every command shares: where output goes, progress, and how errors end.
+
+Results go to stdout, all else to stderr. With ``--json`` stdout carries one JSON object, also for
+an error. Tracebacks appear with ``--debug`` alone.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from discreet.algorithms.method import Progress
+
+INTERRUPTED = 130
+PATIENCE = 2.0  # seconds before a progress bar appears
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors alone.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def say(text: str = "") -> None:
+    """Print a result to stdout."""
+    sys.stdout.write(text + "\n")
+
+
+def note(text: str) -> None:
+    """Print anything that is no result to stderr."""
+    sys.stderr.write(text + "\n")
+
+
+def say_json(data: Any) -> None:
+    """Print one JSON object to stdout."""
+    say(json.dumps(data, ensure_ascii=False, indent=1, default=str))
+
+
+@contextmanager
+def guarded(*, as_json: bool = False, debug: bool = False) -> Iterator[None]:
+    """Turn what a command raises into a message and an exit status."""
+    from discreet.errors import DiscreetError, InfeasibleError, JobError
+
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    except DiscreetError as error:
+        if debug:
+            raise
+        details: dict[str, Any] = {"error": str(error), "exit_status": error.exit_status}
+        if isinstance(error, JobError):
+            details["problems"] = list(error.problems)
+        if isinstance(error, InfeasibleError):
+            details["failures"] = list(error.failures)
+        _end(details, as_json)
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        _end({"error": "Interrupted; nothing was published.", "exit_status": INTERRUPTED}, as_json)
+    except MemoryError:
+        _end({"error": "Out of memory. Use a machine with more.", "exit_status": 2}, as_json)
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise typer.Exit(0) from None
+    except OSError as error:
+        if debug:
+            raise
+        reason = f"{error.filename or 'input or output'}: {error.strerror or error}"
+        _end({"error": reason, "exit_status": 2}, as_json)
+
+
+def _terminate(signum: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _end(details: dict[str, Any], as_json: bool) -> NoReturn:
+    if as_json:
+        say_json(details)
+    note(f"Error: {details['error']}")
+    raise typer.Exit(details["exit_status"])
+
+
+@contextmanager
+def progress_bar(*, quiet: bool) -> Iterator[Progress]:
+    """A progress bar on stderr for anything over two seconds, when it is a terminal."""
+    from discreet.algorithms.method import no_progress
+
+    if quiet or not sys.stderr.isatty():
+        yield no_progress
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("reading", total=None)
+    timer = threading.Timer(PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
+
+    def tell(phase: str, share: float) -> None:
+        bar.update(task, description=phase, completed=share, total=1.0 if share else None)
+
+    try:
+        yield tell
+    finally:
+        timer.cancel()
+        bar.stop()

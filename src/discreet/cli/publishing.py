@@ -1,0 +1,76 @@
+"""``discreet publish`` and ``discreet demo``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import Debug, Json, Quiet, guarded, progress_bar, say, say_json
+
+
+class Format(StrEnum):
+    """The format of published tables."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+class Engine(StrEnum):
+    """Where the job runs."""
+
+    LOCAL = "local"
+
+
+def publish(
+    job: Annotated[Path, typer.Argument(help="The job file.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The release folder; else the job's.")
+    ] = None,
+    format: Annotated[
+        Format | None, typer.Option("--format", help="The tables' format; else the job's.")
+    ] = None,
+    engine: Annotated[Engine, typer.Option("--engine", help="Where it runs.")] = Engine.LOCAL,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Make the run reproducible.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Leave report.html out.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Publish a table as a job says, and prove every promise on the written files."""
+    with guarded(as_json=json, debug=debug):
+        from discreet.io.atomic import require_free
+        from discreet.job import Job
+        from discreet.publishing import make_release
+
+        loaded = Job.load(job)
+        place = output or loaded.folder / loaded.output.path
+        require_free(place, force)
+        with progress_bar(quiet=quiet) as progress:
+            release = make_release(None, loaded, seed=seed, progress=progress)
+            chosen = format.value if format else loaded.output.format
+            release.save(place, format=chosen, force=force, report=not no_report, progress=progress)
+        if json:
+            say_json({"release": str(place), **release.manifest.model_dump(mode="json")})
+            return
+        for sentence in release.explanation:
+            say(sentence)
+        say(f"Written to {place}")
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where the demonstration puts its files.")] = Path(
+        "discreet-demo"
+    ),
+    debug: Debug = False,
+) -> None:
+    """The whole journey on a table that it makes itself."""
+    with guarded(debug=debug):
+        from discreet.demonstration import demonstrate
+
+        demonstrate(folder, say)

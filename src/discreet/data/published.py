@@ -1,0 +1,33 @@
+"""A column as it is published: codes of rows, and what is written for each code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from discreet.data.roles import Role
+from discreet.data.table import Codes
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedColumn:
+    """One column of a published table.
+
+    The dictionary holds labels, or for an untouched column the source's own typed values.
+    """
+
+    name: str
+    role: Role
+    codes: Codes  # (rows,)
+    dictionary: pl.Series  # (values,) a null is an empty cell
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedTable:
+    """A table as it is published; its rows are put into random order when it is written."""
+
+    name: str
+    columns: Sequence[PublishedColumn]
+    rows: int

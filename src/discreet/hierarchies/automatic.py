@@ -1,0 +1,203 @@
+"""A hierarchy for a column that has none, and the kind of hierarchy to propose for a column.
+
+- Ordered values: ranges of about equal frequency, joined two by two, up to ``*``.
+- Text that looks like codes of one length (zip codes): their first characters, ``130**``.
+- Other text with at most 50 values: sets; the two rarest groups are joined until half are left,
+  so that frequent values stay exact longest.
+- More text: the values that begin alike, ``Sm*``; a value shorter than that stays as it is.
+
+There are at most 6 levels above the values, and the last is always ``*``.
+"""
+
+from __future__ import annotations
+
+import heapq
+from math import floor, log10
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.roles import ValueType
+from discreet.data.table import Column
+from discreet.hierarchies.building import Grouping, assemble, closed_ranges, everything, present
+from discreet.hierarchies.cells import set_cell
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.hierarchies.intervals import exact, interval_grouping
+from discreet.hierarchies.masks import begins_alike, collisions, prefixes
+
+LEVELS = 6
+LARGEST_SET = 50
+_CODE = r"^[0-9A-Za-z-]*[0-9][0-9A-Za-z-]*$"
+_CODE_LENGTHS = range(3, 13)
+_FEWEST_CODES = 10
+_LONGEST_PREFIX = 16
+_DAYS_OF_YEAR = 365.25
+_CONCENTRATED = 0.9  # share of rows in one interval above which intervals of one width say little
+
+
+def automatic_hierarchy(column: Column) -> Hierarchy:
+    """A hierarchy chosen by the column's type and values."""
+    text = column.text.head(present(column))
+    if column.numbers is not None:
+        groupings = _range_groupings(column)
+    elif _looks_like_codes(text):
+        groupings = _code_groupings(text)
+    elif len(text) <= LARGEST_SET:
+        groupings = _set_groupings(text.to_list(), column.counts[: len(text)])
+    else:
+        groupings = _prefix_groupings(text)
+    return assemble(column, [*groupings, everything(len(text))], "automatic")
+
+
+def propose(column: Column) -> str | dict[str, object]:
+    """What to write under ``hierarchy:`` for a column, by its type and values."""
+    values = present(column)
+    if values <= 2:
+        return "suppress"
+    if column.type is ValueType.DATE:
+        return _propose_dates(column)
+    if column.type.ordered:
+        return _propose_intervals(column)
+    if _looks_like_codes(column.text.head(values)):
+        return {"mask": "right"}
+    return "automatic" if values > 3 else "suppress"
+
+
+def _range_groupings(column: Column) -> list[Grouping]:
+    """2, 4, …, 32 ranges of about equal frequency, finest first."""
+    assert column.numbers is not None
+    values = present(column)
+    distinct, place = np.unique(column.numbers[:values], return_inverse=True)
+    bins = 1
+    while bins < 2 ** (LEVELS - 1) and bins * 4 <= len(distinct):
+        bins *= 2
+    count = np.bincount(place, column.counts[:values], len(distinct))
+    middle = np.cumsum(count) - count / 2
+    # Values that no row of the table has (a part of it was taken) weigh nothing.
+    bin_of_value = np.floor(middle / max(count.sum(), 1) * bins).astype(np.int64)[place]
+    groupings: list[Grouping] = []
+    while bins > 1:
+        grouping = closed_ranges(column, bin_of_value)
+        if 1 < len(grouping.labels) < len(groupings[-1].labels if groupings else distinct):
+            groupings.append(grouping)
+        bin_of_value //= 2
+        bins //= 2
+    return groupings
+
+
+def _looks_like_codes(text: pl.Series) -> bool:
+    lengths = text.str.len_chars().unique()
+    return (
+        len(text) >= _FEWEST_CODES
+        and len(lengths) == 1
+        and lengths[0] in _CODE_LENGTHS
+        and bool(text.str.contains(_CODE).all())
+    )
+
+
+def _code_groupings(text: pl.Series) -> list[Grouping]:
+    length = int(text.str.len_chars()[0])
+    lengths = _halving(text, range(length - 1, 0, -1))
+    return _readable(text, [prefixes(text, keep, "*" * (length - keep)) for keep in lengths])
+
+
+def _prefix_groupings(text: pl.Series) -> list[Grouping]:
+    shared = 0
+    first, last = text[0], text[-1]  # sorted: what these two share, all share
+    while shared < min(len(first), len(last)) and first[shared] == last[shared]:
+        shared += 1
+    lengths = _halving(text, range(shared + _LONGEST_PREFIX, shared, -1))
+    levels = [_with_exact_labels(text, prefixes(text, keep, "*")) for keep in lengths]
+    return _readable(text, levels)
+
+
+def _halving(text: pl.Series, lengths: range) -> list[int]:
+    """The shortest prefixes, longest first, that each at least halve the number of groups."""
+    chosen = []
+    fewest = len(text)
+    for keep in lengths:
+        groups = len(text) - int(begins_alike(text, keep).sum())
+        if 1 < groups <= fewest / 2:
+            chosen.append(keep)
+            fewest = groups
+    return chosen[-(LEVELS - 1) :]
+
+
+def _with_exact_labels(text: pl.Series, grouping: Grouping) -> Grouping:
+    """The same, where a node with a single value has that value as its label."""
+    first = np.zeros(len(grouping.labels), np.int64)
+    first[grouping.node_of_leaf] = np.arange(len(text))
+    alone = np.bincount(grouping.node_of_leaf) == 1
+    labels = pl.DataFrame({"alone": alone, "value": text.gather(first), "label": grouping.labels})
+    chosen = labels.select(pl.when("alone").then("value").otherwise("label"))
+    return Grouping(grouping.node_of_leaf, chosen.to_series().to_list())
+
+
+def _readable(text: pl.Series, levels: list[Grouping]) -> list[Grouping]:
+    """The levels whose labels no value looks like."""
+    if not text.str.contains("*", literal=True).any():
+        return levels
+    return [level for level in levels if not collisions(text, level)]
+
+
+def _set_groupings(values: list[str], counts: NDArray[np.int64]) -> list[Grouping]:
+    """Join the two rarest groups until half are left, again and again."""
+    groups: list[tuple[int, tuple[int, ...]]] = [
+        (int(count), (value,)) for value, count in enumerate(counts)
+    ]
+    groupings: list[Grouping] = []
+    while len(groups) > 2:
+        target = (len(groups) + 1) // 2
+        heapq.heapify(groups)
+        while len(groups) > target:
+            (rare, first), (next_rare, second) = heapq.heappop(groups), heapq.heappop(groups)
+            heapq.heappush(groups, (rare + next_rare, tuple(sorted(first + second))))
+        node_of_leaf = np.zeros(len(values), np.int64)
+        labels = []
+        for node, (_, members) in enumerate(sorted(groups, key=lambda group: group[1])):
+            node_of_leaf[list(members)] = node
+            names = [values[member] for member in members]
+            labels.append(names[0] if len(names) == 1 else set_cell(names))
+        groupings.append(Grouping(node_of_leaf, labels))
+    return groupings[: LEVELS - 1]
+
+
+def _propose_intervals(column: Column) -> str | dict[str, object]:
+    assert column.numbers is not None
+    numbers = column.numbers[: present(column)]
+    if not np.isfinite(numbers).all():
+        return "automatic"
+    width = _round_width(float(numbers.max() - numbers.min()) / 16)
+    if column.type is ValueType.INTEGER:
+        width = max(width, 2)
+    widths = [_plain(width * factor) for factor in (1, 2, 4)]
+    coarsest = interval_grouping(column, exact(widths[-1]), exact(0))
+    rows = np.bincount(coarsest.node_of_leaf, column.counts[: len(numbers)])
+    if rows.max() > _CONCENTRATED * max(rows.sum(), 1):
+        return "automatic"
+    return {"intervals": [*widths, "*"]}
+
+
+def _round_width(width: float) -> float:
+    """The least of 1, 2, 5 × 10ⁿ that is not below a width."""
+    if width <= 0:
+        return 1
+    power = 10.0 ** floor(log10(width))
+    return next((step * power for step in (1, 2, 5) if step * power >= width), 10 * power)
+
+
+def _plain(width: float) -> int | float:
+    short = float(f"{width:.12g}")
+    return int(short) if short.is_integer() else short
+
+
+def _propose_dates(column: Column) -> dict[str, object]:
+    assert column.numbers is not None
+    numbers = column.numbers[: present(column)]
+    years = float(numbers.max() - numbers.min()) / _DAYS_OF_YEAR
+    if years > 20:
+        return {"dates": ["month", "year", "decade", "*"]}
+    if years > 1:
+        return {"dates": ["month", "quarter", "year", "*"]}
+    return {"dates": ["month", "quarter", "*"]}

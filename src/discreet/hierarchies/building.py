@@ -1,0 +1,179 @@
+"""What every builder of hierarchies shares: groupings become levels, and values find their leaves.
+
+A builder thinks of the values that are not missing, followed by the leaves that its source names
+but the table lacks. What is done with a missing value, with leaves that the table lacks, and how
+loss follows from leaves is settled here, once:
+
+- A missing value is a leaf where the table has one. It stays missing, at no loss, up to a level
+  with a single node that is labelled ``*`` (or, where the source says so, is the root by name).
+- Leaves that the table lacks count below their ancestors; nodes with no value of the table below
+  them are left out of a level.
+- A ``*`` that covers everything has loss 1 even if the domain has but one value: it is suppressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.roles import Role, ValueType
+from discreet.data.table import Column
+from discreet.hierarchies.cells import SUPPRESSED, range_cell
+from discreet.hierarchies.hierarchy import Hierarchy, Level, level_from_groups, require_nested
+
+NAMED_AT_MOST = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """One level as a builder sees it: the values that are not missing, then further leaves."""
+
+    node_of_leaf: NDArray[np.integer]  # (values that are not missing + further leaves,)
+    labels: Sequence[str | None]  # (nodes,)
+    loss: NDArray[np.float64] | None = None  # (nodes,) by leaves where it is not given
+    null_node: int | None = None  # where the source itself places the missing value
+
+
+def present(column: Column) -> int:
+    """The number of values that are not missing."""
+    return column.cardinality - int(column.has_null)
+
+
+def everything(leaves: int) -> Grouping:
+    """The level on which all is suppressed."""
+    return Grouping(np.zeros(leaves, np.int64), (SUPPRESSED,), np.ones(1))
+
+
+def assemble(
+    column: Column,
+    groupings: Sequence[Grouping],
+    place: str,
+    *,
+    further_leaves: int = 0,
+    root_takes_null: bool = False,
+) -> Hierarchy:
+    """The hierarchy whose levels above the values are these groupings, checked to nest."""
+    total = column.cardinality + further_leaves
+    values = column.cardinality
+    exact = level_from_groups(
+        np.arange(values, dtype=np.int32), column.text.to_list(), np.ones(values, np.int64), total
+    )
+    levels = [exact]
+    for number, grouping in enumerate(groupings, start=1):
+        is_root = root_takes_null and number == len(groupings)
+        levels.append(_level(column, grouping, total, is_root=is_root))
+    hierarchy = Hierarchy(column.name, tuple(levels), total, place)
+    require_nested(hierarchy)
+    return hierarchy
+
+
+def _level(column: Column, grouping: Grouping, total: int, *, is_root: bool) -> Level:
+    values = present(column)
+    node_of_leaf = np.asarray(grouping.node_of_leaf, np.int64)
+    labels = list(grouping.labels)
+    loss = grouping.loss
+    if column.has_null:
+        null_node = grouping.null_node
+        if null_node is None and len(labels) == 1 and (is_root or labels[0] == SUPPRESSED):
+            null_node = 0
+        if null_node is None:
+            null_node = len(labels)
+            labels.append(None)
+            loss = None if loss is None else np.append(loss, 0.0)
+        node_of_leaf = np.insert(node_of_leaf, values, null_node)
+    leaves = np.bincount(node_of_leaf, minlength=len(labels)).astype(np.int64)
+    if loss is None:
+        loss = (leaves - 1) / max(total - 1, 1)
+    if total and leaves.max() == total and labels[int(leaves.argmax())] == SUPPRESSED:
+        loss = np.where(leaves == total, 1.0, loss)
+    used = np.zeros(len(labels), bool)
+    used[node_of_leaf[: column.cardinality]] = True
+    number = np.cumsum(used) - 1
+    return level_from_groups(
+        number[node_of_leaf[: column.cardinality]].astype(np.int32),
+        [labels[node] for node in np.flatnonzero(used)],
+        leaves[used],
+        total,
+        loss[used],
+    )
+
+
+def grouping_by_key(key: pl.Series, label: pl.Series) -> Grouping:
+    """Values with the same key form a node, labelled with the label of the first of them."""
+    frame = pl.DataFrame({"key": key, "label": label})
+    nodes = frame.group_by("key", maintain_order=True).agg(pl.col("label").first())
+    nodes = nodes.with_row_index("node")
+    node_of_leaf = frame.join(nodes, on="key", how="left", maintain_order="left")["node"]
+    return Grouping(node_of_leaf.to_numpy().astype(np.int64), nodes["label"].to_list())
+
+
+def closed_ranges(column: Column, group_of_value: NDArray[np.integer]) -> Grouping:
+    """Runs of neighbouring values as closed ranges; loss is a range's share of the data's."""
+    assert column.numbers is not None
+    numbers = column.numbers[: present(column)]
+    if not len(numbers):
+        return Grouping(np.zeros(0, np.int64), ())
+    first = np.flatnonzero(np.diff(group_of_value, prepend=group_of_value[0] - 1))
+    last = np.append(first[1:], len(numbers)) - 1
+    text = column.text
+    labels = [
+        low if low == high else range_cell(low, high, closed=True)
+        for low, high in zip(text.gather(first), text.gather(last), strict=True)
+    ]
+    spread = numbers[-1] - numbers[0]
+    loss = (numbers[last] - numbers[first]) / (spread if spread > 0 else 1.0)
+    node_of_leaf = np.repeat(np.arange(len(first)), last - first + 1)
+    return Grouping(node_of_leaf, labels, loss)
+
+
+def match_leaves(column: Column, leaves: Sequence[str]) -> NDArray[np.int64]:
+    """For each value that is not missing, the place of its leaf in a list, or −1.
+
+    Text comes first. A value of an integer or number column without a leaf of its own text takes
+    the leaf of equal number, ``07`` that of ``7``, if there is one alone; where leaves are ``7``
+    and ``7.0``, nobody knows which is meant, and ``07`` counts as missing.
+    """
+    place = {leaf: position for position, leaf in enumerate(leaves)}
+    values = column.text.head(present(column)).to_list()
+    found = np.fromiter((place.get(v, -1) for v in values), np.int64, len(values))
+    lost = np.flatnonzero(found < 0)
+    if not len(lost) or column.numbers is None or column.type is ValueType.DATE:
+        return found
+    of_number: dict[float, int] = {}
+    for position, leaf in enumerate(leaves):
+        number = _number(leaf)
+        if number is not None:
+            of_number[number] = -1 if number in of_number else position
+    for value in lost:
+        found[value] = of_number.get(float(column.numbers[value]), -1)
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def named(column: Column, values: Iterable[str]) -> str:
+    """Some values for a message, ``": 17, 18, 90"``; nothing for a column that must stay unseen."""
+    if column.role is not Role.QUASI_IDENTIFIER:
+        return ""
+    listed = list(values)
+    rest = ", …" if len(listed) > NAMED_AT_MOST else ""
+    return ": " + ", ".join(listed[:NAMED_AT_MOST]) + rest
+
+
+def missing_problem(column: Column, place_of_value: NDArray[np.int64], what: str) -> str | None:
+    """The sentence that says which values have no leaf; None where all have one."""
+    lost = np.flatnonzero(place_of_value < 0)
+    if not len(lost):
+        return None
+    names = named(column, column.text.gather(lost[: NAMED_AT_MOST + 1]).to_list())
+    verb = "has" if len(lost) == 1 else "have"
+    return f"{len(lost)} of {present(column)} values {verb} no {what}{names}"

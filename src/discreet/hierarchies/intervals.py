@@ -1,0 +1,153 @@
+"""Ranges on a line: intervals of numbers, and the calendar's days, months, quarters and so on.
+
+A range's loss is its width, clipped to the data's range, as a share of that range. Bounds are exact
+decimals: a width of 0.1 never shows as 0.30000000000000004, and 0.3 lies in ``[0.3, 0.4)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.roles import ValueType
+from discreet.data.table import Column
+from discreet.errors import HierarchyError
+from discreet.hierarchies.building import Grouping, present
+from discreet.hierarchies.cells import range_cell
+
+CalendarUnit = Literal["day", "month", "quarter", "year", "decade"]
+_ROUNDING = 1e-14  # relative; quotients as close to a whole number are computed again, exactly
+_EXACT_UP_TO = 2.0**52
+_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+
+
+def exact(number: int | float) -> Fraction:
+    """The decimal that a number was written as."""
+    return Fraction(repr(number))
+
+
+def interval_grouping(column: Column, width: Fraction, origin: Fraction) -> Grouping:
+    """Half-open ranges of one width, counted from the origin."""
+    numbers = _numbers(column, "intervals", (ValueType.INTEGER, ValueType.NUMBER))
+    quotients, node_of_leaf = np.unique(
+        _quotients(column, numbers, width, origin), return_inverse=True
+    )
+    digits = _digits(width, origin)
+    step, start = int(width * 10**digits), int(origin * 10**digits)
+    bounds = [start + quotient * step for quotient in quotients.tolist()]
+    labels = [
+        range_cell(_decimal(low, digits), _decimal(low + step, digits), closed=False)
+        for low in bounds
+    ]
+    low = np.array(bounds, np.float64) / 10.0**digits
+    high = low + float(width)
+    return Grouping(node_of_leaf, labels, _clipped_share(low, high, numbers))
+
+
+def calendar_grouping(column: Column, unit: CalendarUnit) -> Grouping:
+    """The days, months, quarters, years or decades of a date column."""
+    days = np.floor(_numbers(column, "dates", (ValueType.DATE,))).astype(np.int64)
+    if unit == "day":
+        starts, node_of_leaf = np.unique(days, return_inverse=True)
+        labels = [str(day) for day in starts.astype("datetime64[D]")]
+        return Grouping(node_of_leaf, labels, np.zeros(len(starts)))
+    step = _MONTHS[unit]
+    month_of_day = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    # Months count from 1970-01, and 1970 begins a decade: floor division finds every unit's start.
+    starts, node_of_leaf = np.unique(month_of_day // step * step, return_inverse=True)
+    low = starts.astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
+    high = (starts + step).astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
+    labels = [_calendar_label(int(month), unit) for month in starts]
+    return Grouping(node_of_leaf, labels, _clipped_share(low, high, days.astype(np.float64)))
+
+
+def _calendar_label(month: int, unit: CalendarUnit) -> str:
+    year = 1970 + month // 12
+    if unit == "decade":
+        return range_cell(f"{year:04d}", f"{year + 10:04d}", closed=False)
+    if unit == "year":
+        return f"{year:04d}"
+    if unit == "quarter":
+        return f"{year:04d}-Q{month % 12 // 3 + 1}"
+    return f"{year:04d}-{month % 12 + 1:02d}"
+
+
+def _numbers(column: Column, what: str, allowed: Sequence[ValueType]) -> NDArray[np.float64]:
+    names = " or ".join(kind.value for kind in allowed)
+    if column.type not in allowed or column.numbers is None:
+        raise HierarchyError(
+            f"Hierarchy of '{column.name}' ({what}): the column's type is {column.type.value}, "
+            f"but {what} need {names}. Set its type, or use another kind of hierarchy."
+        )
+    numbers = column.numbers[: present(column)]
+    if not np.isfinite(numbers).all():
+        raise HierarchyError(
+            f"Hierarchy of '{column.name}' ({what}): {int((~np.isfinite(numbers)).sum())} values "
+            "are infinite or not numbers. Name them in the source's `missing`, or remove them."
+        )
+    return numbers
+
+
+def _quotients(
+    column: Column, numbers: NDArray[np.float64], width: Fraction, origin: Fraction
+) -> NDArray[np.int64]:
+    """``floor((number − origin) / width)``, exactly."""
+    largest = np.abs(numbers).max(initial=0.0) + abs(float(origin))
+    whole = width.denominator == 1 and origin.denominator == 1
+    if column.type is ValueType.INTEGER and whole and largest < _EXACT_UP_TO:
+        return (numbers.astype(np.int64) - int(origin)) // int(width)
+    ratio = (numbers - float(origin)) / float(width)
+    if np.abs(ratio).max(initial=0.0) >= 2.0**62:
+        raise HierarchyError(
+            f"Hierarchy of '{column.name}' (intervals): a width of {float(width)} is too small "
+            "for the column's values. Use a larger width."
+        )
+    result = np.floor(ratio).astype(np.int64)
+    doubt = _ROUNDING * (np.abs(numbers) + abs(float(origin))) / float(width)
+    near = np.abs(ratio - np.round(ratio)) <= doubt
+    for value in np.flatnonzero(near):
+        written = _written(column.text[int(value)], float(numbers[value]))
+        result[value] = (written - origin) // width
+    return result
+
+
+def _written(text: str, number: float) -> Fraction:
+    """A value as it was written, or as its number is where the text has another form."""
+    try:
+        return Fraction(text.strip())
+    except (ValueError, ZeroDivisionError):
+        return exact(number)
+
+
+def _digits(*numbers: Fraction) -> int:
+    """How many decimals it takes to write some decimal numbers."""
+    digits = 0
+    while any(10**digits % number.denominator for number in numbers):
+        digits += 1
+    return digits
+
+
+def _decimal(scaled: int, digits: int) -> str:
+    """The number ``scaled / 10**digits`` without needless zeros."""
+    if digits == 0 or scaled == 0:
+        return str(scaled)
+    whole, part = divmod(abs(scaled), 10**digits)
+    fraction = f".{part:0{digits}d}".rstrip("0").rstrip(".")
+    return f"{'-' if scaled < 0 else ''}{whole}{fraction}"
+
+
+def _clipped_share(
+    low: NDArray[np.float64], high: NDArray[np.float64], numbers: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    if not len(numbers):
+        return np.zeros(0)
+    least, most = numbers.min(), numbers.max()
+    if most == least:
+        return np.zeros(len(low))
+    width = np.minimum(high, most) - np.maximum(low, least)
+    share: NDArray[np.float64] = np.clip(width / (most - least), 0.0, 1.0)
+    return share

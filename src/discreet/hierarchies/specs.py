@@ -1,0 +1,297 @@
+"""What the job's ``hierarchy:`` key may hold: a value for each kind, which builds its hierarchy.
+
+==================================================  ==============================================
+``hierarchies/age.csv``, ``{path:, delimiter:}``    a file, relative to the job's folder
+``suppress``                                        value → ``*``
+``automatic``                                       chosen by the column's values
+``{intervals: [5, 10, 20], origin: 0}``             ranges ``[20, 25)`` of these widths
+``{mask: right, character: "*"}``                   ``13053`` → ``1305*`` → … → ``*``
+``{dates: [day, month, quarter, year, decade]}``    any of these, finest first
+``{groups: [2, 4], order: [low, middle, high]}``    so many neighbours in an order
+``{tree: {Europe: [France, Spain]}}``               a nested mapping
+==================================================  ==============================================
+
+Levels are those that are given and no more; a last ``"*"`` in a list adds one on which all is
+suppressed. Masks, ``suppress``, ``automatic`` and trees with several roots end there anyway; a
+file and a tree with one root end in what they name.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetJsonSchemaHandler,
+    Strict,
+    StringConstraints,
+    Tag,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from discreet.data.table import Column
+from discreet.hierarchies.automatic import automatic_hierarchy
+from discreet.hierarchies.building import assemble, everything, present
+from discreet.hierarchies.files import read_hierarchy_file
+from discreet.hierarchies.groups import order_hierarchy
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.hierarchies.intervals import (
+    CalendarUnit,
+    calendar_grouping,
+    exact,
+    interval_grouping,
+)
+from discreet.hierarchies.masks import Side, mask_groupings
+from discreet.hierarchies.trees import Branch, tree_hierarchy, tree_problems
+
+Star = Literal["*"]
+WholeNumber = Annotated[int, Strict()]
+Number = Annotated[int, Strict()] | Annotated[float, Strict(), Field(allow_inf_nan=False)]
+_UNITS: tuple[str, ...] = get_args(CalendarUnit)
+
+
+class HierarchySpec(BaseModel):
+    """One kind of hierarchy with its parameters: a frozen, validated value."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
+
+    @abstractmethod
+    def build(self, column: Column, folder: Path) -> Hierarchy:
+        """The hierarchy over a column's values; relative paths start in the folder."""
+
+
+class _Word(HierarchySpec):
+    """A kind without parameters, written as one word."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_word(cls, given: Any) -> Any:
+        return {} if isinstance(given, str) else given
+
+    @model_serializer
+    def _as_word(self) -> str:
+        return _WORDS[type(self)]
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls,
+        core_schema: CoreSchema,
+        handler: GetJsonSchemaHandler,
+    ) -> JsonSchemaValue:
+        return {"const": _WORDS[cls], "title": cls.__name__, "description": cls.__doc__}
+
+
+class Suppress(_Word):
+    """Every value → ``*``."""
+
+    def build(self, column: Column, folder: Path) -> Hierarchy:
+        return assemble(column, [everything(present(column))], "suppress")
+
+
+class Automatic(_Word):
+    """Chosen by the column's type and values."""
+
+    def build(self, column: Column, folder: Path) -> Hierarchy:
+        return automatic_hierarchy(column)
+
+
+_WORDS: dict[type[_Word], str] = {Suppress: "suppress", Automatic: "automatic"}
+
+
+class FileHierarchy(HierarchySpec):
+    """A file with a row for each value: leaf, level 1, …, top."""
+
+    path: Annotated[str, StringConstraints(min_length=1)]
+    delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_path(cls, given: Any) -> Any:
+        return {"path": str(given)} if isinstance(given, str | Path) else given
+
+    def build(self, column: Column, folder: Path) -> Hierarchy:
+        return read_hierarchy_file(column, folder / self.path, self.delimiter, place=self.path)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        mapping = handler.resolve_ref_schema(handler(core_schema))
+        path = {"type": "string", "minLength": 1, "not": {"enum": list(_WORDS.values())}}
+        return {"anyOf": [path, dict(mapping)], "title": cls.__name__, "description": cls.__doc__}
+
+
+class Intervals(HierarchySpec):
+    """Half-open ranges of some widths, each a multiple of the last, for integers and numbers."""
+
+    intervals: Annotated[tuple[Number | Star, ...], Field(min_length=1)]
+    origin: Number = 0
+
+    @field_validator("intervals")
+    @classmethod
+    def _widths_nest(cls, given: tuple[float | str, ...]) -> tuple[float | str, ...]:
+        _require_multiples(_without_star(given), "width")
+        return given
+
+    def build(self, column: Column, folder: Path) -> Hierarchy:
+        widths = [exact(width) for width in _without_star(self.intervals)]
+        groupings = [interval_grouping(column, width, exact(self.origin)) for width in widths]
+        if self.intervals[-1] == "*":
+            groupings.append(everything(present(column)))
+        return assemble(column, groupings, "intervals")
+
+
+class Mask(HierarchySpec):
+    """Characters masked one by one from a side."""
+
+    mask: Side
+    character: Annotated[str, StringConstraints(min_length=1, max_length=1)] = "*"
+
+    def build(self, column: Column, folder: Path) -> Hierarchy:
+        return assemble(column, mask_groupings(column, self.mask, self.character), "mask")
+
+
+class Dates(HierarchySpec):
+    """Units of the calendar, finest first, for dates."""
+
+    dates: Annotated[tuple[CalendarUnit | Star, ...], Field(min_length=1)]
+
+    @field_validator("dates")
+    @classmethod
+    def _finest_first(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        units = given[:-1] if given[-1] == "*" else given
+        if "*" in units:
+            raise ValueError('"*" may only stand last')
+        places = [_UNITS.index(unit) for unit in units]
+        if any(low >= high for low, high in pairwise(places)):
+            raise ValueError(f"units must go from fine to coarse: {', '.join(_UNITS)}")
+        return given
+
+    def build(self, column: Column, folder: Path) -> Hierarchy:
+        groupings = [
+            everything(present(column)) if unit == "*" else calendar_grouping(column, unit)
+            for unit in self.dates
+        ]
+        return assemble(column, groupings, "dates")
+
+
+class Groups(HierarchySpec):
+    """So many neighbours in an order together; an ordered column needs no order."""
+
+    groups: Annotated[tuple[WholeNumber | Star, ...], Field(min_length=1)]
+    order: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+
+    @field_validator("groups")
+    @classmethod
+    def _sizes_nest(cls, given: tuple[int | str, ...]) -> tuple[int | str, ...]:
+        _require_multiples(_without_star(given), "size")
+        return given
+
+    @field_validator("order")
+    @classmethod
+    def _no_value_twice(cls, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        doubled = [value for value, times in Counter(given).items() if times > 1]
+        if doubled:
+            raise ValueError(f"values occur twice: {', '.join(doubled)}")
+        return given
+
+    def build(self, column: Column, folder: Path) -> Hierarchy:
+        sizes = [int(size) for size in _without_star(self.groups)]
+        return order_hierarchy(column, self.order, sizes, star=self.groups[-1] == "*")
+
+
+class Tree(HierarchySpec):
+    """A nested mapping of labels, with lists of values at its ends."""
+
+    tree: Annotated[dict[str, Branch], Field(min_length=1)]
+
+    @field_validator("tree")
+    @classmethod
+    def _no_label_twice(cls, given: dict[str, Branch]) -> dict[str, Branch]:
+        problems = tree_problems(given)
+        if problems:
+            raise ValueError("; ".join(problems))
+        return given
+
+    def build(self, column: Column, folder: Path) -> Hierarchy:
+        return tree_hierarchy(column, self.tree)
+
+
+def _without_star(given: tuple[float | str, ...]) -> list[int | float]:
+    numbers = given[:-1] if given[-1] == "*" else given
+    if any(isinstance(number, str) for number in numbers):
+        raise ValueError('"*" may only stand last')
+    return [number for number in numbers if not isinstance(number, str)]
+
+
+def _require_multiples(numbers: list[int | float], noun: str) -> None:
+    for number in numbers:
+        if number <= 0:
+            raise ValueError(f"{noun} {number} is not above 0")
+    for low, high in pairwise(numbers):
+        if high <= low or exact(high) % exact(low):
+            raise ValueError(
+                f"{noun} {high} is not a multiple of {low}, the {noun} before it, "
+                "so that levels would not nest"
+            )
+
+
+_KEYS: dict[str, type[HierarchySpec]] = {
+    "path": FileHierarchy,
+    "intervals": Intervals,
+    "mask": Mask,
+    "dates": Dates,
+    "groups": Groups,
+    "order": Groups,
+    "tree": Tree,
+}
+
+
+def _kind(given: Any) -> str | None:
+    """The kind that a value of the job means, so that errors speak of that kind alone."""
+    if isinstance(given, HierarchySpec):
+        return type(given).__name__
+    if isinstance(given, str | Path):
+        words = {word: kind.__name__ for kind, word in _WORDS.items()}
+        return words.get(str(given), FileHierarchy.__name__)
+    if isinstance(given, Mapping):
+        kinds = [kind.__name__ for key, kind in _KEYS.items() if key in given]
+        return kinds[0] if kinds else None
+    return None
+
+
+AnyHierarchy = Annotated[
+    Union[  # noqa: UP007
+        Annotated[FileHierarchy, Tag("FileHierarchy")],
+        Annotated[Suppress, Tag("Suppress")],
+        Annotated[Automatic, Tag("Automatic")],
+        Annotated[Intervals, Tag("Intervals")],
+        Annotated[Mask, Tag("Mask")],
+        Annotated[Dates, Tag("Dates")],
+        Annotated[Groups, Tag("Groups")],
+        Annotated[Tree, Tag("Tree")],
+    ],
+    Discriminator(
+        _kind,
+        custom_error_type="hierarchy_kind",
+        custom_error_message=(
+            "a hierarchy is a path, 'suppress', 'automatic', or a mapping with one of the keys "
+            "path, intervals, mask, dates, groups, tree"
+        ),
+    ),
+]
+
+# The tags above, which pydantic puts into the places of errors.
+HIERARCHY_KINDS = frozenset(kind.__name__ for kind in (*_WORDS, *_KEYS.values()))

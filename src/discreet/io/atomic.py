@@ -1,0 +1,197 @@
+"""A release folder appears whole or not at all.
+
+It is written beside its place, under a hidden name of its own, and renamed at the end. The run
+that writes a hidden folder holds a lock on it; a hidden folder that nobody holds is what a killed
+run left, and the next run to the same place clears it away.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from discreet.errors import ReleaseError
+
+MANIFEST = "manifest.json"
+TERMINATED = 128 + signal.SIGTERM
+
+
+@contextmanager
+def release_place(path: Path, force: bool = False) -> Iterator[Path]:
+    """A folder to write into, which takes its name when the block ends without an error."""
+    path = path.absolute()
+    require_free(path, force)
+    with _termination_raises(), _reporting(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _clear_abandoned(path)
+        partial, lock = _make_partial(path)
+        try:
+            yield partial
+            _sync_tree(partial)
+            require_free(path, force)
+            _put_in_place(partial, path)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        finally:
+            _unlock(lock)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    path = path.absolute()
+    partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(8)}")
+    with _reporting(path):
+        file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(file, "wb") as stream:
+                stream.write(text.encode())
+                stream.flush()
+                os.fsync(stream.fileno())
+            partial.replace(path)
+            _sync(path.parent)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+def require_free(path: Path, force: bool) -> None:
+    """Raise if a release cannot take this place."""
+    if not os.path.lexists(path):
+        return
+    if not force:
+        raise ReleaseError(
+            f"{path}: is there already. Choose another `output:` or replace it with --force."
+        )
+    if path.is_symlink() or not path.is_dir():
+        raise ReleaseError(f"{path}: is not a folder, so --force does not replace it. Remove it.")
+    if any(path.iterdir()) and not (path / MANIFEST).is_file():
+        raise ReleaseError(
+            f"{path}: holds files and no {MANIFEST}, so it is not a release and --force does not "
+            "replace it. Remove it or choose another `output:`."
+        )
+
+
+def _put_in_place(partial: Path, path: Path) -> None:
+    """Rename the new folder to its place; an old one goes only once the new one is there."""
+    replaced = path.with_name(f".{path.name}.replaced-{secrets.token_hex(8)}")
+    lock = None
+    if path.exists():
+        lock = _lock(path)
+        path.rename(replaced)
+    try:
+        partial.rename(path)
+    except BaseException:
+        if replaced.exists():
+            replaced.rename(path)
+        raise
+    finally:
+        _unlock(lock)
+    _sync(path.parent)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _make_partial(path: Path) -> tuple[Path, int | None]:
+    while True:
+        partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(8)}")
+        partial.mkdir()
+        lock = _lock(partial)
+        # Another run may have found the folder before it was locked, and cleared it away.
+        if sys.platform == "win32" or (lock is not None and partial.exists()):
+            return partial, lock
+        _unlock(lock)
+
+
+def _clear_abandoned(path: Path) -> None:
+    """Remove what killed runs left; put back an old release that lost its place to one."""
+    if sys.platform == "win32":
+        return  # without locks a live run cannot be told from a dead one
+    hidden = [entry for entry in path.parent.iterdir() if entry.name.startswith(f".{path.name}.")]
+    for entry in hidden:
+        kind = entry.name.removeprefix(f".{path.name}.").partition("-")[0]
+        if kind not in ("partial", "replaced") or not entry.is_dir() or entry.is_symlink():
+            continue
+        lock = _lock(entry)
+        if lock is None:
+            continue
+        if kind == "replaced" and not os.path.lexists(path):
+            entry.rename(path)
+        else:
+            shutil.rmtree(entry, ignore_errors=True)
+        _unlock(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """Lock a folder until this process ends or unlocks it; None if another holds it."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _unlock(lock: int | None) -> None:
+    if lock is not None:
+        os.close(lock)
+
+
+def _sync(path: Path) -> None:
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_tree(folder: Path) -> None:
+    for entry in folder.rglob("*"):
+        _sync(entry)
+    _sync(folder)
+
+
+@contextmanager
+def _reporting(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ReleaseError(
+            f"{path}: cannot be written ({error.strerror or error}). Nothing was left there. "
+            "Make room or choose another place."
+        ) from error
+
+
+@contextmanager
+def _termination_raises() -> Iterator[None]:
+    """Let a polite end of the process unwind it, so that what was begun is removed."""
+    usual = signal.getsignal(signal.SIGTERM)
+    if threading.current_thread() is not threading.main_thread() or usual is not signal.SIG_DFL:
+        yield
+        return
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(TERMINATED)
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)

@@ -1,0 +1,190 @@
+"""Frames in and out: pandas, Polars (eager or lazy) and Arrow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.published import PublishedColumn
+from discreet.data.spec import ColumnSpec
+from discreet.data.table import CodedTable, Codes, Column
+from discreet.errors import InputError
+from discreet.io.coding import recode, sort_dictionary
+from discreet.io.names import require_names
+
+DIRECT_RANGE = 1 << 22  # integers within such a range are counted by direct address
+
+
+class FrameKind(StrEnum):
+    """The kinds of frame that come in and go out."""
+
+    PANDAS = "pandas"
+    POLARS = "polars"
+    POLARS_LAZY = "polars-lazy"
+    ARROW = "arrow"
+
+
+def frame_kind(frame: object) -> FrameKind:
+    """What kind of frame an object is."""
+    if isinstance(frame, pl.DataFrame):
+        return FrameKind.POLARS
+    if isinstance(frame, pl.LazyFrame):
+        return FrameKind.POLARS_LAZY
+    if nw.dependencies.is_pyarrow_table(frame):
+        return FrameKind.ARROW
+    if nw.dependencies.is_pandas_dataframe(frame):
+        return FrameKind.PANDAS
+    raise InputError(
+        f"A table may be a path or a pandas, Polars or Arrow table, not {type(frame).__name__}."
+    )
+
+
+def frame_columns(frame: Any) -> tuple[str, ...]:
+    """The names of a frame's columns."""
+    kind = frame_kind(frame)
+    if kind is FrameKind.POLARS_LAZY:
+        return tuple(frame.collect_schema().names())
+    names = frame.column_names if kind is FrameKind.ARROW else list(frame.columns)
+    other = [repr(name) for name in names if not isinstance(name, str)]
+    if other:
+        raise InputError(
+            f"Names of columns must be text, found {', '.join(other)}. "
+            "Rename them: frame.columns = frame.columns.map(str)."
+        )
+    require_names(names, "The table")
+    return tuple(names)
+
+
+def code_frame(
+    frame: object, specs: Mapping[str, ColumnSpec], missing: Collection[str] = ()
+) -> CodedTable:
+    """Code every column of a frame that may be published; specs name all columns."""
+    names = frame_columns(frame)
+    coded = [name for name in names if specs[name].role.published]
+    native: Any = frame
+    if isinstance(frame, pl.LazyFrame):
+        native = frame.select(coded).collect()
+    table = nw.from_native(native, eager_only=True)
+    if len(table) == 0:
+        raise InputError("The table has columns and no row. Nothing can be published.")
+    columns = {
+        name: code_series(_to_polars(table, name), specs[name], missing, "The table")
+        for name in coded
+    }
+    left_out = tuple(name for name in names if name not in columns)
+    return CodedTable(columns, len(table), left_out)
+
+
+def _to_polars(table: nw.DataFrame[Any], name: str) -> pl.Series:
+    try:
+        return table.select(nw.col(name)).to_polars()[name]
+    except Exception as error:  # whatever the library of the frame raises for mixed objects
+        raise InputError(
+            f"Column {name!r} of the table cannot be read as one type "
+            f"({type(error).__name__}). Make its values one type, such as text."
+        ) from None
+
+
+def code_series(
+    series: pl.Series, spec: ColumnSpec, missing: Collection[str], place: str
+) -> Column:
+    """Code a column of any dtype; its distinct values stay in that dtype."""
+    raw, codes = _factorize(series)
+
+    def locate(bad: NDArray[np.int64]) -> str:
+        return f"{place}, row {int(np.flatnonzero(np.isin(codes, bad))[0]) + 1}"
+
+    dictionary = sort_dictionary(series.name, spec, raw, missing, locate)
+    recode(codes, dictionary.code_of_raw, codes)
+    return dictionary.column(series.name, spec, codes)
+
+
+def _factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
+    """The distinct values that occur, a null among them, and the number of each row's value."""
+    dtype = series.dtype
+    if dtype.is_integer() or dtype in (pl.Date, pl.Boolean):
+        found = _factorize_narrow(series)
+        if found is not None:
+            return found
+    if dtype == pl.String:
+        private = pl.Categorical(pl.Categories.random())
+        return _of_categories(series.cast(private))
+    if dtype in (pl.Categorical, pl.Enum):
+        return _of_categories(series)
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        return series, np.arange(len(series), dtype=np.int32)  # refused when it is rendered
+    raw = series.unique(maintain_order=True)
+    numbered = pl.DataFrame({"value": raw, "code": np.arange(len(raw), dtype=np.int32)})
+    codes = series.to_frame("value").join(
+        numbered, on="value", how="left", nulls_equal=True, maintain_order="left"
+    )["code"]
+    return raw, codes.to_numpy().copy()
+
+
+def _factorize_narrow(series: pl.Series) -> tuple[pl.Series, Codes] | None:
+    """Count values within a narrow range by direct address; None if the range is wide."""
+    physical = series.cast(pl.UInt8) if series.dtype == pl.Boolean else series.to_physical()
+    low: Any = physical.min()
+    high: Any = physical.max()
+    if low is None or high - low >= DIRECT_RANGE:
+        return None
+    shifted = (physical.cast(pl.Int64) - low).cast(pl.Int32)
+    return _compact(series, shifted, high - low + 1)
+
+
+def _of_categories(series: pl.Series) -> tuple[pl.Series, Codes]:
+    """The categories that occur, as text."""
+    physical = series.to_physical().cast(pl.Int32)
+    top: Any = physical.max()
+    raw, codes = _compact(series, physical, 0 if top is None else top + 1)
+    return raw.cast(pl.String), codes
+
+
+def _compact(series: pl.Series, numbers: pl.Series, size: int) -> tuple[pl.Series, Codes]:
+    """Number from 0 the values that occur; a null has a number like any other."""
+    filled = numbers.fill_null(size).to_numpy().copy()
+    first = np.full(size + 1, -1, np.int64)
+    first[filled[::-1]] = np.arange(len(filled))[::-1]
+    occurs = first >= 0
+    code_of_number = (np.cumsum(occurs) - 1).astype(np.int32)
+    recode(filled, code_of_number, filled)
+    return series.gather(pl.Series(first[occurs])), filled
+
+
+def to_frame(
+    columns: Sequence[PublishedColumn], like: FrameKind, order: NDArray[np.int64] | None = None
+) -> Any:
+    """Published columns as a frame of the kind that came in, rows in the given order."""
+    series = [
+        column.dictionary.gather(pl.Series(_ordered(column.codes, order))).alias(column.name)
+        for column in columns
+    ]
+    frame = pl.DataFrame(series)
+    match like:
+        case FrameKind.POLARS:
+            return frame
+        case FrameKind.POLARS_LAZY:
+            return frame.lazy()
+        case FrameKind.ARROW:
+            return frame.to_arrow()
+        case FrameKind.PANDAS:
+            return _to_pandas(frame)
+
+
+def _to_pandas(frame: pl.DataFrame) -> Any:
+    """A pandas frame in which integers with a missing value among them stay integers."""
+    result = frame.to_pandas()
+    for series in frame:
+        if series.null_count() and (series.dtype.is_integer() or series.dtype == pl.Boolean):
+            result[series.name] = series.to_pandas(use_pyarrow_extension_array=True)
+    return result
+
+
+def _ordered(codes: Codes, order: NDArray[np.int64] | None) -> Codes:
+    return codes if order is None else codes[order]

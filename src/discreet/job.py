@@ -1,0 +1,234 @@
+"""The job: what the columns are, what is promised, by which method, and where it goes.
+
+A job comes from YAML (``Job.load``) or from Python (``Job(attributes=…, …)``). Every problem of a
+job is reported at once; those of a file with their line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from discreet.algorithms.catalog import AnyMethod
+from discreet.algorithms.full_domain import FullDomain
+from discreet.data.roles import Distance, Role, ValueType
+from discreet.errors import InputError, JobError
+from discreet.hierarchies.specs import HIERARCHY_KINDS, AnyHierarchy
+from discreet.io.source import Source
+from discreet.models.catalog import AnyRequirement
+from discreet.models.requirement import AttributeRequirement
+from discreet.named import nearest
+from discreet.yaml_places import Places, load_yaml
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Attribute(_Part):
+    """One column of the table."""
+
+    role: Role = Field(description="What the column means to a reader of the release.")
+    type: ValueType | None = Field(
+        None, description="What its values are; text for text files, else the column's own type."
+    )
+    hierarchy: AnyHierarchy | None = Field(
+        None, description="How its values generalize; built automatically where a method needs one."
+    )
+    distance: Distance | None = Field(
+        None,
+        description="The ground distance of a sensitive attribute: equal for text, ordered for "
+        "numbers and dates, unless said otherwise.",
+    )
+    multi_valued: str | None = Field(
+        None, min_length=1, description="What separates the members of a cell that holds a set."
+    )
+    escape: bool = Field(
+        False,
+        description="Publish a value that looks like '*', a range or a set behind a backslash, "
+        "instead of refusing it.",
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Attribute:
+        if self.hierarchy is not None and self.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+            raise PydanticCustomError(
+                "hierarchy_role",
+                "a hierarchy is for quasi-identifiers and sensitive attributes, not for role "
+                "'{role}'. Remove it, or change the role.",
+                {"role": str(self.role)},
+            )
+        if self.distance is Distance.HIERARCHICAL and self.hierarchy is None:
+            raise PydanticCustomError(
+                "distance_hierarchy",
+                "distance 'hierarchical' needs a hierarchy. Add one, or use 'equal' or 'ordered'.",
+            )
+        if self.distance is not None and self.role is not Role.SENSITIVE:
+            raise PydanticCustomError(
+                "distance_role",
+                "a distance is for sensitive attributes, not for role '{role}'. Remove it.",
+                {"role": str(self.role)},
+            )
+        return self
+
+
+class Output(_Part):
+    """Where the release goes, and in which format."""
+
+    path: str = Field("release", description="The release folder.")
+    format: Literal["csv", "parquet"] = Field("csv", description="The format of its tables.")
+
+
+class Job(_Part):
+    """A whole job."""
+
+    source: Source | None = Field(None, description="The table; not needed when a frame is given.")
+    attributes: dict[str, Attribute] = Field(description="Every column of the table, by name.")
+    requirements: tuple[AnyRequirement, ...] = Field(
+        (), description="What the release promises; all must hold."
+    )
+    method: AnyMethod = Field(default_factory=FullDomain, description="How it is reached.")
+    output: Output = Field(default_factory=Output)
+
+    _folder: Path = PrivateAttr(default_factory=Path.cwd)
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise JobError(_problems(error, Places())) from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> Job:
+        """Read a job file; relative paths in it are relative to its folder."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise InputError(f"Job file {path}: {error.strerror}. Check the path.") from None
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"Job file {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
+            ) from None
+        return cls.parse(text, place=str(path), folder=path.resolve().parent)
+
+    @classmethod
+    def parse(cls, text: str, *, place: str = "job", folder: Path | None = None) -> Job:
+        """Read a job from YAML text."""
+        data, places, doubled = load_yaml(text, place)
+        problems = list(doubled)
+        try:
+            job = cls.model_validate(data)
+        except JobError as error:  # raised by __init__, which knows no places
+            cause = error.__cause__
+            problems += _problems(cause, places) if isinstance(cause, ValidationError) else []
+        if problems:
+            raise JobError(problems, place)
+        if folder is not None:
+            job._folder = folder
+        return job
+
+    @property
+    def folder(self) -> Path:
+        """What relative paths of the job are relative to."""
+        return self._folder
+
+    def with_role(self, role: Role) -> list[str]:
+        """The names of the attributes with a role, in the job's order."""
+        return [name for name, attribute in self.attributes.items() if attribute.role is role]
+
+    @field_validator("attributes")
+    @classmethod
+    def _some_attribute(cls, attributes: dict[str, Attribute]) -> dict[str, Attribute]:
+        if not any(attribute.role.published for attribute in attributes.values()):
+            raise PydanticCustomError(
+                "nothing_published",
+                "no attribute would be published. Give at least one a role other than "
+                "identifier and drop.",
+            )
+        return attributes
+
+    @model_validator(mode="after")
+    def _requirements_fit(self) -> Job:
+        """Requirements speak of sensitive attributes that exist."""
+        sensitive = self.with_role(Role.SENSITIVE)
+        allowed = ", ".join(f"'{name}'" for name in sensitive) or "none, the job has no such role"
+        problems = []
+        for number, requirement in enumerate(self.requirements):
+            if not isinstance(requirement, AttributeRequirement):
+                continue
+            place = f"requirements[{number}]: {requirement.name}"
+            if not sensitive:
+                problems.append(f"{place} needs a sensitive attribute. Give one that role.")
+            problems += [
+                f"{place}: '{name}' is not a sensitive attribute. Allowed: {allowed}."
+                for name in requirement.named
+                if name not in sensitive
+            ]
+        if problems:
+            raise PydanticCustomError(
+                "requirements", "{problems}", {"problems": "\n".join(problems)}
+            )
+        return self
+
+    def publishable_yaml(self) -> str:
+        """The job as a report may show it: no source, and of paths the file's name alone."""
+        data = self.model_dump(
+            mode="json", exclude_none=True, exclude_defaults=True, exclude={"source", "output"}
+        )
+        data["method"] = {self.method.name: self.method.parameters()}
+        return str(yaml.safe_dump(_without_folders(data), allow_unicode=True, sort_keys=False))
+
+
+def _without_folders(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {
+            key: Path(value).name
+            if key == "path" and isinstance(value, str)
+            else _without_folders(value)
+            for key, value in data.items()
+        }
+    return [_without_folders(value) for value in data] if isinstance(data, list) else data
+
+
+def _problems(error: ValidationError, places: Places) -> list[str]:
+    """Each problem of a validation error as a line with its place."""
+    lines = []
+    for detail in error.errors(include_url=False):
+        trail = tuple(part for part in detail["loc"] if part not in HIERARCHY_KINDS)
+        message = str(detail["msg"]).removeprefix("Value error, ")
+        if detail["type"] == "extra_forbidden":
+            message = "unknown key. " + _known_keys(trail)
+        elif detail["type"] == "missing":
+            message = "is missing"
+        elif detail["type"] not in _OWN_ERRORS and not isinstance(detail["input"], Mapping):
+            message = f"{message}; found {detail['input']!r}"
+        lines += [places.describe(trail, line) for line in message.split("\n")]
+    return lines
+
+
+_OWN_ERRORS = {"named_unknown", "named_form", "requirements", "nothing_published"}
+
+
+def _known_keys(trail: tuple[str | int, ...]) -> str:
+    parts: dict[str, type[BaseModel]] = {"source": Source, "output": Output}
+    if len(trail) == 1:
+        return nearest(str(trail[0]), Job.model_fields)
+    if trail[0] == "attributes" and len(trail) == 3:
+        return nearest(str(trail[2]), Attribute.model_fields)
+    if str(trail[0]) in parts and len(trail) == 2:
+        return nearest(str(trail[1]), parts[str(trail[0])].model_fields)
+    return "Remove it."

@@ -1,0 +1,192 @@
+"""Random COUNT queries, and how far a release's answers are off.
+
+A query asks for some values of ``quasi_identifiers`` (qd) quasi-identifiers and of ``sensitive``
+(m) sensitive attributes, drawn at random. For an expected selectivity s it takes of each attribute
+A b = min(|A| − 1, ⌈|A| · s^(1/(qd + m))⌉) values, at least 1: a run of neighbours where values lie
+on a line (a missing value does not, so no run holds it), a random set elsewhere; of a multi-valued
+attribute b terms, and a cell is counted if it contains any. The workload depends on the original
+and a seed alone, so all releases of a table answer the same questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.data.roles import Distance
+from discreet.data.table import CodedTable, Column
+from discreet.metrics.implied import Implied, QueryBatch, Unlinked, exact
+
+BATCH = 256  # queries in a batch at most
+BATCH_CELLS = 2**24  # values of an attribute × queries in a batch at most; bounds the memory
+LEAST_SHARE = 0.001  # of the rows: what a relative error is at least measured against
+
+Draw = Callable[[np.random.Generator], NDArray[np.bool_]]  # (values,)
+
+
+class QueryWorkload(BaseModel):
+    """The parameters of a workload."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    queries: int = Field(default=1000, ge=1, description="The number of queries.")
+    quasi_identifiers: int = Field(default=1, ge=0, description="Quasi-identifiers in a query.")
+    sensitive: int = Field(default=1, ge=0, description="Sensitive attributes in a query.")
+    selectivity: float = Field(default=0.05, gt=0, lt=1, description="Expected share of rows.")
+
+    def batches(self, original: CodedTable, rng: np.random.Generator) -> Iterator[QueryBatch]:
+        """Draw the queries. A table with fewer attributes than asked for is asked for all."""
+        quasi_identifiers, sensitive = original.quasi_identifiers, original.sensitive
+        qd = min(self.quasi_identifiers, len(quasi_identifiers))
+        m = min(self.sensitive, len(sensitive))
+        if qd + m == 0:
+            return
+        share = self.selectivity ** (1 / (qd + m))
+        draw = {column.name: _draw(column, share) for column in (*quasi_identifiers, *sensitive)}
+        asked: dict[tuple[str, ...], list[int]] = {}
+        for number in range(self.queries):
+            picked = (*_pick(quasi_identifiers, qd, rng), *_pick(sensitive, m, rng))
+            asked.setdefault(picked, []).append(number)
+        for names, numbers in asked.items():
+            greatest = max(original[name].cardinality for name in names)
+            batch = min(BATCH, max(1, BATCH_CELLS // greatest))
+            for start in range(0, len(numbers), batch):
+                part = numbers[start : start + batch]
+                members = {
+                    name: np.stack([draw[name](rng) for _ in part], axis=1) for name in names
+                }
+                yield QueryBatch(np.array(part, np.int64), members)
+
+
+def _pick(columns: list[Column], count: int, rng: np.random.Generator) -> list[str]:
+    return [columns[i].name for i in np.sort(rng.choice(len(columns), count, replace=False))]
+
+
+def _draw(column: Column, share: float) -> Draw:
+    """How to draw the values that a query asks of one attribute."""
+    if column.separator is not None:
+        return _draw_terms(column, share)
+    on_line = column.cardinality - column.has_null
+    if (column.type.ordered or column.distance is Distance.ORDERED) and on_line:
+        return _draw_run(column.cardinality, on_line, share)
+    return _draw_set(column.cardinality, share)
+
+
+def values_asked(domain: int, share: float) -> int:
+    """b, the number of values that a query asks of an attribute with a domain of |A| values."""
+    return max(1, min(domain - 1, int(np.ceil(domain * share))))
+
+
+def _draw_run(cardinality: int, on_line: int, share: float) -> Draw:
+    length = values_asked(on_line, share)
+
+    def draw(rng: np.random.Generator) -> NDArray[np.bool_]:
+        member = np.zeros(cardinality, bool)
+        start = rng.integers(0, on_line - length + 1)
+        member[start : start + length] = True
+        return member
+
+    return draw
+
+
+def _draw_set(cardinality: int, share: float) -> Draw:
+    size = values_asked(cardinality, share)
+
+    def draw(rng: np.random.Generator) -> NDArray[np.bool_]:
+        member = np.zeros(cardinality, bool)
+        member[rng.choice(cardinality, size, replace=False)] = True
+        return member
+
+    return draw
+
+
+def _draw_terms(column: Column, share: float) -> Draw:
+    number_of_term: dict[str, int] = {}
+    pairs: list[tuple[int, int]] = []  # of code and term
+    for code, cell in enumerate(column.text.to_list()):
+        terms = [term for term in (cell or "").split(column.separator) if term]
+        pairs += [(code, number_of_term.setdefault(t, len(number_of_term))) for t in terms]
+    if not pairs:
+        return _draw_set(column.cardinality, share)
+    code_of_pair, term_of_pair = np.array(pairs).T
+    draw_terms = _draw_set(len(number_of_term), share)
+
+    def draw(rng: np.random.Generator) -> NDArray[np.bool_]:
+        member = np.zeros(column.cardinality, bool)
+        member[code_of_pair[draw_terms(rng)[term_of_pair]]] = True
+        return member
+
+    return draw
+
+
+@dataclass(frozen=True)
+class QueryError:
+    """The relative errors of one reader's estimates."""
+
+    median: float | None  # of |act − est| / act over queries with act > 0: the headline
+    mean: float  # of |act − est| / max(act, 0.001 n), over all queries
+    percentile_95: float  # of the same
+
+
+@dataclass(frozen=True)
+class QueryErrors:
+    """The errors of a release beside those of the unlinked baseline."""
+
+    workload: QueryWorkload
+    zero_counts: int  # queries that no row of the original answers
+    release: QueryError
+    unlinked: QueryError
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest and JSON."""
+        return {
+            **asdict(self.release),
+            "zero_counts": self.zero_counts,
+            "unlinked": asdict(self.unlinked),
+            "workload": self.workload.model_dump(),
+        }
+
+
+def query_errors(
+    original: CodedTable, release: Implied, workload: QueryWorkload, seed: int
+) -> QueryErrors | None:
+    """Ask a workload of a release; None where there is nothing to ask for."""
+    if not original.rows:
+        return None
+    rng = np.random.default_rng(seed)
+    sides = original.quasi_identifiers, original.sensitive
+    truth = exact([*sides[0], *sides[1]], original.rows)
+    unlinked = Unlinked(sides, original.rows)
+    answers = [
+        np.stack([reader.estimate(batch) for reader in (truth, release, unlinked)])
+        for batch in workload.batches(original, rng)
+    ]
+    if not answers:
+        return None
+    actual, estimate, baseline = np.concatenate(answers, axis=1)
+    actual = np.rint(actual)
+    return QueryErrors(
+        workload=workload,
+        zero_counts=int((actual == 0).sum()),
+        release=query_error(actual, estimate, original.rows),
+        unlinked=query_error(actual, baseline, original.rows),
+    )
+
+
+def query_error(
+    actual: NDArray[np.float64], estimate: NDArray[np.float64], rows: int
+) -> QueryError:
+    """Summarize the errors of estimates against true counts."""
+    off = np.abs(actual - estimate)
+    positive = actual > 0
+    bounded = off / np.maximum(actual, LEAST_SHARE * rows)
+    return QueryError(
+        median=float(np.median(off[positive] / actual[positive])) if positive.any() else None,
+        mean=float(bounded.mean()),
+        percentile_95=float(np.percentile(bounded, 95)),
+    )

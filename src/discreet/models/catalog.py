@@ -1,0 +1,44 @@
+"""Every requirement by the name that a job gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
+
+from discreet.errors import JobError
+from discreet.models.closeness import TCloseness
+from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
+from discreet.models.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
+from discreet.models.requirement import Requirement
+from discreet.models.sizes import KAnonymity
+from discreet.named import ByName
+
+_KINDS: tuple[type[Requirement], ...] = (
+    KAnonymity,
+    *DIVERSITIES,
+    MultiAttributeLDiversity,
+    TCloseness,
+    AlphaKAnonymity,
+    BetaLikeness,
+    DeltaDisclosure,
+)
+REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in _KINDS}
+
+_by_name = ByName(_KINDS, "requirement")
+AnyRequirement = Annotated[Requirement, _by_name]  # a field of a job that holds any of them
+
+
+def requirement_from_mapping(written: Mapping[str, object] | str) -> Requirement:
+    """Read ``{"k-anonymity": {"k": 5}}``, or raise a JobError that says all that is wrong."""
+    try:
+        return _by_name.parse(written)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()
+        ]
+        raise JobError(problems, "requirement") from None
+    except PydanticCustomError as error:
+        raise JobError([error.message()], "requirement") from None

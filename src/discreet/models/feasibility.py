@@ -1,0 +1,52 @@
+"""What any technique can promise at best, from the counts of an attribute's values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Counts = NDArray[np.int64]  # (values,) how often each value occurs in the table
+
+
+def permissible_ell(counts: Counts) -> int:
+    """l_per = ⌊n / n1⌋, n1 the count of the most frequent value: the largest ℓ of a share bound."""
+    greatest = int(counts.max(initial=0))
+    return int(counts.sum()) // greatest if greatest else 0
+
+
+def value_entropy(counts: Counts) -> float:
+    """H of the values' distribution, in nats."""
+    occurring = counts[counts > 0]
+    shares = occurring / max(occurring.sum(), 1)
+    return max(0.0, -float(shares @ np.log(shares)))  # no −0
+
+
+def entropy_ell(counts: Counts) -> float:
+    """exp H, the largest feasible ℓ of entropy ℓ-diversity: merging all rows reaches it."""
+    return float(np.exp(value_entropy(counts)))
+
+
+def least_suppressed(counts_of_attributes: Sequence[Counts], ell: int) -> int:
+    """The rows that ℓ-pdiversity, or anything stronger, must suppress at least.
+
+    n minus the greatest K with Σ_v min(c_v, ⌊K/ℓ⌋) ≥ K for every attribute. With j = ⌊K/ℓ⌋ the sum
+    is concave in j, so it is at least ℓj for all j up to some greatest one, found by halving; and
+    then K is as far above ℓj as the sums and ⌊K/ℓ⌋ = j allow.
+    """
+    rows = int(counts_of_attributes[0].sum()) if counts_of_attributes else 0
+
+    def kept(places: int) -> int:
+        return min(int(np.minimum(counts, places).sum()) for counts in counts_of_attributes)
+
+    feasible, infeasible = 0, rows // ell + 1
+    while infeasible - feasible > 1:
+        middle = (feasible + infeasible) // 2
+        if kept(middle) >= ell * middle:
+            feasible = middle
+        else:
+            infeasible = middle
+    if not feasible:
+        return rows
+    return rows - min(kept(feasible), ell * feasible + ell - 1)

@@ -1,0 +1,145 @@
+"""Values as a job writes them: one name with its parameters, ``{k-anonymity: {k: 5}}``.
+
+``ByName`` is the annotation that lets a pydantic field take a requirement or a method in any of
+three forms: an instance, a mapping with one name, or a bare name where every parameter has a
+default. It writes the mapping, and its JSON Schema is one alternative for each name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+)
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+
+
+class Named(BaseModel):
+    """A frozen, validated value with a name: a requirement or a method."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters as the job and the manifest write them."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+Value = TypeVar("Value", bound=Named)
+
+
+def nearest(name: str, allowed: Iterable[str]) -> str:
+    """A hint for a message: the nearest names, else all that are allowed."""
+    known = list(allowed)
+    near = get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"Did you mean {' or '.join(near)}?" if near else f"Known: {', '.join(known)}."
+
+
+class ByName(Generic[Value]):
+    """Annotate a field that holds one of some kinds of named value."""
+
+    def __init__(self, kinds: Sequence[type[Value]], noun: str) -> None:
+        self.kinds = {kind.name: kind for kind in kinds}
+        self.noun = noun
+
+    def parse(self, written: object) -> Value:
+        """Read a value; raise pydantic's errors, which carry their place."""
+        if isinstance(written, tuple(self.kinds.values())):
+            return cast(Value, written)
+        if isinstance(written, str):
+            return self._build(written, {})
+        if isinstance(written, Mapping) and len(written) == 1:
+            (name, parameters), *_ = written.items()
+            return self._build(str(name), {} if parameters is None else parameters)
+        raise PydanticCustomError(
+            "named_form",
+            "A {noun} is one name with its parameters, such as {example}; found {found}.",
+            {
+                "noun": self.noun,
+                "example": "{" + next(iter(self.kinds)) + ": {…}}",
+                "found": _described(written),
+            },
+        )
+
+    def _build(self, name: str, parameters: object) -> Value:
+        kind = self.kinds.get(name)
+        if kind is None:
+            raise self._unknown(name)
+        try:
+            return kind.model_validate(parameters)
+        except ValidationError as error:
+            raise _below(name, error) from None
+
+    def _unknown(self, name: str) -> PydanticCustomError:
+        return PydanticCustomError(
+            "named_unknown",
+            "There is no {noun} '{name}'. {hint}",
+            {"noun": self.noun, "name": name, "hint": nearest(name, self.kinds)},
+        )
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self.parse,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda value: {value.name: value.parameters()}
+            ),
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        alternatives = [_alternative(kind, handler) for kind in self.kinds.values()]
+        bare = [name for name, kind in self.kinds.items() if _takes_nothing(kind)]
+        if bare:
+            alternatives.append({"enum": bare})
+        return {"oneOf": alternatives}
+
+
+def _alternative(kind: type[Named], handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    """The schema of one name with its parameters."""
+    parameters = handler(kind.__pydantic_core_schema__)
+    parameters["description"] = (kind.__doc__ or "").partition("\n")[0]  # not the proofs
+    return {
+        "type": "object",
+        "properties": {kind.name: parameters},
+        "required": [kind.name],
+        "additionalProperties": False,
+    }
+
+
+def _takes_nothing(kind: type[Named]) -> bool:
+    try:
+        kind()
+    except ValidationError:
+        return False
+    return True
+
+
+def _described(written: object) -> str:
+    if isinstance(written, Mapping):
+        names = ", ".join(str(name) for name in written)
+        return f"{len(written)} names ({names})" if written else "an empty mapping"
+    return f"a {type(written).__name__}"
+
+
+def _below(name: str, error: ValidationError) -> ValidationError:
+    """The same errors, their places below the value's name."""
+    details = [
+        InitErrorDetails(
+            type=PydanticCustomError(one["type"], "{message}", {"message": one["msg"]}),
+            loc=(name, *one["loc"]),
+            input=one["input"],
+        )
+        for one in error.errors(include_url=False)
+    ]
+    return ValidationError.from_exception_data(name, details)

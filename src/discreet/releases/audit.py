@@ -1,0 +1,135 @@
+"""The audit: every promise derived again from published files alone.
+
+Nothing here knows how a release was made. It reads the files that stand in the folder, checks
+them against the manifest (hashes, rows, columns, nothing that does not belong there), forms the
+classes anew from the published cells, and judges every requirement on their counts. With the
+original table it also checks that nothing was lost or invented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms.method import Task
+from discreet.data.roles import Distance, Role, ValueType
+from discreet.data.spec import ColumnSpec
+from discreet.data.table import CodedTable
+from discreet.errors import ReleaseError
+from discreet.hierarchies.files import hierarchy_from_rows
+from discreet.io.source import Source
+from discreet.io.tables import read_table
+from discreet.models.requirement import Domain, Domains
+from discreet.releases.catalog import kind_of
+from discreet.releases.manifest import FILE_NAME, Manifest, Promise, sha256_of
+
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found."""
+
+    promises: tuple[Promise, ...]
+    problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
+    compared: bool  # whether the original table was at hand
+
+    @property
+    def ok(self) -> bool:
+        """Whether every promise holds and nothing contradicts anything."""
+        return not self.problems and all(promise.holds for promise in self.promises)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The audit as plain data."""
+        return {
+            "ok": self.ok,
+            "promises": [promise.model_dump(mode="json") for promise in self.promises],
+            "problems": list(self.problems),
+            "compared_with_original": self.compared,
+        }
+
+
+def audit_folder(folder: Path, original: Task | None = None) -> Audit:
+    """Audit a release folder."""
+    manifest = Manifest.load(folder)
+    damages = _damages(folder, manifest)
+    if damages:
+        return Audit(tuple(_unproved(manifest)), tuple(damages), original is not None)
+    return audit_tables(read_tables(folder, manifest), manifest, original)
+
+
+def audit_tables(
+    tables: Mapping[str, CodedTable], manifest: Manifest, original: Task | None = None
+) -> Audit:
+    """Audit published tables against a manifest."""
+    kind = kind_of(manifest.kind)
+    requirements = [promise.to_requirement() for promise in manifest.promises]
+    refined = any(requirement.needs_refined_counts for requirement in requirements)
+    views = kind.views(tables, domains_of(tables, manifest), refined=refined)
+    promises = [Promise.of(r, kind.verdict(r, views)) for r in requirements]
+    problems = kind.inconsistencies(tables, manifest)
+    if original is not None:
+        problems += kind.changes(tables, original, manifest)
+    return Audit(tuple(promises), tuple(problems), original is not None)
+
+
+def read_tables(folder: Path, manifest: Manifest) -> dict[str, CodedTable]:
+    """The published tables of a folder, coded from what the files say."""
+    tables = {}
+    for name, entry in manifest.tables.items():
+        delimiter = "," if entry.file.endswith(".csv") else None
+        source = Source(path=folder / entry.file, delimiter=delimiter)
+        tables[name] = read_table(source, specs_of(manifest, name))
+    return tables
+
+
+def specs_of(manifest: Manifest, table: str) -> dict[str, ColumnSpec]:
+    """How the columns of a published table are read: quasi-identifiers are cells, so text."""
+    return {
+        column: _spec(manifest, column, role)
+        for column, role in manifest.tables[table].columns.items()
+    }
+
+
+def _spec(manifest: Manifest, column: str, role: Role) -> ColumnSpec:
+    attribute = manifest.attributes.get(column)
+    if attribute is None or role is Role.QUASI_IDENTIFIER:
+        return ColumnSpec(role, ValueType.TEXT, Distance.EQUAL, None)
+    return ColumnSpec(role, attribute.type, attribute.distance, attribute.multi_valued)
+
+
+def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> Domains:
+    """What the requirements may know about each sensitive attribute, from the release alone."""
+    domains = {}
+    for table in tables.values():
+        for column in table.sensitive:
+            attribute = manifest.attributes.get(column.name)
+            rows = attribute.hierarchy if attribute else None
+            hierarchy = hierarchy_from_rows(column, rows, "manifest") if rows else None
+            domains[column.name] = Domain(tuple(column.text.to_list()), column.distance, hierarchy)
+    return domains
+
+
+def _damages(folder: Path, manifest: Manifest) -> list[str]:
+    """What does not stand in the folder as the manifest says."""
+    expected = {FILE_NAME, REPORT} | {entry.file for entry in manifest.tables.values()}
+    problems = [
+        f"'{extra}' is in the folder and not in the manifest"
+        for extra in sorted(path.name for path in folder.iterdir() if path.name not in expected)
+    ]
+    for name, entry in manifest.tables.items():
+        path = folder / entry.file
+        if Path(entry.file).name != entry.file:
+            raise ReleaseError(f"{FILE_NAME}: table '{name}' points outside the folder.")
+        if not path.exists():
+            problems.append(f"'{entry.file}' is missing")
+        elif entry.sha256 and sha256_of(path) != entry.sha256:
+            problems.append(f"'{entry.file}' was changed after it was published (sha256)")
+    return problems
+
+
+def _unproved(manifest: Manifest) -> list[Promise]:
+    """The promises of a damaged release: none holds until the files are whole."""
+    return [promise.model_copy(update={"holds": False}) for promise in manifest.promises]

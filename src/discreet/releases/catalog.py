@@ -1,0 +1,27 @@
+"""The kinds of release, by name and by the outcome that makes them."""
+
+from __future__ import annotations
+
+from discreet.algorithms.method import Generalized, Outcome
+from discreet.errors import ReleaseError
+from discreet.releases.generalized import GeneralizedKind
+from discreet.releases.kind import Kind
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (GeneralizedKind(),)}
+
+_KIND_OF_OUTCOME: dict[type[Outcome], str] = {Generalized: GeneralizedKind.name}
+
+
+def kind_of(name: str) -> Kind:
+    """The kind with a name."""
+    if name not in KINDS:
+        raise ReleaseError(
+            f"manifest.json: unknown kind of release '{name}'. "
+            "The release may come from a newer version of discreet."
+        )
+    return KINDS[name]
+
+
+def kind_of_outcome(outcome: Outcome) -> Kind:
+    """The kind of release that an outcome becomes."""
+    return KINDS[_KIND_OF_OUTCOME[type(outcome)]]

@@ -1,0 +1,67 @@
+"""The seam between a kind of release and everything that reads one.
+
+A kind says how an outcome becomes published tables, and how the counts that prove it safe are
+derived again from such tables alone. Audit, measures and attacks go through it, so a new kind of
+release is one new file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from discreet.algorithms.method import Task
+from discreet.data.counts import ClassCounts
+from discreet.data.published import PublishedTable
+from discreet.data.table import CodedTable
+from discreet.models.requirement import Domains, Requirement, Verdict
+from discreet.releases.manifest import Manifest
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Counts that a promise must hold for: one a release, or one a projection."""
+
+    counts: ClassCounts
+    domains: Domains
+
+
+class Kind(ABC):
+    """One kind of release."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def tables(self, task: Task, outcome: Any) -> dict[str, PublishedTable]:
+        """The tables to publish, rows in the source's order (they are shuffled in writing)."""
+
+    @abstractmethod
+    def suppressed(self, outcome: Any) -> int:
+        """How many source rows are in no table."""
+
+    @abstractmethod
+    def views(
+        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
+    ) -> list[View]:
+        """The counts that decide the promises, from published tables alone."""
+
+    @abstractmethod
+    def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        """What the published tables contradict, in themselves or in the manifest."""
+
+    @abstractmethod
+    def changes(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> list[str]:
+        """What was lost or invented, against the original table."""
+
+    def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict:
+        """Judge one promise: it must hold in every view that has its attributes."""
+        verdicts = []
+        for view in views:
+            wanted = set(requirement.attributes(view.counts)) - {""}
+            if wanted <= set(view.counts.values):
+                verdicts.append(requirement.check(view.counts, view.domains))
+        return Verdict.worst(verdicts, smaller_is_better=requirement.smaller_is_better)

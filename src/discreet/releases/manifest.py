@@ -1,0 +1,131 @@
+"""The manifest: what a release says about itself, publishable and readable by others."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from discreet.data.roles import Distance, Role, ValueType
+from discreet.errors import ReleaseError
+from discreet.models.catalog import REQUIREMENTS
+from discreet.models.requirement import Requirement, Verdict
+
+FILE_NAME = "manifest.json"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class MethodEntry(_Part):
+    """The method, its parameters, and what it chose (``levels``, ``plan``, …)."""
+
+    name: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class TableEntry(_Part):
+    """One published file."""
+
+    file: str
+    rows: int
+    columns: dict[str, Role]
+    sha256: str = ""
+
+
+class AttributeEntry(_Part):
+    """What a re-derivation must know about a published attribute."""
+
+    type: ValueType = ValueType.TEXT
+    distance: Distance | None = None
+    multi_valued: str | None = None
+    escaped: bool = False
+    hierarchy: list[list[str | None]] | None = None  # of a hierarchical distance: a row a leaf
+
+
+class Promise(_Part):
+    """One requirement, whether it holds, and what was achieved."""
+
+    requirement: str
+    parameters: dict[str, Any]
+    holds: bool
+    achieved: dict[str, float | None]
+    by_attribute: dict[str, float | None] = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, requirement: Requirement, verdict: Verdict) -> Promise:
+        """The promise that a verdict makes."""
+        return cls(
+            requirement=requirement.name,
+            parameters=requirement.parameters(),
+            holds=verdict.holds,
+            achieved={name: _finite(figure) for name, figure in verdict.achieved.items()},
+            by_attribute={name: _finite(figure) for name, figure in verdict.by_attribute.items()},
+        )
+
+    def to_requirement(self) -> Requirement:
+        """The requirement that was promised."""
+        kind = REQUIREMENTS.get(self.requirement)
+        if kind is None:
+            raise ReleaseError(
+                f"{FILE_NAME}: unknown requirement '{self.requirement}'. "
+                "The release may come from a newer version of discreet."
+            )
+        return kind.model_validate(self.parameters)
+
+
+def _finite(figure: float) -> float | int | None:
+    """JSON has no infinity: a figure without bound is null; whole figures are written whole."""
+    if figure != figure or figure in (float("inf"), float("-inf")):
+        return None
+    return int(figure) if figure == int(figure) else figure
+
+
+class Manifest(_Part):
+    """The whole manifest."""
+
+    discreet: str
+    format: Literal[1] = 1
+    kind: str
+    method: MethodEntry
+    tables: dict[str, TableEntry]
+    attributes: dict[str, AttributeEntry] = Field(default_factory=dict)
+    source_rows: int
+    published_rows: int
+    suppressed_rows: int
+    promises: list[Promise] = Field(default_factory=list)
+    utility: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def load(cls, folder: Path) -> Manifest:
+        """Read the manifest of a release folder."""
+        path = folder / FILE_NAME
+        if not folder.is_dir():
+            raise ReleaseError(f"{folder}: no such release folder. Check the path.")
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise ReleaseError(
+                f"{path}: {error.strerror}. A release folder holds a {FILE_NAME}."
+            ) from None
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise ReleaseError(f"{path}: damaged at '{place}': {first['msg']}.") from None
+
+    def to_json(self) -> str:
+        """The manifest as it is written."""
+        data = self.model_dump(mode="json", exclude_none=True)
+        for promise, kept in zip(self.promises, data["promises"], strict=True):
+            kept["achieved"] = promise.achieved  # a figure without bound stays, as null
+        return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def sha256_of(path: Path) -> str:
+    """The hash of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

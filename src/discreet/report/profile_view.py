@@ -1,0 +1,132 @@
+"""A profile as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from discreet.profile import Profile, SubsetRisk
+
+SHOWN_SUBSETS = 3  # of each size, the riskiest
+
+
+def view_profile(profile: Profile) -> Group:
+    """Render a profile with rich."""
+    return Group(*_parts(profile))
+
+
+def _parts(profile: Profile) -> Iterator[RenderableType]:
+    yield _columns(profile)
+    if profile.proposals is not None:
+        yield Text("Roles are a proposal from names and counts; correct them in the job file.\n")
+    if profile.risk is not None:
+        yield _risk_sentence(profile, profile.risk)
+        yield _subsets(profile)
+    if profile.sensitive:
+        yield _sensitive(profile)
+        yield Text(
+            "l_per is the largest ℓ that any technique can promise as a share; t is that of the "
+            f"worst raw class. Suggested primary attribute: {profile.primary}.\n"
+        )
+        yield _suppression(profile)
+    if profile.associations:
+        yield _associations(profile)
+
+
+def _columns(profile: Profile) -> Table:
+    table = _table(f"{profile.rows:,} rows", "column", "role", "type", ">distinct", ">missing")
+    if profile.proposals is not None:
+        table.add_column("because")
+    for column in profile.columns:
+        cells = [column.name, column.role, column.type]
+        cells += [f"{column.distinct:,}", f"{column.missing:,}"]
+        if profile.proposals is not None:
+            cells.append(profile.proposals[column.name].reason)
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def _risk_sentence(profile: Profile, risk: SubsetRisk) -> Text:
+    return Text(
+        f"Who knows all {len(profile.quasi_identifiers)} quasi-identifiers tells {risk.classes:,} "
+        f"classes apart: average re-identification risk {risk.average_risk:.4f}, "
+        f"{risk.unique_share:.1%} of the people alone.\n"
+    )
+
+
+def _subsets(profile: Profile) -> Table:
+    sizes = profile.subset_sizes
+    whole = len(profile.quasi_identifiers)
+    covered = "all" if whole in sizes else f"of up to {sizes[-1]} columns, and the whole"
+    table = _table(
+        f"Riskiest sets of quasi-identifiers ({covered})",
+        "quasi-identifiers",
+        ">classes",
+        ">alone",
+        ">average risk",
+    )
+    shown: dict[int, int] = {}
+    for risk in profile.subsets:
+        size = len(risk.columns)
+        shown[size] = shown.get(size, 0) + 1
+        if shown[size] <= SHOWN_SUBSETS:
+            names = Text(", ".join(risk.columns))
+            figures = f"{risk.unique_share:.1%}", f"{risk.average_risk:.4f}"
+            table.add_row(names, f"{risk.classes:,}", *figures)
+    return table
+
+
+def _sensitive(profile: Profile) -> Table:
+    table = _table(
+        "Sensitive attributes: what can be promised at best",
+        "attribute",
+        ">distinct ℓ",
+        ">entropy ℓ",
+        ">l_per",
+        ">largest share",
+        ">t",
+    )
+    for found in profile.sensitive:
+        raw_t = "–" if found.raw_t is None else f"{found.raw_t:.3f}"
+        figures = f"{found.entropy_l:.2f}", f"{found.l_per}", f"{found.largest_share:.1%}", raw_t
+        table.add_row(Text(found.name), f"{found.values:,}", *figures)
+    return table
+
+
+def _suppression(profile: Profile) -> Table:
+    ells = [f">ℓ = {ell}" for ell in profile.least_suppressed]
+    table = _table("Rows that p-diversity must suppress at least", "attribute", *ells)
+
+    def add(name: str, share_of_ell: Mapping[int, float]) -> None:
+        table.add_row(Text(name), *(f"{share:.1%}" for share in share_of_ell.values()))
+
+    for found in profile.sensitive:
+        add(found.name, found.least_suppressed)
+    if len(profile.sensitive) > 1:
+        add("all at once", profile.least_suppressed)
+    return table
+
+
+def _associations(profile: Profile) -> Table:
+    table = _table(
+        "Mutual information between sensitive attributes",
+        "attributes",
+        ">nats",
+        ">of the lesser entropy",
+    )
+    for pair in profile.associations:
+        figures = f"{pair.mutual_information:.4f}", f"{pair.normalized:.1%}"
+        table.add_row(Text(f"{pair.first}, {pair.second}"), *figures)
+    return table
+
+
+def _table(title: str, *headings: str) -> Table:
+    """An empty table; a heading that begins with ``>`` is of figures, set to the right."""
+    table = Table(title=title, title_justify="left")
+    for heading in headings:
+        right = heading.startswith(">")
+        table.add_column(heading.removeprefix(">"), justify="right" if right else "left")
+    return table

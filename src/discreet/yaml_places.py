@@ -1,0 +1,82 @@
+"""YAML with places: the data of a file, and the line of every key and entry in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from discreet.errors import InputError
+
+Trail = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the parts of a file stand: the line of each trail of keys and indices."""
+
+    lines: dict[Trail, int] = field(default_factory=dict)
+
+    def describe(self, trail: Trail, message: str) -> str:
+        """A message behind its trail and, where it is known, its line."""
+        name = ""
+        for part in trail:
+            name += f"[{part}]" if isinstance(part, int) else f"{'.' if name else ''}{part}"
+        line = self.line(trail)
+        where = f"line {line}, " if line else ""
+        return f"{where}{name}: {message}" if name else f"{where}{message}"
+
+    def line(self, trail: Trail) -> int | None:
+        """The line of the longest known part of a trail."""
+        for length in range(len(trail), 0, -1):
+            if trail[:length] in self.lines:
+                return self.lines[trail[:length]]
+        return None
+
+
+def load_yaml(text: str, place: str) -> tuple[Any, Places, list[str]]:
+    """Read YAML text: its data, its places, and its doubled keys as problems."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        reason = getattr(error, "problem", None) or str(error)
+        raise InputError(f"{place}{where}: not valid YAML: {reason}") from None
+    places = Places()
+    doubled: list[str] = []
+    if root is None:
+        raise InputError(
+            f"{place}: the file is empty. See 'discreet init' for a job to begin with."
+        )
+    data = _construct(root, (), places, doubled)
+    if not isinstance(data, dict):
+        raise InputError(f"{place}: a job is a mapping with 'attributes', 'requirements', …")
+    return data, places, doubled
+
+
+def _construct(node: yaml.Node, trail: Trail, places: Places, doubled: list[str]) -> Any:
+    places.lines.setdefault(trail, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        data: dict[str, Any] = {}
+        for key, value in node.value:
+            name = str(key.value)  # as written: a column called 2020 or yes is a column
+            inner = (*trail, name)
+            line = key.start_mark.line + 1
+            if name in data:
+                first = places.lines[inner]
+                doubled.append(f"line {line}, '{name}' stands twice, first in line {first}")
+            places.lines[inner] = line
+            data[name] = _construct(value, inner, places, doubled)
+        return data
+    if isinstance(node, yaml.SequenceNode):
+        return [
+            _construct(value, (*trail, index), places, doubled)
+            for index, value in enumerate(node.value)
+        ]
+    loader = yaml.SafeLoader("")
+    try:
+        return loader.construct_object(node)
+    finally:
+        loader.dispose()

@@ -1,0 +1,49 @@
+"""A small hospital, and a way to run the command line in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from discreet.demonstration import make_patients
+
+JOB = """\
+source: {path: patients.csv}
+attributes:
+  name:       {role: identifier}
+  birthday:   {role: quasi-identifier, type: date, hierarchy: {dates: [year, decade, "*"]}}
+  zip:        {role: quasi-identifier, hierarchy: {mask: right}}
+  sex:        {role: quasi-identifier, hierarchy: suppress}
+  diagnosis:  {role: sensitive}
+  occupation: {role: sensitive}
+  income:     {role: sensitive, type: integer}
+  ward:       {role: insensitive}
+requirements:
+  - k-anonymity: {k: 5}
+  - entropy-l-diversity: {l: 3, attribute: diagnosis}
+method: {full-domain: {suppression: 0.02}}
+"""
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def hospital(tmp_path: Path) -> Path:
+    make_patients(tmp_path / "patients.csv", rows=600)
+    (tmp_path / "job.yaml").write_text(JOB, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    def call(*arguments: str | Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "discreet", *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=timeout, check=False
+        )
+
+    return call

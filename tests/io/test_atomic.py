@@ -1,0 +1,160 @@
+"""A release folder appears whole or not at all, whatever ends the run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import ReleaseError
+from discreet.io.atomic import release_place, write_private
+
+WRITER = """
+import sys, time
+from pathlib import Path
+from discreet.io.atomic import release_place
+with release_place(Path(sys.argv[1]), force=True) as folder:
+    (folder / "records.csv").write_text("a")
+    print("writing", flush=True)
+    time.sleep(30)
+"""
+
+
+@contextmanager
+def writer(place: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that is in the middle of writing to a place."""
+    command = [sys.executable, "-c", WRITER, str(place)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def publish(place: Path, text: str, force: bool = False) -> None:
+    with release_place(place, force) as folder:
+        (folder / "manifest.json").write_text(text)
+
+
+def test_it_appears_at_the_end(tmp_path: Path) -> None:
+    place = tmp_path / "deep" / "release"
+    with release_place(place) as folder:
+        (folder / "manifest.json").write_text("{}")
+        assert not place.exists()
+        assert folder.parent == place.parent
+    assert [entry.name for entry in place.parent.iterdir()] == ["release"]
+    assert (place / "manifest.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_an_error_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error), release_place(tmp_path / "release") as folder:
+        (folder / "records.csv").write_text("a")
+        raise error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_there_is_refused_before_any_work(tmp_path: Path) -> None:
+    publish(tmp_path / "release", "old")
+    with (
+        pytest.raises(ReleaseError, match=r"is there already.*--force"),
+        release_place(tmp_path / "release"),
+    ):
+        pytest.fail("the block must not run")
+    assert (tmp_path / "release" / "manifest.json").read_text() == "old"
+
+
+def test_force_replaces_a_release(tmp_path: Path) -> None:
+    publish(tmp_path / "release", "old")
+    publish(tmp_path / "release", "new", force=True)
+    assert (tmp_path / "release" / "manifest.json").read_text() == "new"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["release"]
+
+
+def test_force_keeps_the_old_one_until_the_end(tmp_path: Path) -> None:
+    publish(tmp_path / "release", "old")
+    with pytest.raises(ValueError), release_place(tmp_path / "release", force=True):
+        raise ValueError
+    assert (tmp_path / "release" / "manifest.json").read_text() == "old"
+
+
+def test_force_spares_what_is_no_release(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.tex").write_text("precious")
+    with pytest.raises(ReleaseError, match="not a release"):
+        publish(tmp_path / "home", "new", force=True)
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(ReleaseError, match="not a folder"):
+        publish(tmp_path / "file", "new", force=True)
+    assert (tmp_path / "home" / "thesis.tex").read_text() == "precious"
+
+
+def test_one_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    place = tmp_path / "release"
+    with pytest.raises(ReleaseError, match="is there already"), release_place(place):
+        place.mkdir()
+        (place / "manifest.json").write_text("other")
+    assert (place / "manifest.json").read_text() == "other"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["release"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    with writer(tmp_path / "release") as process:
+        process.send_signal(number)
+        assert process.wait(10) != 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_left_is_cleared_and_a_live_one_is_spared(tmp_path: Path) -> None:
+    with writer(tmp_path / "release") as process:
+        process.kill()
+        process.wait(10)
+    (dead,) = tmp_path.iterdir()
+    with writer(tmp_path / "release"):
+        assert not dead.exists()
+        (live,) = tmp_path.iterdir()
+        publish(tmp_path / "release", "mine")
+        assert (live / "records.csv").exists()
+
+
+def test_an_old_release_that_lost_its_place_comes_back(tmp_path: Path) -> None:
+    publish(tmp_path / "release", "old")
+    (tmp_path / "release").rename(tmp_path / ".release.replaced-0123")
+    with pytest.raises(ValueError), release_place(tmp_path / "release", force=True):
+        raise ValueError
+    assert (tmp_path / "release" / "manifest.json").read_text() == "old"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs permissions that bind")
+def test_an_unwritable_place(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        publish(tmp_path / "release", "x")
+
+
+def test_a_place_below_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        publish(tmp_path / "file" / "release", "x")
+
+
+def test_private_files_are_private_from_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "release.private.json"
+    path.write_text("old")
+    path.chmod(0o644)
+    write_private(path, "{}")
+    assert path.read_text() == "{}"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,160 @@
+"""Frames of every kind give the same coded table, and come back as the same kind."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pytest
+from polars.testing import assert_frame_equal
+
+from discreet.data.published import PublishedColumn
+from discreet.data.roles import Role, ValueType
+from discreet.data.spec import ColumnSpec
+from discreet.errors import InputError
+from discreet.io.frames import FrameKind, code_frame, frame_columns, frame_kind, to_frame
+from discreet.io.source import Source
+from discreet.io.tables import column_names, read_table
+
+FRAME = pl.DataFrame(
+    {
+        "id": ["p", "q", "r", "s"],
+        "age": [30, None, -9, 30],
+        "pay": [1.5, float("nan"), 2.0, 1.5],
+        "born": [dt.date(1990, 1, 2), None, dt.date(1980, 5, 6), dt.date(1990, 1, 2)],
+        "sex": ["m", "", "f", None],
+        "well": [True, False, None, True],
+        "wide": [2**60, -(2**60), 2**60, 0],
+    }
+)
+SPECS = {name: ColumnSpec(Role.QUASI_IDENTIFIER) for name in FRAME.columns} | {
+    "id": ColumnSpec(Role.IDENTIFIER)
+}
+FRAMES = {
+    FrameKind.POLARS: FRAME,
+    FrameKind.POLARS_LAZY: FRAME.lazy(),
+    FrameKind.ARROW: FRAME.to_arrow(),
+    FrameKind.PANDAS: FRAME.to_pandas(use_pyarrow_extension_array=True),
+}
+
+
+@pytest.mark.parametrize("kind", FrameKind)
+def test_every_kind_of_frame(kind: FrameKind) -> None:
+    frame = FRAMES[kind]
+    assert frame_kind(frame) is kind
+    assert frame_columns(frame) == tuple(FRAME.columns)
+    table = code_frame(frame, SPECS, missing=["-9"])
+    assert tuple(table.left_out) == ("id",)
+    assert table["age"].type is ValueType.INTEGER
+    assert table["age"].values.to_list() == [30, None]
+    assert table["age"].codes.tolist() == [0, 1, 1, 0]
+    assert table["pay"].type is ValueType.NUMBER
+    assert table["pay"].text.to_list() == ["1.5", "2.0", None]
+    assert table["born"].type is ValueType.DATE
+    assert table["born"].text.to_list() == ["1980-05-06", "1990-01-02", None]
+    assert table["born"].numbers is not None
+    assert table["born"].numbers[0] == (dt.date(1980, 5, 6) - dt.date(1970, 1, 1)).days
+    assert table["sex"].text.to_list() == ["f", "m", None]
+    assert table["sex"].codes.tolist() == [1, 2, 0, 2]
+    assert table["well"].type is ValueType.TEXT
+    assert table["well"].values.to_list() == [False, True, None]
+    assert table["wide"].values.to_list() == [-(2**60), 0, 2**60]
+
+
+@pytest.mark.parametrize("kind", FrameKind)
+def test_the_same_kind_comes_back(kind: FrameKind) -> None:
+    table = code_frame(FRAMES[kind], SPECS)
+    columns = [PublishedColumn(c.name, c.role, c.codes, c.values) for c in table]
+    back = to_frame(columns, kind, np.array([3, 2, 1, 0]))
+    assert frame_kind(back) is kind
+    again = code_frame(back, SPECS)
+    for column in table:
+        np.testing.assert_array_equal(again[column.name].codes, column.codes[::-1])
+        assert again[column.name].text.equals(column.text)
+
+
+def test_plain_pandas() -> None:
+    frame = pd.DataFrame(
+        {"a": [1, None, 3], "b": ["x", None, "y"], "c": pd.Categorical(["u", "v", "u"])}
+    )
+    frame["d"] = pd.to_datetime(["2020-01-01", None, "2019-01-01"])
+    specs = {name: ColumnSpec(Role.SENSITIVE) for name in frame.columns}
+    table = code_frame(frame, specs | {"a": ColumnSpec(Role.SENSITIVE, ValueType.INTEGER)})
+    assert table["a"].text.to_list() == ["1", "3", None]
+    assert table["b"].text.to_list() == ["x", "y", None]
+    assert table["c"].text.to_list() == ["u", "v"]
+    assert table["d"].text.to_list() == ["2019-01-01", "2020-01-01", None]
+    assert table["d"].type is ValueType.DATE
+
+
+def test_a_time_of_day_is_text() -> None:
+    frame = pl.DataFrame({"a": [dt.datetime(2020, 1, 1, 12), dt.datetime(2020, 1, 1)]})
+    table = code_frame(frame, {"a": ColumnSpec(Role.SENSITIVE)})
+    assert table["a"].type is ValueType.TEXT
+    assert table["a"].cardinality == 2
+
+
+def test_categories_that_do_not_occur_are_no_values() -> None:
+    series = pl.Series("a", ["z", "b", None], pl.Enum(["z", "y", "b"]))
+    table = code_frame(series.to_frame(), {"a": ColumnSpec(Role.SENSITIVE)})
+    assert table["a"].text.to_list() == ["b", "z", None]
+
+
+def test_declared_types_of_frames() -> None:
+    frame = pl.DataFrame({"a": ["07", "7", "x"]})
+    with pytest.raises(InputError, match="The table, row 3, column 'a'"):
+        code_frame(frame, {"a": ColumnSpec(Role.QUASI_IDENTIFIER, ValueType.INTEGER)})
+    table = code_frame(frame.head(2), {"a": ColumnSpec(Role.SENSITIVE, ValueType.INTEGER)})
+    assert table["a"].text.to_list() == ["07", "7"]
+    numbers = pl.DataFrame({"a": [10, 9]})
+    table = code_frame(numbers, {"a": ColumnSpec(Role.SENSITIVE, ValueType.TEXT)})
+    assert table["a"].text.to_list() == ["10", "9"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "same name: 'a'"),
+        (pd.DataFrame([[1, 2]]), "must be text, found 0, 1"),
+        (pl.DataFrame({"a": []}), "no row"),
+        (pl.DataFrame({"a": [[1], [2]]}), "type List"),
+        (pd.DataFrame({"a": [1, "x", dt.date(2020, 1, 1)]}), "one type"),
+        (pa.table([[1], [2]], names=["a", "a"]), "same name: 'a'"),
+        ([1, 2], "not list"),
+    ],
+)
+def test_frames_that_are_refused(frame: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        code_frame(frame, {"a": ColumnSpec(Role.SENSITIVE)})
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_typed_files(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"people.{ending}"
+    frame = FRAME.rename({"sex": "a.b [c]"}).drop("id")
+    if ending == "parquet":
+        frame.write_parquet(path)
+    else:
+        pyarrow.feather.write_feather(frame.to_arrow(), path)
+    source = Source(path=path, missing=("-9",))
+    specs = {name: ColumnSpec(Role.SENSITIVE) for name in frame.columns}
+    assert column_names(source) == tuple(frame.columns)
+    table = read_table(source, specs)
+    expected = code_frame(frame, specs, ["-9"])
+    for column in expected:
+        np.testing.assert_array_equal(table[column.name].codes, column.codes)
+        assert table[column.name].values.equals(column.values)
+    path.write_bytes(b"nonsense of some length, not a table")
+    with pytest.raises(InputError, match=f"not a sound {ending} file"):
+        read_table(source, specs)
+
+
+def test_frames_are_left_as_they_were() -> None:
+    frame = FRAME.clone()
+    code_frame(frame, SPECS, ["30"])
+    assert_frame_equal(frame, FRAME)

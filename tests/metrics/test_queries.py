@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.tables import coded_column, coded_table
+
+from discreet.data.roles import Distance, Role
+from discreet.data.table import CodedTable
+from discreet.metrics.queries import QueryWorkload, query_error, values_asked
+
+
+def drawn(table, **parameters):
+    workload = QueryWorkload(**parameters)
+    return list(workload.batches(table, np.random.default_rng(5)))
+
+
+def is_run(member):
+    codes = np.flatnonzero(member)
+    return codes[-1] - codes[0] + 1 == len(codes)
+
+
+@pytest.mark.parametrize(
+    ("domain", "share", "asked"),
+    [(14, 0.05**0.5, 4), (2, 0.9, 1), (1, 0.5, 1), (10, 0.95, 9), (74, 0.05 ** (1 / 4), 35)],
+)
+def test_the_number_of_values_asked(domain, share, asked):
+    assert values_asked(domain, share) == asked
+
+
+def test_ordered_attributes_take_runs_and_others_sets():
+    ages = [*range(40), None]
+    jobs = [f"job {i % 20}" for i in range(41)]
+    batches = drawn(coded_table({"age": ages, "job": jobs}, "qs"), queries=200, selectivity=0.04)
+    assert sum(len(batch.number) for batch in batches) == 200
+    member_of_age = np.concatenate([batch.members["age"] for batch in batches], axis=1)
+    member_of_job = np.concatenate([batch.members["job"] for batch in batches], axis=1)
+    assert (member_of_age.sum(axis=0) == 8).all()
+    assert (member_of_job.sum(axis=0) == 4).all()
+    assert not member_of_age[40].any()  # a missing value lies on no line
+    assert all(is_run(member) for member in member_of_age.T)
+    assert not all(is_run(member) for member in member_of_job.T)
+
+
+def test_an_ordered_distance_makes_runs_too():
+    column = coded_column("grade", list("abcdefghij"), Role.SENSITIVE, distance=Distance.ORDERED)
+    (batch,) = drawn(CodedTable({"grade": column}, 10), queries=50, selectivity=0.5)
+    assert all(is_run(member) for member in batch.members["grade"].T)
+
+
+def test_a_multi_valued_attribute_counts_cells_that_contain_any_term():
+    cells = ["a|b", "b|c", "c", "d", None]
+    column = coded_column("ill", cells, Role.SENSITIVE, separator="|")
+    (batch,) = drawn(CodedTable({"ill": column}, 5), queries=80, selectivity=0.2)
+    found = {"".join("01"[int(inside)] for inside in member) for member in batch.members["ill"].T}
+    assert found == {"10000", "11000", "01100", "00010"}  # one term of four: a, b, c or d
+
+
+def test_every_query_asks_for_qd_and_m_attributes():
+    names = [f"q{i}" for i in range(4)] + [f"s{i}" for i in range(3)]
+    table = coded_table({name: ["x", "y", "z"] for name in names}, "qqqqsss")
+    batches = drawn(table, queries=400, quasi_identifiers=2, sensitive=2)
+    asked = {tuple(batch.members) for batch in batches}
+    assert all([name[0] for name in names] == ["q", "q", "s", "s"] for names in asked)
+    assert len(asked) == 6 * 3
+    assert sorted(np.concatenate([batch.number for batch in batches])) == list(range(400))
+
+
+def test_a_seed_gives_the_same_workload():
+    table = coded_table({"age": list(range(30)), "ill": ["x", "y", "z"] * 10}, "qs")
+    for one, other in zip(drawn(table, queries=20), drawn(table, queries=20), strict=True):
+        assert all((one.members[name] == other.members[name]).all() for name in one.members)
+
+
+def test_the_summary_of_errors():
+    actual = np.array([0.0, 10.0, 100.0, 200.0])
+    estimate = np.array([1.0, 15.0, 100.0, 100.0])
+    summary = query_error(actual, estimate, rows=20_000)
+    assert summary.median == 0.5  # of 0.5, 0, 0.5; the zero count is left out
+    assert summary.mean == pytest.approx((1 / 20 + 5 / 20 + 0 + 0.5) / 4)
+    assert query_error(np.zeros(2), np.ones(2), rows=10).median is None
+
+
+def test_an_empty_table_is_asked_nothing():
+    assert drawn(coded_table({"note": ["x"]}, "i"), queries=3) == []

@@ -1,0 +1,42 @@
+"""What can be promised at best, against trying every number of rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.models.feasibility import entropy_ell, least_suppressed, permissible_ell
+
+
+def naive_least_suppressed(attributes, ell):
+    rows = sum(attributes[0])
+    return rows - max(
+        k
+        for k in range(rows + 1)
+        if all(sum(min(c, k // ell) for c in counts) >= k for counts in attributes)
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 4), min_size=12, max_size=40), min_size=1, max_size=3),
+    st.integers(1, 6),
+)
+def test_least_suppressed_equals_the_definition(columns, ell):
+    rows = min(map(len, columns))
+    attributes = [np.bincount(column[:rows], minlength=5) for column in columns]
+    plain = [counts.tolist() for counts in attributes]
+    assert least_suppressed(attributes, ell) == naive_least_suppressed(plain, ell)
+
+
+def test_figures_by_hand():
+    counts = np.array([1, 1, 2, 0])
+    assert permissible_ell(counts) == 2
+    assert entropy_ell(counts) == pytest.approx(math.exp(1.0397), abs=1e-3)
+    assert least_suppressed([np.array([9, 1])], 2) == 8
+    assert least_suppressed([np.array([5])], 2) == 5
+    assert permissible_ell(np.zeros(0, np.int64)) == 0

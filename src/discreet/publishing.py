@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import __version__
+from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
 from discreet.algorithms.method import Progress, Task, no_progress
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Distance, Role
@@ -150,6 +151,11 @@ def publish(
     release.manifest.promises = list(release.audit.promises)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
+
+
+def minimal_nodes(data: Any, job: Job) -> list[dict[str, int]]:
+    """All minimal full-domain recodings that meet a job's requirements, by their levels."""
+    return find_minimal_nodes(prepare(job, data))
 
 
 def make_release(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -221,7 +221,7 @@ def test_more_attributes_are_never_closer(columns, k):
                 assert (less is None) == (more is None)
                 assert less is None or less <= more + 1e-12
     steps = projector.frontier().steps
-    for finer, coarser in zip(steps, steps[1:], strict=False):
+    for finer, coarser in pairwise(steps):
         assert finer.information_exposure <= coarser.information_exposure + 1e-12
         assert finer.association_loss >= coarser.association_loss - 1e-12
         assert finer.closeness is None or finer.closeness <= coarser.closeness + 1e-12

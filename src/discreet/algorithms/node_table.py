@@ -20,9 +20,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.algorithms.compression import Compressed
 from discreet.algorithms.costs import Measure, cell_cost, class_size, discernibility
-from discreet.algorithms.frequency_sets import Compressed, FrequencySet, FrequencySets, Node
+from discreet.algorithms.frequency_sets import FrequencySet, FrequencySets
 from discreet.algorithms.full_domain import Recodings
+from discreet.algorithms.lattice import Node
 from discreet.algorithms.lattice_search import minimal_nodes
 from discreet.algorithms.method import Task
 from discreet.algorithms.plans import Block
@@ -61,6 +63,7 @@ class NodeTable:
         self._fill()
         self.passes = self.otherwise & self._close_enough()  # (nodes, attributes)
         self._cheapest: dict[Block, int | None] = {}
+        self._closest: dict[Block, float | None] = {}
 
     # ---- making the table
 
@@ -200,11 +203,12 @@ class NodeTable:
 
     def best_closeness(self, block: Block) -> float | None:
         """The least t of a block over nodes that say something and pass all else."""
-        chosen = list(block)
-        rows = self.bounded & self.otherwise[:, chosen].all(axis=1)
-        if not rows.any():
-            return None
-        return float(self.closeness[rows][:, chosen].max(axis=1).min())
+        if block not in self._closest:
+            chosen = list(block)
+            rows = self.bounded & self.otherwise[:, chosen].all(axis=1)
+            figures = self.closeness[rows][:, chosen].max(axis=1)
+            self._closest[block] = float(figures.min()) if len(figures) else None
+        return self._closest[block]
 
     def closeness_at(self, number: int, block: Block) -> float:
         """The t of a block at a node."""

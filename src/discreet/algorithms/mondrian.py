@@ -59,7 +59,7 @@ from discreet.data.classes import Classes, classes_of
 from discreet.data.counts import ClassCounts, RefinedCounts, ValueCounts, count_values
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.errors import InputError
-from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.hierarchies.hierarchy import Hierarchy, Level
 
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -229,7 +229,8 @@ def flattened(
     levels, null_key, position_at, level_at = (np.zeros(len(columns), np.int64) for _ in range(4))
     null_key -= 1
     single_top = np.zeros(len(columns), bool)
-    positions, of_level = [np.zeros(0)], []
+    positions = [np.zeros(0)]
+    of_level: list[Level] = []
     for number, column in enumerate(columns):
         position_at[number] = sum(len(part) for part in positions)
         level_at[number] = len(of_level)

@@ -21,6 +21,7 @@ from discreet.data.table import Codes
 from discreet.kernels import kernel
 
 Numbers = NDArray[np.int64]
+NO_KEY = 2**31  # above every key
 NULL_WIDTH = 2.0  # of an ordered attribute in a part that has missing values and others
 
 
@@ -109,9 +110,9 @@ def measure_parts(
 def _extent(members: Codes, key: Codes, null_key: int) -> tuple[bool, int, int]:
     """Whether a key is missing, the least of the others and the greatest (none: least above)."""
     nulls = False
-    low, high = np.iinfo(np.int32).max, np.int64(-1)
+    low, high = NO_KEY, -1
     for unit in members:
-        k = np.int64(key[unit])
+        k = int(key[unit])
         if k == null_key:
             nulls = True
         else:

@@ -58,7 +58,7 @@ def tightened(
         cell_of_class = cell_of_class.copy()
         inside = as_set[member_class]
         cells = _sets(column, code[inside], member_class[inside])
-        cell_of_class[cells.classes] = len(labels) + cells.cell_of_class
+        cell_of_class[cells.classes] = len(labels) + np.array(cells.cell_of_class)
         labels += cells.labels
         losses += cells.losses
     return _only_used(cell_of_class, labels, losses)

@@ -16,6 +16,7 @@ _HOME_OF_NAME = {
     "Output": "discreet.job",
     "Source": "discreet.io.source",
     "publish": "discreet.publishing",
+    "minimal_nodes": "discreet.publishing",
     "Release": "discreet.publishing",
     "audit": "discreet.checking",
     "measure": "discreet.checking",
@@ -90,4 +91,5 @@ if TYPE_CHECKING:
     from discreet.models.multi_attribute import MultiAttributeLDiversity as MultiAttributeLDiversity
     from discreet.models.sizes import KAnonymity as KAnonymity
     from discreet.publishing import Release as Release
+    from discreet.publishing import minimal_nodes as minimal_nodes
     from discreet.publishing import publish as publish

@@ -10,11 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.algorithms.method import CellColumn, Generalized, Task
-from discreet.data.classes import classes_of, group_codes
+from discreet.data.classes import group_codes
 from discreet.data.counts import count_classes
 from discreet.data.published import PublishedColumn, PublishedTable
 from discreet.data.roles import Role
-from discreet.data.table import CodedTable, Column
+from discreet.data.table import CodedTable, Column, gather
 from discreet.hierarchies.coverage import cover
 from discreet.models.requirement import Domains
 from discreet.releases.kind import Kind, View
@@ -51,8 +51,7 @@ class GeneralizedKind(Kind):
         self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
     ) -> list[View]:
         records = tables[RECORDS]
-        classes = classes_of(records.quasi_identifiers, records.rows)
-        return [View(count_classes(classes, records.sensitive, refined=refined), domains)]
+        return [View(count_classes(records.classes, records.sensitive, refined=refined), domains)]
 
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         rows = tables[RECORDS].rows
@@ -109,7 +108,9 @@ def _said(records: CodedTable, task: Task, manifest: Manifest, excess: int) -> l
 
 def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:
     dictionary = pl.Series(column.name, list(cells.labels), dtype=pl.String)
-    return PublishedColumn(column.name, column.role, cells.cell_of_class[class_of_row], dictionary)
+    return PublishedColumn(
+        column.name, column.role, gather(cells.cell_of_class, class_of_row), dictionary
+    )
 
 
 def _invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int:

@@ -103,9 +103,9 @@ def measure(rows: int, repetitions: int = 3) -> dict[str, Any]:
         "seconds": min(seconds),
         "table_seconds": min(table_seconds),
         "check_microseconds": 1e6 * check,
-        "nodes": projector.table.recodings.lattice.nodes,
-        "valid_nodes": len(projector.table.nodes),
-        "tuples": projector.table.recodings.table.tuples,
+        "nodes": projector.recoder.recodings.lattice.nodes,
+        "valid_nodes": len(projector.recoder.nodes),
+        "tuples": projector.recoder.recodings.table.tuples,
     }
 
 

@@ -24,6 +24,7 @@ _HOME_OF_NAME = {
     "explore_projections": "discreet.exploration",
     "FullDomain": "discreet.algorithms.full_domain",
     "Codip": "discreet.algorithms.codip",
+    "Mondrian": "discreet.algorithms.mondrian",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -65,6 +66,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from discreet.algorithms.codip import Codip as Codip
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
     from discreet.errors import AuditError as AuditError

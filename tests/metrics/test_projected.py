@@ -95,7 +95,7 @@ def test_estimates_equal_the_sum_over_all_combinations(rows, seed):
     frame, job = made_job(rows, seed)
     made = make_release(frame, job, seed=0)
     table = made.task.table
-    domain = Projector(made.task, job.method).table.recodings
+    domain = Projector(made.task, job.method).recoder.recodings
     projections = tuple(
         Projection(tuple(block), domain.recode((levels["q"], levels["r"])))
         for block, levels in zip(TABLES, LEVELS, strict=True)

@@ -121,7 +121,7 @@ def test_the_node_table_equals_brute_force(columns, k, t, ell, dm):
     names = list(sensitive_of(columns))
     requirements = [KAnonymity(k=k), TCloseness(t=t), DistinctLDiversity(l=ell)]
     projector = Projector(task_of(columns, requirements), Codip(dm=dm, minimize="height"))
-    table = projector.table
+    table = projector.recoder
     valid = {}
     for node in NODES:
         groups = groups_at(columns, node)
@@ -216,8 +216,8 @@ def test_more_attributes_are_never_closer(columns, k):
     for block in blocks:
         for smaller in blocks:
             if set(smaller) <= set(block):
-                less = projector.table.best_closeness(smaller)
-                more = projector.table.best_closeness(block)
+                less = projector.recoder.best_closeness(smaller)
+                more = projector.recoder.best_closeness(block)
                 assert (less is None) == (more is None)
                 assert less is None or less <= more + 1e-12
     steps = projector.frontier().steps
@@ -244,5 +244,5 @@ def test_requirements_that_depend_on_the_whole_block(columns, ell):
             )
         ]
         best = min(passing, key=lambda node: (sum(node), node), default=None)
-        found = projector.table.cheapest(block)
-        assert (None if found is None else projector.table.node(found)) == best
+        found = projector.recoder.cheapest(block)
+        assert (None if found is None else projector.recoder.node(found)) == best

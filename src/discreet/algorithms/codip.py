@@ -23,7 +23,8 @@ Departures. CheckPlan tests Γβ first, which is arithmetic; then each block is 
 of (node, attribute) verdicts that is made once (``node_table``), so a plan costs microseconds where
 a search for each block would cost seconds. Of the nodes at which a block passes, the cheapest by
 ``minimize`` is published. ``plan: exhaustive`` finds the plan with the least Γα, so that the gap of
-the greedy one can be seen; ``plan: given`` checks a plan that the job writes.
+the greedy one can be seen; ``plan: given`` checks a plan that the job writes. Full-domain recoding
+is crude, so ``recoding: mondrian`` cuts each table locally instead (``local_projections``).
 
 Nobody is suppressed: tables that lack different people would tell a reader who stood out where,
 and leaving rows out of one table would move the distribution that its t compares with.
@@ -37,7 +38,7 @@ on compressed counts; then O(s²) for each of s − 1 merges. Exhaustive: Bell(s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -45,11 +46,11 @@ from pydantic_core import PydanticCustomError
 
 from discreet.algorithms.costs import Measure
 from discreet.algorithms.frontier import Frontier, frontier_of
+from discreet.algorithms.local_projections import LocalRecoder
 from discreet.algorithms.method import Method, Projected, Projection, Task, projection_name
 from discreet.algorithms.node_table import NodeTable
 from discreet.algorithms.plans import (
     TIE,
-    Block,
     Plan,
     Ratios,
     least,
@@ -58,10 +59,10 @@ from discreet.algorithms.plans import (
     partitions,
     singletons,
 )
+from discreet.algorithms.recoder import Recoder, failure_of
 from discreet.data.roles import Role
 from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.models.information import measure_information
-from discreet.models.requirement import Verdict
 from discreet.named import nearest
 
 EXHAUSTIVE_LIMIT = 9  # attributes; Bell(9) = 21 147 plans
@@ -71,7 +72,6 @@ class Codip(Method):
     """Publish several tables with disjoint sensitive attributes, chosen by information."""
 
     name: ClassVar[str] = "codip"
-    needs_hierarchies: ClassVar[bool] = True
 
     plan: Literal["greedy", "exhaustive", "given"] = Field(
         default="greedy", description="How the plan is found: CODIP*, all plans, or the job's own."
@@ -84,9 +84,18 @@ class Codip(Method):
     dm: float | None = Field(
         default=None, gt=0, description="The greatest discernibility of a table, Σ |class|²."
     )
-    minimize: Measure = Field(
-        default="loss", description="The cost that each table's recoding has least."
+    recoding: Literal["full-domain", "mondrian"] = Field(
+        default="full-domain",
+        description="Whether each table's quasi-identifiers are recoded to one level for all rows, "
+        "or cut in ever smaller parts.",
     )
+    minimize: Measure = Field(
+        default="loss", description="The cost that a full-domain recoding of each table has least."
+    )
+
+    @property
+    def needs_hierarchies(self) -> bool:
+        return self.recoding == "full-domain"
 
     @model_validator(mode="after")
     def _tables_fit(self) -> Codip:
@@ -102,13 +111,11 @@ class Codip(Method):
     def run(self, task: Task) -> Projected:
         """The projections of a plan within all bounds, or InfeasibleError."""
         projector = Projector(task, self)
-        plan = projector.find()
-        return projector.outcome(plan)
+        return projector.outcome(projector.find())
 
     def explore(self, task: Task) -> Frontier:
         """The whole frontier of CODIP*: what each number of tables loses, exposes and reaches."""
-        projector = Projector(task, self)
-        return projector.frontier()
+        return Projector(task, self).frontier()
 
 
 class Projector:
@@ -122,7 +129,11 @@ class Projector:
         task.progress("information", 0.0)
         self.information = measure_information(task.table.sensitive, task.sensitive_values)
         self.ratios = Ratios(self.information)
-        self.table = NodeTable(task, method.minimize, method.dm)
+        self.recoder: Recoder = (
+            NodeTable(task, method.minimize, method.dm)
+            if method.recoding == "full-domain"
+            else LocalRecoder(task, method.dm)
+        )
 
     # ---- finding a plan
 
@@ -142,9 +153,9 @@ class Projector:
         """CheckPlan*: Γβ is within β, and every block passes somewhere."""
         if self.ratios.exposure(plan) > self.method.beta + TIE:
             return False
-        cheapest = self.table.cheapest
+        can_publish = self.recoder.can_publish
         for block in plan:
-            if cheapest(block) is None:
+            if not can_publish(block):
                 return False
         return True
 
@@ -198,25 +209,22 @@ class Projector:
 
     def outcome(self, plan: Plan) -> Projected:
         """The tables of a plan that was accepted."""
-        recodings = self.table.recodings
-        projections, levels, closeness = [], {}, 0.0
-        for u, block in enumerate(plan):
-            number = self.table.cheapest(block)
-            assert number is not None  # the plan was accepted
-            node = self.table.node(number)
-            closeness = max(closeness, self.table.closeness_at(number, block))
-            levels[projection_name(u)] = recodings.levels(node)
-            projections.append(Projection(self.named(block), recodings.recode(node)))
+        recoded = [self.recoder.recoded(block) for block in plan]
+        levels = {projection_name(u): found.levels for u, found in enumerate(recoded)}
         facts: dict[str, Any] = {
             "plan": [list(self.named(block)) for block in plan],
             "association_loss": self.ratios.association_loss(plan),
             "information_exposure": self.ratios.exposure(plan),
-            "closeness": closeness,
-            "levels": levels,
-            "nodes": recodings.lattice.nodes,
-            "nodes_valid": len(self.table.nodes),
+            "closeness": max(found.closeness for found in recoded),
         }
-        return Projected(tuple(projections), facts)
+        if self.method.recoding == "full-domain":
+            facts |= {"levels": levels}
+        facts |= self.recoder.facts()
+        projections = tuple(
+            Projection(self.named(block), found.outcome)
+            for block, found in zip(plan, recoded, strict=True)
+        )
+        return Projected(projections, facts)
 
     def named(self, block: Iterable[int]) -> tuple[str, ...]:
         """The names of a block's attributes."""
@@ -225,70 +233,28 @@ class Projector:
     def frontier(self) -> Frontier:
         """Every merge step, whether the bounds accept it or not."""
         plans = list(merge_steps(self.information))
-        return frontier_of(plans, self.ratios, self.table, self.names)
+        return frontier_of(plans, self.ratios, self.recoder, self.names)
 
     # ---- when it can't be met
 
     def infeasible(self, plan: Plan | None) -> InfeasibleError:
         """Which bound is in the way, by how much, and the nearest point of the frontier."""
         blocks = plan or singletons(len(self.names))
-        impassable = [block for block in blocks if self.table.cheapest(block) is None]
-        if not len(self.table.nodes):
-            message, failures = self._no_node()
-        elif impassable:
-            message, failures = self._no_block(impassable)
-        else:
-            assert plan is not None  # else a single attribute would be impassable
-            message, failures = self._beyond_bounds(plan)
+        impassable = [block for block in blocks if not self.recoder.can_publish(block)]
+        if impassable:
+            message, failures = self.recoder.why_not(impassable)
+            step = self.frontier().closest()
+            near = "" if step is None else f" The frontier's nearest point: {step.sentence()}."
+            return InfeasibleError(f"codip: {message}{near}", failures)
+        assert plan is not None  # else a single attribute would be impassable
+        message, failures = self._beyond_bounds(plan)
         return InfeasibleError(f"codip: {message}", failures)
-
-    def _no_node(self) -> tuple[str, list[dict[str, object]]]:
-        """No node is within the requirements on sizes and the ceiling."""
-        floor = self.table.least_discernibility
-        if floor is None:
-            failures, sentences = self.table.recodings.failures_at_top()
-            return (
-                "no recoding meets the requirements, not even the most general one: "
-                f"{'; '.join(sentences)}. Ask for no more than that, or add levels.",
-                failures,
-            )
-        return (
-            "no recoding that meets the requirements on sizes has a discernibility of at most "
-            f"{self.method.dm:.12g}; the least is {floor:.12g}. Raise dm to that, or ask for "
-            "smaller classes.",
-            [_failure("codip", {"dm": self.method.dm}, {"dm": floor})],
-        )
-
-    def _no_block(self, blocks: Sequence[Block]) -> tuple[str, list[dict[str, object]]]:
-        """Some blocks pass nowhere: what each requirement reaches there."""
-        failures: list[dict[str, object]] = []
-        sentences = []
-        for requirement in self.task.requirements:
-            found = [self.table.best_verdict(requirement, block) for block in blocks]
-            failing = [verdict for verdict in found if verdict is not None and not verdict.holds]
-            if not failing:
-                continue
-            _, smaller_is_better = requirement.figure
-            best = Verdict.worst(failing, smaller_is_better=smaller_is_better).achieved
-            failures.append(_failure(requirement.name, requirement.parameters(), best))
-            shown = ", ".join(f"{key} = {figure:.6g}" for key, figure in best.items())
-            sentences.append(f"{requirement.name} reaches {shown} there at best")
-        names = "; ".join(", ".join(f"'{name}'" for name in self.named(b)) for b in blocks)
-        listed = "; ".join(sentences) or "each requirement can be met, but not all at once"
-        step = self.frontier().closest()
-        near = "" if step is None else f" The frontier's nearest point: {step.sentence()}."
-        return (
-            f"{'a table' if len(blocks) == 1 else 'tables'} with {names} can meet the requirements"
-            f" in no recoding{'' if self.method.dm is None else ' within the ceiling dm'}: "
-            f"{listed}.{near} Ask for no more than that, or add levels or raise dm.",
-            failures,
-        )
 
     def _beyond_bounds(self, plan: Plan) -> tuple[str, list[dict[str, object]]]:
         """α, or for a plan that the job gives β, is in the way."""
         alpha, beta = self.ratios.association_loss(plan), self.ratios.exposure(plan)
         asked = {"alpha": self.method.alpha, "beta": self.method.beta}
-        failures = [_failure("codip", asked, {"alpha": alpha, "beta": beta})]
+        failures = [failure_of("codip", asked, {"alpha": alpha, "beta": beta})]
         which = "The given plan" if self.method.plan == "given" else "The best plan within beta"
         message = (
             f"{which} has {len(plan)} tables, association loss {alpha:.6g} (alpha = "
@@ -299,17 +265,6 @@ class Projector:
         if row is not None:
             message += f" The frontier's nearest point: {row.sentence()}."
         return f"{message} Raise the bound that is in the way.", failures
-
-
-def _failure(
-    requirement: str, parameters: dict[str, Any], feasible: dict[str, float]
-) -> dict[str, object]:
-    return {
-        "requirement": requirement,
-        "parameters": parameters,
-        "achieved": feasible,
-        "feasible": feasible,
-    }
 
 
 def _require_fit(task: Task) -> None:

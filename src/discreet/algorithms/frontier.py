@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from discreet.algorithms.node_table import NodeTable
 from discreet.algorithms.plans import TIE, Plan, Ratios
+from discreet.algorithms.recoder import Recoder
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Frontier:
 
     attributes: tuple[str, ...]
     steps: tuple[Step, ...]
-    nodes: int  # of the lattice
-    valid_nodes: int  # that meet the requirements on sizes and the ceiling
+    nodes: int = 0  # of the lattice of full-domain recodings
+    nodes_valid: int = 0  # that meet the requirements on sizes and the ceiling
 
     @property
     def baseline(self) -> Step:
@@ -74,7 +74,7 @@ class Frontier:
         return {
             "attributes": list(self.attributes),
             "nodes": self.nodes,
-            "valid_nodes": self.valid_nodes,
+            "nodes_valid": self.nodes_valid,
             "steps": [
                 {**asdict(step), "reduced_join_threat": step.reduced_join_threat}
                 for step in self.steps
@@ -83,18 +83,14 @@ class Frontier:
 
 
 def frontier_of(
-    plans: Sequence[Plan], ratios: Ratios, table: NodeTable, names: Sequence[str]
+    plans: Sequence[Plan], ratios: Ratios, recoder: Recoder, names: Sequence[str]
 ) -> Frontier:
-    """Look up every plan in the table of nodes."""
-    baseline = table.best_closeness(plans[-1][0])
+    """What a recoding reaches for every plan."""
+    baseline = recoder.best_closeness(plans[-1][0])
     steps = []
     for plan in plans:
-        best = [table.best_closeness(block) for block in plan]
-        reached = [t for t in best if t is not None]
-        closeness = max(reached) if len(reached) == len(best) else None
-        chosen = [(block, table.cheapest(block)) for block in plan]
-        at = [table.closeness_at(number, b) for b, number in chosen if number is not None]
-        feasible = len(at) == len(plan)
+        closeness = _worst([recoder.best_closeness(block) for block in plan])
+        chosen = _worst([recoder.chosen_closeness(block) for block in plan])
         improved = closeness is not None and baseline is not None and baseline > TIE
         steps.append(
             Step(
@@ -104,9 +100,14 @@ def frontier_of(
                 information_exposure=ratios.exposure(plan),
                 closeness=closeness,
                 improvement=1.0 - (closeness or 0.0) / (baseline or 1.0) if improved else None,
-                chosen_closeness=max(at) if feasible else None,
-                feasible=feasible,
+                chosen_closeness=chosen,
+                feasible=chosen is not None,
             )
         )
-    nodes = table.recodings.lattice.nodes
-    return Frontier(tuple(names), tuple(steps), nodes, len(table.nodes))
+    return Frontier(tuple(names), tuple(steps), **recoder.facts())
+
+
+def _worst(figures: Sequence[float | None]) -> float | None:
+    """The greatest of the tables' figures; None where one of them has none."""
+    known = [figure for figure in figures if figure is not None]
+    return max(known) if len(known) == len(figures) else None

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,12 @@ from discreet.algorithms.compression import Compressed
 from discreet.algorithms.costs import Measure, cell_cost, class_size, discernibility
 from discreet.algorithms.frequency_sets import FrequencySet, FrequencySets
 from discreet.algorithms.full_domain import Recodings
+from discreet.algorithms.infeasibility import infeasible
 from discreet.algorithms.lattice import Node
 from discreet.algorithms.lattice_search import minimal_nodes
 from discreet.algorithms.method import Task
 from discreet.algorithms.plans import Block
+from discreet.algorithms.recoder import Recoded, failure_of
 from discreet.data.counts import ClassCounts
 from discreet.errors import InputError
 from discreet.models.closeness import TCloseness, earth_movers_distance
@@ -210,9 +213,72 @@ class NodeTable:
             self._closest[block] = float(figures.min()) if len(figures) else None
         return self._closest[block]
 
-    def closeness_at(self, number: int, block: Block) -> float:
-        """The t of a block at a node."""
-        return float(self.closeness[number, list(block)].max())
+    def can_publish(self, block: Block) -> bool:
+        """Whether a block passes at some node."""
+        return self.cheapest(block) is not None
+
+    def chosen_closeness(self, block: Block) -> float | None:
+        """The t of a block at its cheapest node."""
+        number = self.cheapest(block)
+        return None if number is None else float(self.closeness[number, list(block)].max())
+
+    def recoded(self, block: Block) -> Recoded:
+        """The table of a block at its cheapest node."""
+        number, closeness = self.cheapest(block), self.chosen_closeness(block)
+        assert number is not None  # the block was accepted
+        assert closeness is not None
+        node = self.node(number)
+        return Recoded(self.recodings.recode(node), closeness, self.recodings.levels(node))
+
+    def facts(self) -> dict[str, Any]:
+        """The size of the lattice, and how much of it may be published."""
+        return {"nodes": self.recodings.lattice.nodes, "nodes_valid": len(self.nodes)}
+
+    # ---- when it can't be met
+
+    def why_not(self, blocks: Sequence[Block]) -> tuple[str, list[dict[str, object]]]:
+        """Why blocks pass nowhere: no valid node, or what each requirement reaches there."""
+        if not len(self.nodes):
+            return self._no_node()
+        failures: list[dict[str, object]] = []
+        sentences = []
+        for requirement in self.task.requirements:
+            found = [self.best_verdict(requirement, block) for block in blocks]
+            failing = [verdict for verdict in found if verdict is not None and not verdict.holds]
+            if not failing:
+                continue
+            _, smaller_is_better = requirement.figure
+            best = Verdict.worst(failing, smaller_is_better=smaller_is_better).achieved
+            failures.append(failure_of(requirement.name, requirement.parameters(), best))
+            shown = ", ".join(f"{key} = {figure:.6g}" for key, figure in best.items())
+            sentences.append(f"{requirement.name} reaches {shown} there at best")
+        named = [", ".join(f"'{self.attributes[a]}'" for a in block) for block in blocks]
+        listed = "; ".join(sentences) or "each requirement can be met, but not all at once"
+        return (
+            f"{'a table' if len(blocks) == 1 else 'tables'} with {'; '.join(named)} can meet the "
+            f"requirements in no recoding{'' if self.ceiling is None else ' within dm'}: {listed}."
+            " Ask for no more than that, or add levels or raise dm.",
+            failures,
+        )
+
+    def _no_node(self) -> tuple[str, list[dict[str, object]]]:
+        """No node is within the requirements on sizes and the ceiling."""
+        floor = self.least_discernibility
+        if floor is not None:
+            return (
+                "no recoding that meets the requirements on sizes has a discernibility of at most "
+                f"{self.ceiling:.12g}; the least is {floor:.12g}. Raise dm to that, or ask for "
+                "smaller classes.",
+                [failure_of("codip", {"dm": self.ceiling}, {"dm": floor})],
+            )
+        error = infeasible(
+            "no recoding meets the requirements, not even the most general one",
+            self._on_sizes,
+            ClassCounts(self.recodings.sets[self.recodings.lattice.top].size, {}),
+            self.task.domains,
+            "Ask for no more than that, or add levels.",
+        )
+        return str(error), list(error.failures)
 
     def best_verdict(self, requirement: Requirement, block: Block) -> Verdict | None:
         """The best that a block reaches of one requirement; None if it says nothing of it.

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.classes import classes_of
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
@@ -127,9 +126,8 @@ def measure_parts(
         lost = loss_of_cells(column, cells, coverages[column.name], hierarchy, level)
         loss[column.name] = mean_loss(lost, cells.counts, suppressed_rows)
     quasi_identifiers = [records[column.name] for column in original.quasi_identifiers]
-    classes = classes_of(quasi_identifiers, published.rows)
     measures = Measures(
-        structure=structure(classes, suppressed_rows, levels),
+        structure=structure(published.classes, suppressed_rows, levels),
         loss_by_attribute={column.name: loss[column.name] for column in quasi_identifiers},
         loss_by_sensitive={name: loss[name] for name in sensitive},
         entropy=sum(
@@ -165,6 +163,8 @@ def _check_same_people(
 def _occurring(column: Column) -> Column:
     """The column with a dictionary of the cells that do occur."""
     occurs = column.counts > 0
+    if occurs.all():
+        return column
     code = np.cumsum(occurs, dtype=np.int32) - 1
     return replace(
         column,

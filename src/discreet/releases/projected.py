@@ -8,13 +8,15 @@ orders of the rows are unrelated (``orders``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.algorithms.method import Projected, Task, projection_name
-from discreet.data.classes import classes_of
 from discreet.data.counts import count_classes
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Role
@@ -29,6 +31,7 @@ from discreet.releases.generalized import invented_rows, recoded_table
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
 from discreet.releases.orders import related_columns
+from discreet.releases.tracing import untraced_rows
 
 AGREEMENT = 1e-9  # of a ratio in the manifest with the same derived again
 
@@ -59,14 +62,7 @@ class ProjectedKind(Kind):
         self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
     ) -> list[View]:
         return [
-            View(
-                count_classes(
-                    classes_of(table.quasi_identifiers, table.rows),
-                    table.sensitive,
-                    refined=refined,
-                ),
-                domains,
-            )
+            View(count_classes(table.classes, table.sensitive, refined=refined), domains)
             for table in tables.values()
         ]
 
@@ -95,27 +91,54 @@ class ProjectedKind(Kind):
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
-        problems = []
-        levels = getattr(manifest.method, "levels", {})
-        for name, table in tables.items():
-            if table.rows != task.table.rows:
-                problems.append(
-                    f"the original has {task.table.rows} rows, '{name}' has {table.rows}"
-                )
-            unknown = [column.name for column in table if column.name not in task.table.columns]
-            if unknown:
-                problems.append(f"'{name}' has columns that the original lacks: {unknown}")
-                continue
-            excess = invented_rows(table, task, levels.get(name, {}))
-            if excess:
-                problems.append(
-                    f"{excess} of {table.rows} rows of '{name}' stand for no row of the original"
-                )
-            related = related_columns(table, task.table)
-            if related:
-                problems.append(_same_order(name, "the original", related))
-        problems += _lacking(tables, task)
-        return [*problems, *_ratio_problems(tables, task, manifest)]
+        def excess(name: str) -> int:
+            return invented_rows(tables[name], task, _levels(manifest, name))
+
+        return _changes(tables, task, manifest, excess)
+
+    def traced_changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
+        def excess(name: str) -> int:
+            return untraced_rows(tables[name], task, _levels(manifest, name), source_rows[name])
+
+        return _changes(tables, task, manifest, excess)
+
+
+def _levels(manifest: Manifest, table: str) -> Mapping[str, int]:
+    """The levels of a table's full-domain recoding; none for a local one."""
+    levels: Mapping[str, Mapping[str, int]] = getattr(manifest.method, "levels", {})
+    return levels.get(table, {})
+
+
+def _changes(
+    tables: Mapping[str, CodedTable],
+    task: Task,
+    manifest: Manifest,
+    excess_of: Callable[[str], int],
+) -> list[str]:
+    problems = []
+    for name, table in tables.items():
+        if table.rows != task.table.rows:
+            problems.append(f"the original has {task.table.rows} rows, '{name}' has {table.rows}")
+        unknown = [column.name for column in table if column.name not in task.table.columns]
+        if unknown:
+            problems.append(f"'{name}' has columns that the original lacks: {', '.join(unknown)}")
+            continue
+        excess = excess_of(name)
+        if excess:
+            problems.append(
+                f"{excess} of {table.rows} rows of '{name}' stand for no row of the original"
+            )
+        related = related_columns(table, task.table)
+        if related:
+            problems.append(_same_order(name, "the original", related))
+    problems += _lacking(tables, task)
+    return [*problems, *_ratio_problems(tables, task, manifest)]
 
 
 def _row_problems(tables: Mapping[str, CodedTable], manifest: Manifest) -> Iterator[str]:
@@ -165,8 +188,7 @@ def _bound_problems(tables: Mapping[str, CodedTable], manifest: Manifest) -> Ite
             yield f"{figure} is {found:.6g}, above {bound} = {parameters[bound]:.6g}"
     ceiling = parameters.get("dm")
     for name, table in tables.items():
-        size = classes_of(table.quasi_identifiers, table.rows).size
-        confused = int((size**2).sum())
+        confused = int((table.classes.size**2).sum())
         if ceiling is not None and confused > ceiling:
             yield f"the discernibility of '{name}' is {confused}, above dm = {ceiling:g}"
 

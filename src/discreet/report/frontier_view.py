@@ -28,10 +28,11 @@ def frontier_text(frontier: Frontier) -> str:
     for row in rows:
         figures = [cell.rjust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*figures, row[-1]]).rstrip())
-    lines.append(
-        f"{frontier.valid_nodes} of {frontier.nodes} recodings meet the requirements on sizes and "
-        "the ceiling. Γα is lost between tables; Γβ is left to join."
-    )
+    if frontier.nodes:
+        lines.append(
+            f"{frontier.nodes_valid} of {frontier.nodes} recodings meet the requirements on sizes "
+            "and the ceiling."
+        )
     return "\n".join(lines)
 
 

@@ -83,16 +83,16 @@ def census_frame(path: Path) -> pl.DataFrame:
     """The paper's columns of the Census-Income training data, its rows in universe."""
     raw = pl.read_csv(path, has_header=False, infer_schema=False)
     raw = raw.select(pl.all().str.strip_chars())
-    raw = raw.filter(~raw["column_9"].str.starts_with("Not in universe"))
+    raw = raw.filter(~raw.to_series(8).str.starts_with("Not in universe"))
     named = {
         "age": 0, "race": 10, "sex": 12, "citizenship": 35, "worker class": 1, "education": 4,
         "industry": 8, "employment": 15, "business": 36, "salary": 41, "occupation": 9,
     }  # fmt: skip
-    columns = {name: raw[f"column_{place + 1}"] for name, place in named.items()}
+    columns = {name: raw.to_series(place) for name, place in named.items()}
     for name, place in {"wage": 5, "dividend": 18, "gain": 16, "loss": 17}.items():
-        number = raw[f"column_{place + 1}"].cast(pl.Float64)
+        number = raw.to_series(place).cast(pl.Float64)
         columns[name] = (number > 0).cast(pl.Int64).cast(pl.String)
-    status = raw["column_23"].to_list()
+    status = raw.to_series(22).to_list()
     columns["household"] = pl.Series([household(cell) for cell in status])
     return pl.DataFrame({name: column.alias(name) for name, column in columns.items()})
 

@@ -101,3 +101,39 @@ def multi_attribute_distinct_of(
 ) -> int:
     others = [name for name in sensitive if name != attribute]
     return min(distinct_of(classes(group, others), attribute) for group in groups)
+
+
+def greatest_share_of(groups: list[list[Row]], attribute: str) -> Fraction:
+    return max(
+        Fraction(max(Counter(row[attribute] for row in group).values()), len(group))
+        for group in groups
+    )
+
+
+def beta_of(groups: list[list[Row]], attribute: str) -> Fraction:
+    """The greatest relative gain of a value's share in a class over its share in the table."""
+    rows = [row for group in groups for row in group]
+    overall = Counter(row[attribute] for row in rows)
+    worst = Fraction(0)
+    for group in groups:
+        for value, count in Counter(row[attribute] for row in group).items():
+            share = Fraction(overall[value], len(rows))
+            worst = max(worst, (Fraction(count, len(group)) - share) / share)
+    return worst
+
+
+def covers(cell: str, value: str, *, mask: bool = False) -> bool:
+    """Whether a cell may stand for a value: itself, ``*``, ``[a, b]``, ``{a, b}``, or ``13**``."""
+    if cell in ("*", value):
+        return True
+    if mask:
+        return len(cell) == len(value) and all(
+            c in ("*", v) for c, v in zip(cell, value, strict=True)
+        )
+    if cell.startswith("[") and cell.endswith("]"):
+        low, high = cell[1:-1].split(", ")
+        return value != "" and float(low) <= float(value) <= float(high)
+    if cell.startswith("{") and cell.endswith("}"):
+        members = next(csv.reader([cell[1:-1]], skipinitialspace=True))
+        return value in members
+    return False

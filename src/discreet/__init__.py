@@ -21,6 +21,7 @@ _HOME_OF_NAME = {
     "audit": "discreet.checking",
     "measure": "discreet.checking",
     "FullDomain": "discreet.algorithms.full_domain",
+    "Mondrian": "discreet.algorithms.mondrian",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -61,6 +62,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
     from discreet.errors import AuditError as AuditError

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from discreet.algorithms.method import Task
-from discreet.data.classes import classes_of
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
@@ -124,17 +123,21 @@ def measure_generalized(
         coverages[column.name] = cover(column, cells.text.to_list(), hierarchy, level)
         lost = loss_of_cells(column, cells, coverages[column.name], hierarchy, level)
         loss[column.name] = mean_loss(lost, cells.counts, suppressed_rows)
-    classes = classes_of([records[c.name] for c in quasi_identifiers], published.rows)
-    implied = ImpliedGeneralized(list(records.values()), coverages, published.rows, suppressed_rows)
+    errors = None
+    if queries is not None:
+        implied = ImpliedGeneralized(
+            list(records.values()), coverages, published.rows, suppressed_rows
+        )
+        errors = query_errors(original, implied, queries, seed)
     return Measures(
-        structure=structure(classes, suppressed_rows, levels),
+        structure=structure(published.classes, suppressed_rows, levels),
         loss_by_attribute={column.name: loss[column.name] for column in quasi_identifiers},
         loss_by_sensitive={column.name: loss[column.name] for column in sensitive},
         entropy=sum(
             entropy(column, coverages[column.name], records[column.name].counts, suppressed_rows)
             for column in quasi_identifiers
         ),
-        query_error=None if queries is None else query_errors(original, implied, queries, seed),
+        query_error=errors,
     )
 
 
@@ -155,6 +158,8 @@ def _check_same_people(original: CodedTable, published: CodedTable, suppressed_r
 def _occurring(column: Column) -> Column:
     """The column with a dictionary of the cells that do occur."""
     occurs = column.counts > 0
+    if occurs.all():
+        return column
     code = np.cumsum(occurs, dtype=np.int32) - 1
     return replace(
         column,

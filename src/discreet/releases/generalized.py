@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -30,19 +30,7 @@ class GeneralizedKind(Kind):
     name: ClassVar[str] = "generalized"
 
     def tables(self, task: Task, outcome: Generalized) -> dict[str, PublishedTable]:
-        kept = np.flatnonzero(outcome.class_of_row >= 0)
-        whole = len(kept) == task.table.rows
-        class_of_row = outcome.class_of_row if whole else outcome.class_of_row[kept]
-        columns = []
-        for column in task.table:
-            if column.role is Role.QUASI_IDENTIFIER:
-                cells = outcome.cells[column.name]
-                columns.append(_recoded(column, cells, class_of_row))
-            else:
-                codes = column.codes if whole else column.codes[kept]
-                columns.append(PublishedColumn(column.name, column.role, codes, column.values))
-        source_row = None if whole else kept.astype(np.int32)
-        return {RECORDS: PublishedTable(RECORDS, columns, len(kept), source_row)}
+        return {RECORDS: recoded_table(RECORDS, list(task.table), outcome)}
 
     def suppressed(self, outcome: Generalized) -> int:
         return int((outcome.class_of_row < 0).sum())
@@ -71,7 +59,7 @@ class GeneralizedKind(Kind):
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
-        excess = _invented_rows(tables[RECORDS], task, _levels(manifest))
+        excess = invented_rows(tables[RECORDS], task, _levels(manifest))
         return _said(tables[RECORDS], task, manifest, excess)
 
     def traced_changes(
@@ -106,6 +94,22 @@ def _said(records: CodedTable, task: Task, manifest: Manifest, excess: int) -> l
     return problems
 
 
+def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) -> PublishedTable:
+    """Some columns of the task's table, quasi-identifiers recoded, without suppressed rows."""
+    kept = np.flatnonzero(outcome.class_of_row >= 0)
+    whole = len(kept) == len(outcome.class_of_row)
+    class_of_row = outcome.class_of_row if whole else outcome.class_of_row[kept]
+    published = []
+    for column in columns:
+        if column.role is Role.QUASI_IDENTIFIER:
+            published.append(_recoded(column, outcome.cells[column.name], class_of_row))
+        else:
+            codes = column.codes if whole else column.codes[kept]
+            published.append(PublishedColumn(column.name, column.role, codes, column.values))
+    source_row = None if whole else kept.astype(np.int32)
+    return PublishedTable(name, published, len(kept), source_row)
+
+
 def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:
     dictionary = pl.Series(column.name, list(cells.labels), dtype=pl.String)
     return PublishedColumn(
@@ -113,7 +117,7 @@ def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32])
     )
 
 
-def _invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int:
+def invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int:
     """How many published rows exceed what the original, recoded to the same cells, holds.
 
     Every original row is recoded to the published cells that cover its values; then each

@@ -10,15 +10,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.algorithms.method import CellColumn, Generalized, Task
-from discreet.data.classes import group_codes
 from discreet.data.counts import count_classes
 from discreet.data.published import PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column, gather
-from discreet.hierarchies.coverage import cover
 from discreet.models.requirement import Domains
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
+from discreet.releases.matching import unmatched_rows
 from discreet.releases.tracing import untraced_rows
 
 RECORDS = "records"
@@ -59,8 +58,14 @@ class GeneralizedKind(Kind):
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
-        excess = invented_rows(tables[RECORDS], task, _levels(manifest))
-        return _said(tables[RECORDS], task, manifest, excess)
+        excess = unmatched_rows(tables[RECORDS], task, _levels(manifest))
+        problems = _said(tables[RECORDS], task, manifest, excess or 0)
+        if excess is None:
+            problems.append(
+                "the cells overlap so much that published rows could not be matched to rows of "
+                "the original"
+            )
+        return problems
 
     def traced_changes(
         self,
@@ -115,40 +120,3 @@ def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32])
     return PublishedColumn(
         column.name, column.role, gather(cells.cell_of_class, class_of_row), dictionary
     )
-
-
-def invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int:
-    """How many published rows exceed what the original, recoded to the same cells, holds.
-
-    Every original row is recoded to the published cells that cover its values; then each
-    combination of published cells may occur at most as often as among the recoded rows. A column
-    whose cells overlap (local recoding) is left out of the comparison of combinations; its cells
-    are still checked to cover some value each.
-    """
-    published, original, cardinalities = [], [], []
-    for column in records:
-        source = task.table[column.name]
-        if column.role is Role.QUASI_IDENTIFIER:
-            hierarchy = task.hierarchies.get(column.name)
-            cells = column.text.to_list()
-            cell_of_value = cover(source, cells, hierarchy, levels.get(column.name)).sole_cell()
-            if cell_of_value is None:
-                continue
-        else:
-            cell_of_value = _code_of_value(column, source)
-        absent = np.int64(column.cardinality)
-        recoded = np.where(cell_of_value < 0, absent, cell_of_value).astype(np.int32)
-        published.append(column.codes)
-        original.append(recoded[source.codes])
-        cardinalities.append(column.cardinality + 1)
-    both = [np.concatenate(pair) for pair in zip(published, original, strict=True)]
-    classes = group_codes(both, cardinalities, records.rows + task.table.rows)
-    seen = np.bincount(classes.class_of_row[: records.rows], minlength=classes.count)
-    held = np.bincount(classes.class_of_row[records.rows :], minlength=classes.count)
-    return int(np.maximum(seen - held, 0).sum())
-
-
-def _code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
-    """For each value of the source column, its code in the published one, −1 where absent."""
-    code = {text: number for number, text in enumerate(published.text.to_list())}
-    return np.array([code.get(text, -1) for text in source.text.to_list()], np.int64)

@@ -27,9 +27,10 @@ from discreet.models.information import (
     measure_information,
 )
 from discreet.models.requirement import AttributeRequirement, Domains, Requirement, Verdict
-from discreet.releases.generalized import invented_rows, recoded_table
+from discreet.releases.generalized import recoded_table
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
+from discreet.releases.matching import unmatched_rows
 from discreet.releases.orders import related_columns
 from discreet.releases.tracing import untraced_rows
 
@@ -91,8 +92,8 @@ class ProjectedKind(Kind):
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
-        def excess(name: str) -> int:
-            return invented_rows(tables[name], task, _levels(manifest, name))
+        def excess(name: str) -> int | None:
+            return unmatched_rows(tables[name], task, _levels(manifest, name))
 
         return _changes(tables, task, manifest, excess)
 
@@ -103,7 +104,7 @@ class ProjectedKind(Kind):
         manifest: Manifest,
         source_rows: Mapping[str, NDArray[np.int32]],
     ) -> list[str]:
-        def excess(name: str) -> int:
+        def excess(name: str) -> int | None:
             return untraced_rows(tables[name], task, _levels(manifest, name), source_rows[name])
 
         return _changes(tables, task, manifest, excess)
@@ -119,7 +120,7 @@ def _changes(
     tables: Mapping[str, CodedTable],
     task: Task,
     manifest: Manifest,
-    excess_of: Callable[[str], int],
+    excess_of: Callable[[str], int | None],
 ) -> list[str]:
     problems = []
     for name, table in tables.items():
@@ -130,7 +131,12 @@ def _changes(
             problems.append(f"'{name}' has columns that the original lacks: {', '.join(unknown)}")
             continue
         excess = excess_of(name)
-        if excess:
+        if excess is None:
+            problems.append(
+                f"the cells of '{name}' overlap so much that its rows could not be matched to rows "
+                "of the original"
+            )
+        elif excess:
             problems.append(
                 f"{excess} of {table.rows} rows of '{name}' stand for no row of the original"
             )

@@ -37,6 +37,8 @@ from discreet.releases.manifest import Manifest
 
 Shares = NDArray[np.float64]
 
+SLICE = 2**22  # meetings × queries that are weighed at once; bounds the memory
+
 
 @dataclass(frozen=True)
 class ProjectedMeasures:
@@ -197,7 +199,7 @@ class _Meeting:
         of_table = [np.arange(len(base.size))]
         for other in others:
             overlap = [
-                (mine.astype(np.float64) @ theirs.T.astype(np.float64)) > 0
+                (mine.astype(np.float32) @ theirs.T.astype(np.float32)) > 0
                 for mine, theirs in zip(self._cells, other.matrices, strict=True)
             ]
             left, right = _meet(cell, other.cells, overlap)
@@ -213,45 +215,53 @@ class _Meeting:
             cell = np.array(meeting, np.int64).reshape(attributes, len(left))
         self._cell = cell
         self._of_table = of_table
-        spread = np.ones(cell.shape[1])  # the share of its base class in each meeting
+        volume = np.ones(len(base.size))  # of each base class, in combinations of values
+        spread = np.ones(cell.shape[1])  # of the part of it in each meeting
         for a in range(attributes):
-            spread *= (
-                self._cells[a].sum(axis=1)[cell[a]]
-                / base.coverages[a].size[base.cells[a]][of_table[0]]
-            )
-        covered = np.bincount(of_table[0], spread, len(base.size))
-        self._scale = 1.0 / np.maximum(covered, 1.0)[of_table[0]]  # where classes overlap
+            volume *= base.coverages[a].size[base.cells[a]]
+            spread *= self._cells[a].sum(axis=1)[cell[a]]
+        covered = np.bincount(of_table[0], spread, len(base.size)) / volume
+        # what a combination weighs: less where classes of the others overlap
+        self._scale = (1.0 / (volume * np.maximum(covered, 1.0)))[of_table[0]]
 
     def estimate(self, batch: QueryBatch) -> Shares:
         """n · p2 of queries that ask for sensitive attributes of these tables."""
-        base_share, meeting_share = self._shares(batch)
+        queries = len(batch.number)
         counted = self._base.answering(batch)  # (classes of the base, queries)
-        mass = counted[self._of_table[0]] * meeting_share  # (meetings, queries)
-        estimate = mass.copy()
-        apart = np.ones(len(batch.number))  # by the whole tables of the others
-        for number, other in enumerate(self._others, start=1):
-            answering = other.answering(batch)
-            estimate *= (answering / other.size[:, None])[self._of_table[number]]
-            apart *= answering.sum(axis=0) / other.size.sum()
-        unmet = (counted * base_share).sum(axis=0) - mass.sum(axis=0)
-        result: Shares = estimate.sum(axis=0) + np.maximum(unmet, 0.0) * apart
+        answering = [other.answering(batch) for other in self._others]
+        given_class = [a / o.size[:, None] for a, o in zip(answering, self._others, strict=True)]
+        inside = self._inside(batch)
+        estimate, met = np.zeros(queries), np.zeros(queries)
+        step = max(1, SLICE // max(queries, 1))
+        for start in range(0, self._cell.shape[1], step):
+            part = slice(start, start + step)
+            mass = counted[self._of_table[0][part]] * self._scale[part, None]
+            for a, of_cell in enumerate(inside):
+                mass *= of_cell[self._cell[a, part]]
+            met += mass.sum(axis=0)
+            for number, share in enumerate(given_class, start=1):
+                mass *= share[self._of_table[number][part]]
+            estimate += mass.sum(axis=0)
+        for a, name in enumerate(self._base.names):
+            if name in batch.members:
+                share = self._base.coverages[a].shares(batch.members[name])
+                counted = counted * share[self._base.cells[a]]
+        apart = np.ones(queries)  # by the whole tables of the others
+        for rows in answering:
+            apart *= rows.sum(axis=0) / self._base.size.sum()
+        result: Shares = estimate + np.maximum(counted.sum(axis=0) - met, 0.0) * apart
         return result
 
-    def _shares(self, batch: QueryBatch) -> tuple[Shares, Shares]:
-        """The share of each base class, and of it in each meeting, that queries ask for."""
-        queries = len(batch.number)
-        base_share = np.ones((len(self._base.size), queries))
-        meeting_share = np.repeat(self._scale[:, None], queries, axis=1)
+    def _inside(self, batch: QueryBatch) -> list[Shares]:
+        """By attribute (distinct cells, queries): the values of each cell that queries ask for."""
+        found = []
         for a, name in enumerate(self._base.names):
-            cells, size = self._base.cells[a], self._base.coverages[a].size
             member = batch.members.get(name)
             if member is None:
-                inside = self._cells[a].sum(axis=1).astype(np.float64)[:, None]
+                found.append(self._cells[a].sum(axis=1).astype(np.float64)[:, None])
             else:
-                inside = self._cells[a].astype(np.float64) @ member.astype(np.float64)
-                base_share *= self._base.coverages[a].shares(member)[cells]
-            meeting_share *= inside[self._cell[a]] / size[cells][self._of_table[0]][:, None]
-        return base_share, meeting_share
+                found.append((self._cells[a].astype(np.float32) @ member).astype(np.float64))
+        return found
 
 
 @kernel

@@ -62,7 +62,6 @@ from discreet.algorithms.plans import (
 from discreet.algorithms.recoder import Recoder, failure_of
 from discreet.data.roles import Role
 from discreet.errors import InfeasibleError, InputError, JobError
-from discreet.models.information import measure_information
 from discreet.named import nearest
 
 EXHAUSTIVE_LIMIT = 9  # attributes; Bell(9) = 21 147 plans
@@ -127,7 +126,7 @@ class Projector:
         self.method = method
         self.names = tuple(column.name for column in task.table.sensitive)
         task.progress("information", 0.0)
-        self.information = measure_information(task.table.sensitive, task.sensitive_values)
+        self.information = task.information
         self.ratios = Ratios(self.information)
         self.recoder: Recoder = (
             NodeTable(task, method.minimize, method.dm)

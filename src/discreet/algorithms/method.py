@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
 from discreet.data.table import CodedTable, Codes
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.models.information import Information, measure_information
 from discreet.models.requirement import Domain, Domains, Requirement
 from discreet.named import Named
 
@@ -51,6 +53,11 @@ class Task:
             )
             for column in self.table.sensitive
         }
+
+    @cached_property
+    def information(self) -> Information:
+        """What the sensitive attributes tell of each other."""
+        return measure_information(self.table.sensitive, self.sensitive_values)
 
     def count(self, classes: Classes) -> ClassCounts:
         """The counts that the task's requirements need."""

@@ -32,7 +32,7 @@ from discreet.kernels import kernel
 from discreet.metrics.implied import Implied, QueryBatch
 from discreet.metrics.measure import Measures, Parts, measure_parts
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
-from discreet.models.information import association_loss, measure_information
+from discreet.models.information import association_loss
 from discreet.releases.manifest import Manifest
 
 Shares = NDArray[np.float64]
@@ -100,7 +100,7 @@ def measure_projected(
         )
         for name, table in tables.items()
     }
-    information = measure_information(task.table.sensitive)
+    information = task.information
     number = {name: i for i, name in enumerate(information.names)}
     plan = [[number[column.name] for column in table.sensitive] for table in tables.values()]
     implied = ImpliedProjected(list(parts.values()), list(tables.values()))

@@ -21,11 +21,7 @@ from discreet.data.counts import count_classes
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable
-from discreet.models.information import (
-    association_loss,
-    information_exposure,
-    measure_information,
-)
+from discreet.models.information import association_loss, information_exposure
 from discreet.models.requirement import AttributeRequirement, Domains, Requirement, Verdict
 from discreet.releases.generalized import recoded_table
 from discreet.releases.kind import Kind, View
@@ -216,7 +212,7 @@ def _ratio_problems(
     tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
 ) -> Iterator[str]:
     """Γα and Γβ derived again from the original and from where its attributes stand."""
-    information = measure_information(task.table.sensitive, task.sensitive_values)
+    information = task.information
     number = {name: i for i, name in enumerate(information.names)}
     plan = [
         [number[column.name] for column in table.sensitive if column.name in number]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from discreet.data.table import CodedTable, Column, gather
 from discreet.models.requirement import Domains
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
-from discreet.releases.matching import unmatched_rows
+from discreet.releases.matching import excess_problems, unmatched_rows
 from discreet.releases.tracing import untraced_rows
 
 RECORDS = "records"
@@ -29,19 +29,7 @@ class GeneralizedKind(Kind):
     name: ClassVar[str] = "generalized"
 
     def tables(self, task: Task, outcome: Generalized) -> dict[str, PublishedTable]:
-        kept = np.flatnonzero(outcome.class_of_row >= 0)
-        whole = len(kept) == task.table.rows
-        class_of_row = outcome.class_of_row if whole else outcome.class_of_row[kept]
-        columns = []
-        for column in task.table:
-            if column.role is Role.QUASI_IDENTIFIER:
-                cells = outcome.cells[column.name]
-                columns.append(_recoded(column, cells, class_of_row))
-            else:
-                codes = column.codes if whole else column.codes[kept]
-                columns.append(PublishedColumn(column.name, column.role, codes, column.values))
-        source_row = None if whole else kept.astype(np.int32)
-        return {RECORDS: PublishedTable(RECORDS, columns, len(kept), source_row)}
+        return {RECORDS: recoded_table(RECORDS, list(task.table), outcome)}
 
     def suppressed(self, outcome: Generalized) -> int:
         return int((outcome.class_of_row < 0).sum())
@@ -71,13 +59,7 @@ class GeneralizedKind(Kind):
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
         excess = unmatched_rows(tables[RECORDS], task, _levels(manifest))
-        problems = _said(tables[RECORDS], task, manifest, excess or 0)
-        if excess is None:
-            problems.append(
-                "the cells overlap so much that published rows could not be matched to rows of "
-                "the original"
-            )
-        return problems
+        return _said(tables[RECORDS], task, manifest, excess)
 
     def traced_changes(
         self,
@@ -97,18 +79,30 @@ def _levels(manifest: Manifest) -> Mapping[str, int]:
     return levels
 
 
-def _said(records: CodedTable, task: Task, manifest: Manifest, excess: int) -> list[str]:
+def _said(records: CodedTable, task: Task, manifest: Manifest, excess: int | None) -> list[str]:
     problems = []
     if task.table.rows - records.rows - manifest.suppressed_rows:
         problems.append(
             f"the original has {task.table.rows} rows, the release accounts for "
             f"{records.rows + manifest.suppressed_rows}"
         )
-    if excess:
-        problems.append(
-            f"{excess} of {records.rows} published rows stand for no row of the original"
-        )
-    return problems
+    return problems + excess_problems(excess, records.rows, RECORDS)
+
+
+def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) -> PublishedTable:
+    """Some columns of the task's table, quasi-identifiers recoded, without suppressed rows."""
+    kept = np.flatnonzero(outcome.class_of_row >= 0)
+    whole = len(kept) == len(outcome.class_of_row)
+    class_of_row = outcome.class_of_row if whole else outcome.class_of_row[kept]
+    published = []
+    for column in columns:
+        if column.role is Role.QUASI_IDENTIFIER:
+            published.append(_recoded(column, outcome.cells[column.name], class_of_row))
+        else:
+            codes = column.codes if whole else column.codes[kept]
+            published.append(PublishedColumn(column.name, column.role, codes, column.values))
+    source_row = None if whole else kept.astype(np.int32)
+    return PublishedTable(name, published, len(kept), source_row)
 
 
 def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:

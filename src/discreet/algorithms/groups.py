@@ -1,0 +1,144 @@
+"""Groups of rows on their way to become classes: which rows of which units, and their hulls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.algorithms.hulls import Floats, Integers, Ranks, Space, hull_cost, joined_cost
+from discreet.kernels import kernel
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The rows of one group: some rows of each of some units."""
+
+    unit: Integers
+    rows: Integers
+
+
+@dataclass(eq=False)
+class Groups:
+    """Groups by number, with their hulls; dissolved ones keep their number and have no rows."""
+
+    space: Space
+    members: list[Members]
+    low: Ranks  # (groups, attributes)
+    high: Ranks  # (groups, attributes)
+    size: Integers  # (groups,)
+    cost: Floats  # (groups,) what a row pays
+
+    @staticmethod
+    def of(space: Space, unit: Integers, group: Integers, rows: Integers) -> Groups:
+        """Groups from pieces; group numbers may have gaps."""
+        _, group = np.unique(group, return_inverse=True)
+        count = int(group.max()) + 1 if len(group) else 0
+        order = np.argsort(group, kind="stable")
+        ends = np.cumsum(np.bincount(group, minlength=count))[:-1]
+        low, high, size, cost = hulls_of(space, unit, group, rows, count)
+        members = [
+            Members(unit[part], rows[part]) for part in (np.split(order, ends) if count else [])
+        ]
+        return Groups(space, members, low, high, size, cost)
+
+    @property
+    def total(self) -> float:
+        """The cost of all rows together."""
+        return float(self.size @ self.cost)
+
+    def pieces(self) -> tuple[Integers, Integers, Integers]:
+        """Unit, group and rows of all pieces."""
+        lengths = [len(members.unit) for members in self.members]
+        none = np.zeros(0, np.int64)
+        return (
+            np.concatenate([none, *(members.unit for members in self.members)]),
+            np.repeat(np.arange(len(self.members)), lengths),
+            np.concatenate([none, *(members.rows for members in self.members)]),
+        )
+
+    def compact(self) -> Groups:
+        """The same groups without the dissolved ones."""
+        unit, group, rows = self.pieces()
+        return Groups.of(self.space, unit, group, rows)
+
+
+@kernel
+def hulls_of(
+    space: Space, unit: Integers, group: Integers, rows: Integers, groups: int
+) -> tuple[Ranks, Ranks, Integers, Floats]:
+    """Least and greatest ranks, size and cost of every group."""
+    attributes = space.rank.shape[1]
+    low = np.full((groups, attributes), np.iinfo(np.int32).max, np.int32)
+    high = np.full((groups, attributes), -1, np.int32)
+    size = np.zeros(groups, np.int64)
+    for piece in range(len(unit)):
+        g = group[piece]
+        size[g] += rows[piece]
+        for j in range(attributes):
+            rank = space.rank[unit[piece], j]
+            low[g, j] = min(low[g, j], rank)
+            high[g, j] = max(high[g, j], rank)
+    cost = np.zeros(groups)
+    for g in range(groups):
+        if size[g] > 0:
+            cost[g] = hull_cost(space, low[g], high[g])
+    return low, high, size, cost
+
+
+@kernel
+def join_costs(
+    space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, group: int
+) -> Floats:
+    """What joining a group to each other adds to the cost of all rows; ∞ for itself."""
+    added = np.full(len(size), np.inf)
+    own = size[group] * cost[group]
+    for g in range(len(size)):
+        if g == group or size[g] == 0:
+            continue
+        joined = joined_cost(space, low[group], high[group], low[g], high[g])
+        added[g] = joined * (size[group] + size[g]) - own - size[g] * cost[g]
+    return added
+
+
+@kernel
+def attach(
+    space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, unit: int, rows: int
+) -> int:
+    """Put the rows of a unit into the group where they cost least, in place; its number."""
+    best, least = -1, np.inf
+    rank = space.rank[unit]
+    for g in range(len(size)):
+        if size[g] == 0:
+            continue
+        joined = joined_cost(space, low[g], high[g], rank, rank)
+        added = joined * (size[g] + rows) - cost[g] * size[g]
+        if added < least:
+            best, least = g, added
+    size[best] += rows
+    for j in range(len(rank)):
+        low[best, j] = min(low[best, j], rank[j])
+        high[best, j] = max(high[best, j], rank[j])
+    cost[best] = hull_cost(space, low[best], high[best])
+    return best
+
+
+@kernel
+def covering_groups(
+    space: Space, low: Ranks, high: Ranks, cost: Floats, open_: NDArray[np.bool_], units: Integers
+) -> tuple[Floats, Integers]:
+    """The cheapest open group whose hull needs no more for each unit: its cost and number."""
+    best = np.full(len(units), np.inf)
+    which = np.full(len(units), -1, np.int64)
+    for g in range(len(cost)):
+        if not open_[g]:
+            continue
+        for i in range(len(units)):
+            if cost[g] >= best[i]:
+                continue
+            rank = space.rank[units[i]]
+            if joined_cost(space, low[g], high[g], rank, rank) <= cost[g] + 1e-12:
+                best[i] = cost[g]
+                which[i] = g
+    return best, which

@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.algorithms.hulls import Floats, Integers, Ranks, Space, hull_cost, joined_cost
+from discreet.algorithms.hulls import (
+    Floats,
+    Integers,
+    Ranks,
+    Space,
+    cell_cost,
+    hull_cost,
+    joined_cost,
+)
 from discreet.kernels import kernel
 
 
@@ -126,19 +133,27 @@ def attach(
 
 @kernel
 def covering_groups(
-    space: Space, low: Ranks, high: Ranks, cost: Floats, open_: NDArray[np.bool_], units: Integers
+    space: Space, low: Ranks, high: Ranks, cost: Floats, hosts: Integers, units: Integers
 ) -> tuple[Floats, Integers]:
-    """The cheapest open group whose hull needs no more for each unit: its cost and number."""
+    """The cheapest of some groups whose hull already covers each unit: its cost and number."""
     best = np.full(len(units), np.inf)
     which = np.full(len(units), -1, np.int64)
-    for g in range(len(cost)):
-        if not open_[g]:
-            continue
+    for g in hosts:
         for i in range(len(units)):
             if cost[g] >= best[i]:
                 continue
-            rank = space.rank[units[i]]
-            if joined_cost(space, low[g], high[g], rank, rank) <= cost[g] + 1e-12:
+            if _covers(space, low[g], high[g], space.rank[units[i]]):
                 best[i] = cost[g]
                 which[i] = g
     return best, which
+
+
+@kernel
+def _covers(space: Space, low: Ranks, high: Ranks, rank: Ranks) -> bool:
+    for j in range(len(low)):
+        if low[j] <= rank[j] <= high[j]:
+            continue
+        joined = cell_cost(space, j, min(low[j], rank[j]), max(high[j], rank[j]))
+        if joined > cell_cost(space, j, low[j], high[j]) + 1e-12:
+            return False
+    return True

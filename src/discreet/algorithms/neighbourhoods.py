@@ -36,6 +36,8 @@ PAIRS = 100_000  # of candidates and units in one neighbourhood
 LENT = 2  # times k rows: what a group lends at most
 SPARED = 4  # times k rows: a larger group is not dissolved
 NEIGHBOURS = 16  # groups in a neighbourhood at most
+HOSTS = 64  # groups near it that may take its rows
+NOISE = 0.1  # the spread of the prices that are drawn, as a share of the first ones
 
 
 def search_neighbourhoods(
@@ -102,34 +104,36 @@ class _Search:
         groups = self.groups
         if groups.size[self.seed] == 0:
             return False
-        dissolved, lenders = self._neighbours()
+        dissolved, lenders, hosts = self._neighbours()
         units, rows, lent = self._rows_of(dissolved, lenders)
         paid = float(groups.size[dissolved] @ groups.cost[dissolved])
         paid += sum(float(part.rows.sum()) * groups.cost[g] for g, part in lent.items())
-        stay = groups.size > 0
-        stay[dissolved] = False
         home_cost, home = covering_groups(
-            groups.space, groups.low, groups.high, groups.cost, stay, units
+            groups.space, groups.low, groups.high, groups.cost, hosts, units
         )
         again = self._regroup(units, rows, home_cost, home)
         if again is None:
             return False
         return self._settle(dissolved, lent, again, paid)
 
-    def _neighbours(self) -> tuple[Integers, Integers]:
-        """Groups to dissolve, the drawn one first, and groups that can lend."""
+    def _neighbours(self) -> tuple[Integers, Integers, Integers]:
+        """Groups to dissolve, the drawn one first, those that lend, and those that take guests."""
         groups, least = self.groups, self.least
         added = join_costs(
             groups.space, groups.low, groups.high, groups.size, groups.cost, self.seed
         )
         many = groups.size > SPARED * least
         per_row = added / np.where(many, least, np.maximum(groups.size, 1))
-        count = min(int(self.rng.integers(3, NEIGHBOURS + 1)), len(added) - 1)
-        near = np.argpartition(per_row, count)[:count] if count else np.zeros(0, np.int64)
-        near = near[np.isfinite(per_row[near])]
-        near = near[np.argsort(per_row[near], kind="stable")]
+        nearest = np.arange(len(per_row))
+        if len(nearest) > HOSTS:
+            nearest = np.argpartition(per_row, HOSTS)[:HOSTS]
+        nearest = nearest[np.isfinite(per_row[nearest])]
+        nearest = nearest[np.argsort(per_row[nearest], kind="stable")]
+        count = int(self.rng.integers(3, NEIGHBOURS + 1))
+        near, far = nearest[:count], nearest[count:]
         dissolved = np.concatenate(([self.seed], near[~many[near]]))
-        return dissolved, near[many[near]]
+        lenders = near[many[near]]
+        return dissolved, lenders, np.concatenate((lenders, far))
 
     def _rows_of(
         self, dissolved: Integers, lenders: Integers
@@ -158,7 +162,7 @@ class _Search:
         space = self.groups.space.take(units, rows)
         candidates = find_candidates(space, self.least, TOP, PAIRS)
         price = cheapest(candidates, len(units), candidates.ceiling)
-        price = np.minimum(price, home_cost) * (1 + 0.3 * self.rng.standard_normal(len(units)))
+        price = np.minimum(price, home_cost) * (1 + NOISE * self.rng.standard_normal(len(units)))
         unit, group, taken, left = choose(candidates, rows, self.least, price, home_cost)
         stays = group < 0
         group = np.where(stays, home[unit], group)

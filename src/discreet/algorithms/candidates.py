@@ -13,7 +13,7 @@ but short stretches. Cost: the units of all stretches that are not dropped.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from discreet.algorithms.hulls import Floats, Integers, Ranks, Space, cell_cost
 from discreet.kernels import kernel
 
 Units = NDArray[np.int32]
+Number = TypeVar("Number", bound=np.generic)
 
 
 class Candidates(NamedTuple):
@@ -59,6 +60,7 @@ def enumerate_candidates(
     low = np.zeros(attributes, np.int32)  # the ranks at the ends of the stretch
     high = np.zeros(attributes, np.int32)
     spent = np.zeros(attributes + 1)
+    cheapest = _cheapest_of_levels(space)
     bucket = np.empty(space.values.max() + 1, np.int64)
     scratch = np.empty(units, np.int32)
     start, cost = np.empty(1 << 12, np.int64), np.empty(1 << 12, np.float64)
@@ -69,7 +71,10 @@ def enumerate_candidates(
     _sort_by_rank(buffer[0], units, space.rank[:, 0], space.values[0], bucket, scratch)
     depth = 0
     while depth >= 0:
-        begin, end = _next_stretch(space, buffer[depth], count[depth], depth, level, place)
+        left = ceiling - spent[depth]
+        begin, end = _next_stretch(
+            space, buffer[depth], count[depth], depth, level, place, cheapest, left
+        )
         if begin < 0:
             depth -= 1
             continue
@@ -114,11 +119,31 @@ def enumerate_candidates(
 
 
 @kernel
+def _cheapest_of_levels(space: Space) -> Floats:
+    """The least loss of a node at each level of each attribute; it rises with the level."""
+    cheapest = np.full((len(space.first), max(space.levels.max(), 1)), np.inf)
+    for j in range(len(space.first)):
+        for level in range(space.levels[j]):
+            base = space.first[j] + level * space.values[j]
+            for rank in range(space.values[j]):
+                cheapest[j, level] = min(cheapest[j, level], space.loss[base + rank])
+    return cheapest
+
+
+@kernel
 def _next_stretch(
-    space: Space, buffer: Units, count: int, depth: int, level: Integers, place: Integers
+    space: Space,
+    buffer: Units,
+    count: int,
+    depth: int,
+    level: Integers,
+    place: Integers,
+    cheapest: Floats,
+    left: float,
 ) -> tuple[int, int]:
     """The next stretch of units below one node, or within one range; (−1, −1) if none is left.
 
+    Levels whose cheapest node costs more than what is left to spend are not looked at.
     Of a range, ``place`` is the begin and ``level`` the end of the last stretch, 0 at first. A
     range and a missing value have only the whole domain in common, which stands at the very end.
     """
@@ -127,7 +152,7 @@ def _next_stretch(
         if place[depth] == count:
             level[depth] += 1
             place[depth] = 0
-        if level[depth] == space.levels[depth]:
+        if level[depth] == space.levels[depth] or cheapest[depth, level[depth]] > left:
             return -1, -1
         begin = place[depth]
         base = space.first[depth] + level[depth] * space.values[depth]
@@ -214,7 +239,7 @@ def _closed(
 
 
 @kernel
-def _grown(array: NDArray[np.generic]) -> NDArray[np.generic]:
+def _grown(array: NDArray[Number]) -> NDArray[Number]:
     bigger = np.empty(2 * len(array), array.dtype)
     bigger[: len(array)] = array
     return bigger

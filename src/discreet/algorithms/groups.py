@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,9 +27,57 @@ class Members:
     rows: Integers
 
 
+NOBODY = Members(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups as they were made, in one row of pieces."""
+
+    space: Space
+    start: Integers  # (groups + 1,) where the pieces of each group start
+    unit: Integers  # (pieces,)
+    rows: Integers  # (pieces,)
+    size: Integers  # (groups,)
+    cost: Floats  # (groups,) what a row pays
+    low: Ranks  # (groups, attributes)
+    high: Ranks  # (groups, attributes)
+
+    @staticmethod
+    def of(space: Space, unit: Integers, group: Integers, rows: Integers) -> Grouping:
+        """Groups from pieces in any order; group numbers may have gaps."""
+        order = np.argsort(group, kind="stable")
+        unit, group, rows = unit[order], group[order], rows[order]
+        begins = np.diff(group, prepend=-1) != 0
+        start = np.append(np.flatnonzero(begins), len(group))
+        number = np.cumsum(begins) - 1
+        low, high, size, cost = hulls_of(space, unit, number, rows, len(start) - 1)
+        return Grouping(space, start, unit, rows, size, cost, low, high)
+
+    @property
+    def count(self) -> int:
+        return len(self.size)
+
+    @property
+    def total(self) -> float:
+        """The cost of all rows together."""
+        return float(self.size @ self.cost)
+
+    @property
+    def group_of_piece(self) -> Integers:
+        return np.repeat(np.arange(self.count), np.diff(self.start))
+
+    def members(self) -> list[Members]:
+        """The rows of each group."""
+        ends = self.start.tolist()
+        return [
+            Members(self.unit[begin:end], self.rows[begin:end]) for begin, end in pairwise(ends)
+        ]
+
+
 @dataclass(eq=False)
 class Groups:
-    """Groups by number, with their hulls; dissolved ones keep their number and have no rows."""
+    """Groups that change; dissolved ones keep their number and have no rows."""
 
     space: Space
     members: list[Members]
@@ -38,37 +87,37 @@ class Groups:
     cost: Floats  # (groups,) what a row pays
 
     @staticmethod
-    def of(space: Space, unit: Integers, group: Integers, rows: Integers) -> Groups:
-        """Groups from pieces; group numbers may have gaps."""
-        _, group = np.unique(group, return_inverse=True)
-        count = int(group.max()) + 1 if len(group) else 0
-        order = np.argsort(group, kind="stable")
-        ends = np.cumsum(np.bincount(group, minlength=count))[:-1]
-        low, high, size, cost = hulls_of(space, unit, group, rows, count)
-        members = [
-            Members(unit[part], rows[part]) for part in (np.split(order, ends) if count else [])
-        ]
-        return Groups(space, members, low, high, size, cost)
+    def of(made: Grouping) -> Groups:
+        arrays = made.low.copy(), made.high.copy(), made.size.copy(), made.cost.copy()
+        return Groups(made.space, made.members(), *arrays)
 
-    @property
-    def total(self) -> float:
-        """The cost of all rows together."""
-        return float(self.size @ self.cost)
+    def put(self, group: int, members: Members) -> None:
+        """Give a group other rows."""
+        zeros = np.zeros(len(members.unit), np.int64)
+        low, high, size, cost = hulls_of(self.space, members.unit, zeros, members.rows, 1)
+        self.members[group] = members
+        self.low[group], self.high[group] = low[0], high[0]
+        self.size[group], self.cost[group] = size[0], cost[0]
 
-    def pieces(self) -> tuple[Integers, Integers, Integers]:
-        """Unit, group and rows of all pieces."""
+    def grow(self, count: int) -> Integers:
+        """The numbers of some more groups, without rows as yet."""
+        before = len(self.members)
+        self.members.extend([NOBODY] * count)
+        empty = np.zeros((count, self.low.shape[1]), np.int32)
+        self.low, self.high = np.concatenate((self.low, empty)), np.concatenate((self.high, empty))
+        self.size = np.concatenate((self.size, np.zeros(count, np.int64)))
+        self.cost = np.concatenate((self.cost, np.zeros(count)))
+        return np.arange(before, before + count)
+
+    def settled(self) -> Grouping:
+        """The groups as they stand, without the dissolved ones."""
         lengths = [len(members.unit) for members in self.members]
-        none = np.zeros(0, np.int64)
-        return (
-            np.concatenate([none, *(members.unit for members in self.members)]),
-            np.repeat(np.arange(len(self.members)), lengths),
-            np.concatenate([none, *(members.rows for members in self.members)]),
+        return Grouping.of(
+            self.space,
+            np.concatenate([members.unit for members in self.members]),
+            np.repeat(np.arange(len(lengths)), lengths),
+            np.concatenate([members.rows for members in self.members]),
         )
-
-    def compact(self) -> Groups:
-        """The same groups without the dissolved ones."""
-        unit, group, rows = self.pieces()
-        return Groups.of(self.space, unit, group, rows)
 
 
 @kernel

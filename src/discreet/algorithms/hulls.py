@@ -138,11 +138,11 @@ def cell_cost(space: Space, attribute: int, low: int, high: int) -> float:
             return 0.0
         if high == space.missing[attribute]:
             return 1.0 / len(space.first)
-        return space.loss[first + high] - space.loss[first + low]
+        return float(space.loss[first + high] - space.loss[first + low])
     base = first
     while space.node[base + low] != space.node[base + high]:
         base += values
-    return space.loss[base + low]
+    return float(space.loss[base + low])
 
 
 @kernel

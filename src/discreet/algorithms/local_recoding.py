@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from discreet.algorithms.blocks import cut_blocks
-from discreet.algorithms.groups import Groups, Members
+from discreet.algorithms.groups import Grouping, Groups, Members
 from discreet.algorithms.hulls import (
     Integers,
     Ranking,
@@ -144,7 +144,9 @@ class Recoding:
                 require_one_meaning(hierarchy)
                 self.hierarchies[column.name] = hierarchy
         # few values first: stretches without enough rows are then seen early
-        self.columns = sorted(columns, key=lambda c: (c.name not in self.hierarchies, c.cardinality))
+        self.columns = sorted(
+            columns, key=lambda c: (c.name not in self.hierarchies, c.cardinality)
+        )
         only_sizes = Promises(task, np.zeros(0, np.int64)).only_sizes
         split_by = [] if only_sizes else task.table.sensitive
         self.units = classes_of([*self.columns, *split_by], task.table.rows)
@@ -168,18 +170,18 @@ class Recoding:
         for units in regions:
             self._require_feasible(units, len(regions))
         tasks = [
-            (units, block) for units in regions for block in cut_blocks(self._part(units), self.least)
+            (units, block)
+            for units in regions
+            for block in cut_blocks(self._part(units), self.least)
         ]
-        parts: dict[int, list[Groups]] = {}
+        parts: dict[int, list[Grouping]] = {}
         for number, (units, block) in enumerate(tasks):
             tell = self._teller(number, len(tasks))
             until = None
             if deadline is not None:
                 now = time.monotonic()
                 until = now + (deadline - now) / (len(tasks) - number)
-            parts.setdefault(id(units), []).append(
-                self._group(units[block], plan, until, tell)
-            )
+            parts.setdefault(id(units), []).append(self._group(units[block], plan, until, tell))
         groups = self._joined([self._whole(found) for found in parts.values()])
         return self._outcome(groups, self._bound(plan, groups.total))
 
@@ -229,22 +231,23 @@ class Recoding:
 
     def _group(
         self, units: Integers, plan: Plan, deadline: float | None, tell: Callable[[float], None]
-    ) -> Groups:
+    ) -> Grouping:
         """The groups of one block, as groups of the whole table."""
         space, promises = self._part(units), self.promises.of(units)
         if not self.columns:
-            return Groups.of(space, units, np.zeros_like(units), space.rows)
+            return Grouping.of(space, units, np.zeros_like(units), space.rows)
         opening = open_candidates(space, self.least, FIRST_CEILING, plan.pairs)
         if len(units) == self.units.count:
             self._opening = opening
-        groups = self._passes(space, opening, plan)
+        made = self._passes(space, opening, plan)
         tell(0.3)
         if not promises.only_sizes:
-            groups = mend(groups, promises)
-        if plan.tries and promises.all_pass(groups.members):
+            made = mend(made, promises)
+        if plan.tries and promises.all_pass(made.members()):
             tries = None
             if deadline is None:
-                tries = min(int(plan.tries * len(groups.size)) + 50, plan.most_tries)
+                tries = min(int(plan.tries * made.count) + 50, plan.most_tries)
+            groups = Groups.of(made)
             search_neighbourhoods(
                 groups,
                 self.least,
@@ -254,10 +257,10 @@ class Recoding:
                 deadline,
                 lambda share: tell(0.3 + 0.7 * share),
             )
-        unit, group, rows = groups.pieces()
-        return Groups.of(self.space, units[unit], group, rows)
+            made = groups.settled()
+        return replace(made, space=self.space, unit=units[made.unit])
 
-    def _passes(self, space: Space, opening: Opening, plan: Plan) -> Groups:
+    def _passes(self, space: Space, opening: Opening, plan: Plan) -> Grouping:
         """The cheapest grouping of some passes."""
         price = opening.price
         best = None
@@ -266,27 +269,28 @@ class Recoding:
             found = group_in_rounds(space, self.least, opened, CEILINGS, plan.pairs)
             if best is None or found.total < best.total:
                 best = found
-            unit, group, rows = found.pieces()
-            paid = np.bincount(unit, rows * found.cost[group], len(space.rows)) / space.rows
+            pays = found.rows * found.cost[found.group_of_piece]
+            paid = np.bincount(found.unit, pays, len(space.rows)) / space.rows
             price = price + PASS_STEP * (paid - price)
         assert best is not None
         return best
 
-    def _whole(self, parts: Sequence[Groups]) -> Groups:
+    def _whole(self, parts: Sequence[Grouping]) -> Grouping:
         """The groups of a region; blocks that could not be mended alone are mended together."""
-        groups = self._joined(parts)
+        made = self._joined(parts)
         if len(parts) > 1 and not self.promises.only_sizes:
-            groups = mend(groups, self.promises)
-        return groups
+            made = mend(made, self.promises)
+        return made
 
-    def _joined(self, parts: Sequence[Groups]) -> Groups:
-        pieces = [part.pieces() for part in parts]
-        first = np.cumsum([0, *(len(part.members) for part in parts)])
-        return Groups.of(
+    def _joined(self, parts: Sequence[Grouping]) -> Grouping:
+        if len(parts) == 1:
+            return parts[0]
+        first = np.cumsum([0, *(part.count for part in parts)])
+        return Grouping.of(
             self.space,
-            np.concatenate([unit for unit, _, _ in pieces]),
-            np.concatenate([g + offset for (_, g, _), offset in zip(pieces, first, strict=False)]),
-            np.concatenate([rows for _, _, rows in pieces]),
+            np.concatenate([part.unit for part in parts]),
+            np.concatenate([p.group_of_piece + n for p, n in zip(parts, first, strict=False)]),
+            np.concatenate([part.rows for part in parts]),
         )
 
     # ---- bound and outcome
@@ -303,30 +307,28 @@ class Recoding:
         )
         return max(bound, 0.0) / self.task.table.rows * (1 - 1e-12)
 
-    def _outcome(self, groups: Groups, bound: float) -> Generalized:
-        unit, group, rows = groups.pieces()
-        start = np.concatenate(([0], np.cumsum([len(m.unit) for m in groups.members])))
-        row = self.units.first_row[unit]
+    def _outcome(self, made: Grouping, bound: float) -> Generalized:
+        row = self.units.first_row[made.unit]
         cells = {}
         for column in self.task.table.quasi_identifiers:
             hierarchy = self.hierarchies.get(column.name)
             cells[column.name] = tightened(
-                column, hierarchy, column.codes[row], start, suppress_mixed=True
+                column, hierarchy, column.codes[row], made.start, suppress_mixed=True
             )
-        at_root = np.isclose(groups.cost, 1.0) & bool(cells)
+        at_root = np.isclose(made.cost, 1.0) & bool(cells)
         facts: dict[str, Any] = {
-            "loss": groups.total / self.task.table.rows,
+            "loss": made.total / self.task.table.rows,
             "lower_bound": bound,
-            "root_rows": int(groups.size[at_root].sum()),
+            "root_rows": int(made.size[at_root].sum()),
         }
         if self.levels_only:
             facts["hierarchies"] = {n: public_place(h.place) for n, h in self.hierarchies.items()}
-        number, cells = merge_equal_cells(cells, len(groups.members))
-        of_row = number[self._deal(unit, group, rows)]
-        return Generalized(of_row, cells, facts)
+        number, cells = merge_equal_cells(cells, made.count)
+        return Generalized(number[self._deal(made)], cells, facts)
 
-    def _deal(self, unit: Integers, group: Integers, rows: Integers) -> NDArray[np.int32]:
+    def _deal(self, made: Grouping) -> NDArray[np.int32]:
         """The group of each row; the rows of a unit in several groups are dealt at random."""
+        unit, group, rows = made.unit, made.group_of_piece, made.rows
         order = np.argsort(unit, kind="stable")
         first = np.searchsorted(unit[order], np.arange(self.units.count))
         group_of_row = group[order[first]][self.units.class_of_row].astype(np.int32)

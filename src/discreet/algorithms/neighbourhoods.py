@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.candidates import find_candidates
 from discreet.algorithms.groups import (
+    NOBODY,
+    Grouping,
     Groups,
     Members,
     attach,
@@ -25,7 +27,7 @@ from discreet.algorithms.groups import (
     hulls_of,
     join_costs,
 )
-from discreet.algorithms.hulls import Floats, Integers, Space
+from discreet.algorithms.hulls import Floats, Integers
 from discreet.algorithms.priced_greedy import choose
 from discreet.algorithms.prices import cheapest
 from discreet.algorithms.rounds import TOP
@@ -61,8 +63,10 @@ def search_neighbourhoods(
         kept += search.attempt()
         done += 1
         if done % 64 == 0:
-            span = None if deadline is None else max(deadline - begun, 1e-9)
-            progress(done / tries if span is None else (time.monotonic() - begun) / span)
+            if tries is not None:
+                progress(done / tries)
+            elif deadline is not None:
+                progress((time.monotonic() - begun) / max(deadline - begun, 1e-9))
             search.reweigh()
     return kept
 
@@ -78,9 +82,7 @@ class _Regrouped:
 
 
 class _Search:
-    def __init__(
-        self, groups: Groups, least: int, judge: Judge, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, groups: Groups, least: int, judge: Judge, rng: np.random.Generator) -> None:
         self.groups, self.least, self.judge, self.rng = groups, least, judge, rng
         self.seed = -1
         self.reweigh()
@@ -173,7 +175,7 @@ class _Search:
             inverse = np.searchsorted(own, group[~stays])
             hulls = hulls_of(space, unit[~stays], inverse, taken[~stays], len(own))
             for u in np.flatnonzero(left):
-                joined = own[attach(space, *hulls, u, left[u])]
+                joined = own[attach(space, *hulls, int(u), int(left[u]))]
                 unit, group = np.append(unit, u), np.append(group, joined)
                 taken, stays = np.append(taken, left[u]), np.append(stays, False)
         return _Regrouped(units[unit], group, taken, stays)
@@ -184,23 +186,21 @@ class _Search:
         """Keep a new grouping if it is cheaper and all that changed keeps the promises."""
         groups = self.groups
         own = ~again.stays
-        made = Groups.of(groups.space, again.unit[own], again.group[own], again.rows[own])
+        made = Grouping.of(groups.space, again.unit[own], again.group[own], again.rows[own])
         pays = made.total + float(again.rows[again.stays] @ groups.cost[again.group[again.stays]])
         if pays >= paid - 1e-9:
             return False
         changed = self._changed(lent, again)
-        if not self.judge([*made.members, *changed.values()]):
+        new = made.members()
+        if not self.judge([*new, *changed.values()]):
             return False
         for g in dissolved:
-            groups.members[g] = Members(np.zeros(0, np.int64), np.zeros(0, np.int64))
-            groups.size[g], groups.cost[g] = 0, 0.0
+            groups.put(g, NOBODY)
         for g, members in changed.items():
-            groups.members[g] = members
-            zeros = np.zeros(len(members.unit), np.int64)
-            low, high, size, cost = hulls_of(groups.space, members.unit, zeros, members.rows, 1)
-            groups.low[g], groups.high[g] = low[0], high[0]
-            groups.size[g], groups.cost[g] = size[0], cost[0]
-        _put(groups, dissolved, made)
+            groups.put(g, members)
+        free = np.concatenate((dissolved, groups.grow(max(len(new) - len(dissolved), 0))))
+        for g, members in zip(free, new, strict=False):
+            groups.put(g, members)
         return True
 
     def _changed(self, lent: dict[int, Members], again: _Regrouped) -> dict[int, Members]:
@@ -211,28 +211,10 @@ class _Search:
         for g in sorted(guests | set(lent)):
             before = groups.members[g]
             came = again.stays & (again.group == g)
-            given = lent.get(g, Members(np.zeros(0, np.int64), np.zeros(0, np.int64)))
+            given = lent.get(g, NOBODY)
             unit = np.concatenate((before.unit, again.unit[came], given.unit))
             rows = np.concatenate((before.rows, again.rows[came], -given.rows))
             units, place = np.unique(unit, return_inverse=True)
             total = np.bincount(place, rows, len(units)).astype(np.int64)
             changed[g] = Members(units[total > 0], total[total > 0])
         return changed
-
-
-def _put(groups: Groups, free: Integers, made: Groups) -> None:
-    """Put new groups into free numbers, and behind the last where these do not suffice."""
-    extra = len(made.members) - len(free)
-    if extra > 0:
-        before = len(groups.members)
-        groups.members.extend([Members(np.zeros(0, np.int64), np.zeros(0, np.int64))] * extra)
-        attributes = groups.low.shape[1]
-        groups.low = np.concatenate((groups.low, np.zeros((extra, attributes), np.int32)))
-        groups.high = np.concatenate((groups.high, np.zeros((extra, attributes), np.int32)))
-        groups.size = np.concatenate((groups.size, np.zeros(extra, np.int64)))
-        groups.cost = np.concatenate((groups.cost, np.zeros(extra)))
-        free = np.concatenate((free, np.arange(before, before + extra)))
-    for number, g in enumerate(free[: len(made.members)]):
-        groups.members[g] = made.members[number]
-        groups.low[g], groups.high[g] = made.low[number], made.high[number]
-        groups.size[g], groups.cost[g] = made.size[number], made.cost[number]

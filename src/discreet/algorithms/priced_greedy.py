@@ -196,7 +196,7 @@ def _pop(heap: Integers, key: Floats, size: int) -> int:
         heap[place] = heap[child]
         place = child
     heap[place] = g
-    return top
+    return int(top)
 
 
 @kernel

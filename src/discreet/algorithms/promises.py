@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algorithms.frequency_sets import OnDemand, refine
-from discreet.algorithms.groups import Groups, Members, hulls_of, join_costs
-from discreet.algorithms.hulls import Integers, Space, joined_cost
+from discreet.algorithms.groups import NOBODY, Grouping, Groups, Members, join_costs
+from discreet.algorithms.hulls import Floats, Integers, Ranks, Space, joined_cost
 from discreet.algorithms.method import Task
 from discreet.data.classes import group_codes
 from discreet.data.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
@@ -78,7 +78,15 @@ class Promises:
             )
 
         def refined(name: str) -> RefinedCounts:
-            return refine(of_class, row, rows, len(members), self._sensitive, name)
+            columns = list(self._sensitive.values())
+            pairs = group_codes(
+                [of_class, *(column.codes[row] for column in columns)],
+                [len(members), *(column.cardinality for column in columns)],
+                len(row),
+            )
+            total = np.bincount(pairs.class_of_row, rows, pairs.count).astype(np.int64)
+            first = pairs.first_row
+            return refine(of_class[first], row[first], total, len(members), self._sensitive, name)
 
         names = tuple(self._sensitive)
         inner = OnDemand(names, refined) if self._refined else None
@@ -97,33 +105,38 @@ class _Remedy:
 
 
 def mend(
-    groups: Groups, promises: Promises, progress: Callable[[float], None] = lambda share: None
-) -> Groups:
+    made: Grouping, promises: Promises, progress: Callable[[float], None] = lambda share: None
+) -> Grouping:
     """Mend failing groups until all pass or one group is left."""
-    groups = groups.compact()
+    groups = Groups.of(made)
     failing = np.flatnonzero(~promises.passes(groups.members))
     most = max(len(failing), 1)
     while len(failing) and np.count_nonzero(groups.size) > 1:
         progress(1 - len(failing) / most)
-        remedies = [remedy for group in failing for remedy in _remedies(groups, promises, group)]
-        helps = _which_help(remedies, promises)
-        chosen: dict[int, tuple[bool, float, _Remedy]] = {}
-        for remedy, good in zip(remedies, helps, strict=True):
-            if not good and remedy.remains is not None:
-                continue
-            rank = (not good, remedy.added, remedy)
-            if remedy.group not in chosen or rank[:2] < chosen[remedy.group][:2]:
-                chosen[remedy.group] = rank
-        touched = set()
-        for _, _, remedy in sorted(chosen.values(), key=lambda rank: rank[:2]):
+        remedies = [r for group in failing for r in _remedies(groups, promises, int(group))]
+        touched: set[int] = set()
+        for remedy in _cheapest(remedies, _which_help(remedies, promises)):
             if remedy.group not in touched and remedy.neighbour not in touched:
                 touched |= {remedy.group, remedy.neighbour}
-                _apply(groups, remedy)
+                groups.put(remedy.group, remedy.mended)
+                groups.put(remedy.neighbour, remedy.remains or NOBODY)
         changed = np.array(sorted(touched))
-        passed = promises.passes([groups.members[g] for g in changed]) | (groups.size[changed] == 0)
-        still = np.setdiff1d(failing, changed)
-        failing = np.union1d(still, changed[~passed])
-    return groups.compact()
+        changed = changed[groups.size[changed] > 0]
+        passed = promises.passes([groups.members[g] for g in changed])
+        failing = np.union1d(np.setdiff1d(failing, list(touched)), changed[~passed])
+    return groups.settled()
+
+
+def _cheapest(remedies: Sequence[_Remedy], helps: NDArray[np.bool_]) -> list[_Remedy]:
+    """The best remedy of each group, cheapest first: one that helps, else a join."""
+    chosen: dict[int, tuple[bool, float, _Remedy]] = {}
+    for remedy, good in zip(remedies, helps, strict=True):
+        if not good and remedy.remains is not None:
+            continue
+        rank = (not good, remedy.added, remedy)
+        if remedy.group not in chosen or rank[:2] < chosen[remedy.group][:2]:
+            chosen[remedy.group] = rank
+    return [remedy for *_, remedy in sorted(chosen.values(), key=lambda rank: rank[:2])]
 
 
 def _remedies(groups: Groups, promises: Promises, group: int) -> list[_Remedy]:
@@ -163,7 +176,8 @@ def _loans(groups: Groups, group: int, lenders: Integers) -> list[_Remedy]:
 
 
 @kernel
-def _costs_with(space: Space, low: Integers, high: Integers, units: Integers) -> Integers:
+def _costs_with(space: Space, low: Ranks, high: Ranks, units: Integers) -> Floats:
+    """What a row pays for the hull of a group and each of some units."""
     cost = np.empty(len(units))
     for i in range(len(units)):
         rank = space.rank[units[i]]
@@ -191,13 +205,3 @@ def merged(one: Members, other: Members) -> Members:
 def _without(whole: Members, part: Members) -> Members:
     rows = whole.rows - np.where(np.isin(whole.unit, part.unit), part.rows[0], 0)
     return Members(whole.unit[rows > 0], rows[rows > 0])
-
-
-def _apply(groups: Groups, remedy: _Remedy) -> None:
-    nobody = Members(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    for g, members in ((remedy.group, remedy.mended), (remedy.neighbour, remedy.remains or nobody)):
-        groups.members[g] = members
-        zeros = np.zeros(len(members.unit), np.int64)
-        low, high, size, cost = hulls_of(groups.space, members.unit, zeros, members.rows, 1)
-        groups.low[g], groups.high[g] = low[0], high[0]
-        groups.size[g], groups.cost[g] = size[0], cost[0]

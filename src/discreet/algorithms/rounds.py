@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.algorithms.candidates import Candidates, find_candidates
-from discreet.algorithms.groups import Groups, attach, hulls_of
+from discreet.algorithms.groups import Grouping, attach, hulls_of
 from discreet.algorithms.hulls import Floats, Integers, Space
 from discreet.algorithms.priced_greedy import choose
 from discreet.algorithms.prices import cheapest
@@ -32,8 +32,8 @@ def open_candidates(space: Space, least: int, ceiling: float, limit: int) -> Ope
 
 def group_in_rounds(
     space: Space, least: int, first: Opening, ceilings: Sequence[float], limit: int
-) -> Groups:
-    """Groups of at least so many rows; the table must have as many.
+) -> Grouping:
+    """Grouping of at least so many rows; the table must have as many.
 
     In each round what is left is offered the candidates among itself; at last, rows that are too
     few for a group join the one where they cost least.
@@ -61,17 +61,17 @@ def group_in_rounds(
 
 def _attach_all(
     space: Space, least: int, unit: Integers, group: Integers, rows: Integers, left: Integers
-) -> Groups:
+) -> Grouping:
     """Let the last rows join groups; where there is none, they are one."""
     units = np.flatnonzero(left)
     if not len(units):
-        return Groups.of(space, unit, group, rows)
+        return Grouping.of(space, unit, group, rows)
     if not len(group):
-        return Groups.of(space, units, np.zeros(len(units), np.int64), left[units])
+        return Grouping.of(space, units, np.zeros(len(units), np.int64), left[units])
     _, group = np.unique(group, return_inverse=True)
     low, high, size, cost = hulls_of(space, unit, group, rows, int(group.max()) + 1)
-    joined = [attach(space, low, high, size, cost, u, left[u]) for u in units]
-    return Groups.of(
+    joined = [attach(space, low, high, size, cost, int(u), int(left[u])) for u in units]
+    return Grouping.of(
         space,
         np.concatenate((unit, units)),
         np.concatenate((group, np.array(joined, np.int64))),

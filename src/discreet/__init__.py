@@ -25,6 +25,7 @@ _HOME_OF_NAME = {
     "FullDomain": "discreet.algorithms.full_domain",
     "Codip": "discreet.algorithms.codip",
     "Mondrian": "discreet.algorithms.mondrian",
+    "LocalRecoding": "discreet.algorithms.local_recoding",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -66,6 +67,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from discreet.algorithms.codip import Codip as Codip
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.local_recoding import LocalRecoding as LocalRecoding
     from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure

@@ -20,6 +20,7 @@ _HOME_OF_NAME = {
     "Release": "discreet.publishing",
     "audit": "discreet.checking",
     "measure": "discreet.checking",
+    "attack": "discreet.checking",
     "FullDomain": "discreet.algorithms.full_domain",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
@@ -61,6 +62,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.checking import attack as attack
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
     from discreet.errors import AuditError as AuditError

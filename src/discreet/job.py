@@ -25,7 +25,7 @@ from discreet.algorithms.catalog import AnyMethod
 from discreet.algorithms.full_domain import FullDomain
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import InputError, JobError
-from discreet.hierarchies.specs import AnyHierarchy
+from discreet.hierarchies.specs import HIERARCHY_KINDS, AnyHierarchy
 from discreet.io.source import Source
 from discreet.models.catalog import AnyRequirement
 from discreet.models.requirement import AttributeRequirement
@@ -196,8 +196,8 @@ def _problems(error: ValidationError, places: Places) -> list[str]:
     """Each problem of a validation error as a line with its place."""
     lines = []
     for detail in error.errors(include_url=False):
-        trail = tuple(part for part in detail["loc"] if isinstance(part, str | int))
-        message = str(detail["msg"])
+        trail = tuple(part for part in detail["loc"] if part not in HIERARCHY_KINDS)
+        message = str(detail["msg"]).removeprefix("Value error, ")
         if detail["type"] == "extra_forbidden":
             message = "unknown key. " + _known_keys(trail)
         elif detail["type"] == "missing":

@@ -22,13 +22,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.algorithms.lattice import Lattice, Node, sum_below
 from discreet.data.classes import KEY_LIMIT, Classes, classes_of, group_codes
 from discreet.data.counts import ClassCounts, RefinedCounts, ValueCounts, count_values
 from discreet.data.table import Codes, Column
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.kernels import kernel
 
-Node = tuple[int, ...]  # a level for each quasi-identifier
 Sizes = NDArray[np.int64]
 
 CACHE_LIMIT = 2**26  # classes kept in all known sets together
@@ -81,9 +81,9 @@ class Compressed:
         )
         maps = [level.node_of_leaf for h in hierarchies for level in h.levels]
         self.node_of_leaf = np.concatenate([np.zeros(0, np.int32), *maps])
-        ends = np.cumsum([0, *(len(m) for m in maps)])
+        self._ends = np.cumsum([0, *(len(m) for m in maps)])
         heights = np.cumsum([0, *(len(h.levels) for h in hierarchies)])
-        self._offsets = [ends[low:high] for low, high in pairwise(heights)]
+        self._offsets = [self._ends[low:high] for low, high in pairwise(heights)]
 
     @property
     def tuples(self) -> int:
@@ -128,6 +128,22 @@ class Compressed:
         return _group_tuples(
             tuples, size, self.leaf, self.node_of_leaf, column, offset, stride, bound
         )
+
+    def sizes_around(self, tuple_: int, lattice: Lattice) -> Sizes:
+        """The size of the class of one tuple at every node of the lattice."""
+        around = np.zeros(lattice.nodes, np.int64)
+        _add_where_joined(
+            around,
+            tuple_,
+            self.leaf,
+            self.classes.size,
+            self.node_of_leaf,
+            self._ends,
+            lattice.shape,
+            lattice.strides,
+        )
+        sum_below(around, lattice.shape)
+        return around
 
     def _group_wide(self, tuples: Codes, size: Sizes, node: Node) -> tuple[Codes, Codes, Sizes]:
         """The same where the keys would pass 64 bits."""
@@ -243,7 +259,7 @@ class FrequencySets:
         self.bottom = first
         self._known = [first]
         self._by_node = {bottom: first}
-        self._levels = np.zeros((64, len(bottom)), np.int8)  # (known and room for more, q)
+        self._levels = np.zeros((64, len(bottom)), np.int16)  # (known and room for more, q)
         self._classes = np.full(64, table.tuples)  # (known and room for more,)
         self._room = CACHE_LIMIT - table.tuples
 
@@ -257,7 +273,7 @@ class FrequencySets:
 
     def _nearest(self, node: Node) -> FrequencySet:
         known = len(self._known)
-        below = (self._levels[:known] <= np.array(node, np.int8)).all(axis=1)
+        below = (self._levels[:known] <= np.array(node, np.int16)).all(axis=1)
         return self._known[int(np.where(below, self._classes[:known], 2**62).argmin())]
 
     def _keep(self, found: FrequencySet) -> None:
@@ -317,6 +333,39 @@ def _group_tuples(
         class_of[i] = found
         total[found] += size[i]
     return class_of, chosen[:classes].copy(), total[:classes].copy()
+
+
+@kernel
+def _add_where_joined(
+    around: Sizes,  # (nodes,)
+    chosen: int,
+    leaf: Codes,
+    size: Sizes,
+    node_of_leaf: Codes,
+    offset: Sizes,  # (levels of all attributes + 1,)
+    levels: Sizes,  # (attributes,)
+    stride: Sizes,  # (attributes,)
+) -> None:
+    """Add the size of each tuple at the lowest node at which it is in the chosen one's class."""
+    step = np.empty(len(node_of_leaf), np.int64)  # by leaf: how far up the node lies, at level 0
+    start = np.empty(len(levels), np.int64)
+    never = -(2**40)
+    first = 0
+    for a in range(len(levels)):
+        start[a] = offset[first]
+        for value in range(offset[first + 1] - offset[first]):
+            step[start[a] + value] = never
+            for level in range(levels[a] - 1, -1, -1):
+                at = offset[first + level]
+                if node_of_leaf[at + value] == node_of_leaf[at + leaf[chosen, a]]:
+                    step[start[a] + value] = level * stride[a]
+        first += levels[a]
+    for t in range(len(leaf)):
+        node = 0
+        for a in range(len(levels)):
+            node += step[start[a] + leaf[t, a]]
+        if node >= 0:
+            around[node] += size[t]
 
 
 @kernel

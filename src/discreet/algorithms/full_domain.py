@@ -37,8 +37,10 @@ the nearest set below it.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,12 +55,14 @@ from discreet.algorithms.costs import (
     discernibility,
     discernibility_left,
 )
-from discreet.algorithms.frequency_sets import Compressed, FrequencySet, FrequencySets, Node
-from discreet.algorithms.lattice_search import Finding, Lattice, Search
+from discreet.algorithms.frequency_sets import Compressed, FrequencySet, FrequencySets
+from discreet.algorithms.lattice import Lattice, Node
+from discreet.algorithms.lattice_search import Finding, Marks, Search
 from discreet.algorithms.lattice_search import minimal_nodes as search_minimal_nodes
 from discreet.algorithms.method import CellColumn, Generalized, Method, Task
+from discreet.data.counts import ClassCounts
 from discreet.errors import InfeasibleError, InputError
-from discreet.models.requirement import Requirement
+from discreet.models.requirement import Requirement, SizeRequirement
 
 Mask = NDArray[np.bool_]
 
@@ -207,9 +211,9 @@ class Recodings:
         """Judge a node and compute what the search learns from it."""
         classes = self.sets[node]
         judgement = self._judge(classes, self.budget)
-        floor = self._floor(classes, measure)
+        floor = self._floor(classes, judgement.hopeless, measure)
         if not judgement.within:
-            return Finding(False, None, floor)
+            return Finding(False, None, floor, ruled_out=self._ruled_out(classes, judgement))
         surcharge = self._surcharge(classes, judgement.hopeless, measure)
         cost = None
         if judgement.publishable:
@@ -221,14 +225,47 @@ class Recodings:
                 cost = floor + surcharge
         return Finding(True, cost, floor, surcharge)
 
-    def _floor(self, classes: FrequencySet, measure: Measure) -> float:
-        """The cost of a node as if nothing were suppressed."""
+    def _ruled_out(self, classes: FrequencySet, judgement: Judgement) -> Marks | None:
+        """All nodes at which one class that fails here, the smallest, still fails by its size.
+
+        One pass over the tuples tells the size of a tuple's class at every node, so a failing
+        class that stays small until far up closes more nodes than lie below this one.
+        """
+        on_size = [r for r in self.requirements if isinstance(r, SizeRequirement)]
+        if self.budget or not on_size:
+            return None
+        smallest = int(np.where(judgement.passes, self.rows + 1, classes.size).argmin())
+        around = self.table.sizes_around(int(classes.tuples[smallest]), self.lattice)
+        counts = ClassCounts(around, {})
+        ruled_out = np.zeros(self.lattice.nodes, bool)
+        for requirement in on_size:
+            ruled_out |= ~requirement.passes(counts, self.domains)
+        return ruled_out
+
+    def _floor(self, classes: FrequencySet, hopeless: Mask, measure: Measure) -> float:
+        """A lower bound on the cost of a node and all above: that without suppression, or more."""
         if self._cells is not None:
             of_level = self._cells.of_level
             return float(sum(of_level[j][level] for j, level in enumerate(classes.node)))
         if measure == "discernibility":
             return discernibility(classes.size)
-        return class_size(self.rows, classes.classes)
+        published = classes.classes
+        if self.budget:  # here absorbing requirements alone make a class hopeless
+            failing = int(hopeless.sum())
+            rows = int(classes.size[hopeless].sum())
+            published += min(failing // 2, rows // self._least_size) - failing
+        return class_size(self.rows, published)
+
+    @cached_property
+    def _least_size(self) -> int:
+        """The least size that meets the requirements on sizes (one more than all rows if none)."""
+        on_size = [r for r in self.requirements if isinstance(r, SizeRequirement) and r.absorbing]
+
+        def suffices(size: int) -> bool:
+            counts = ClassCounts(np.array([size]), {})
+            return all(r.passes(counts, self.domains).all() for r in on_size)
+
+        return 1 + bisect_left(range(1, self.rows + 1), True, key=suffices)
 
     def _surcharge(self, classes: FrequencySet, suppressed: Mask, measure: Measure) -> float:
         """What suppressing some classes adds to the cost of a node."""

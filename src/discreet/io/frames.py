@@ -174,7 +174,16 @@ def to_frame(
         case FrameKind.ARROW:
             return frame.to_arrow()
         case FrameKind.PANDAS:
-            return frame.to_pandas()
+            return _to_pandas(frame)
+
+
+def _to_pandas(frame: pl.DataFrame) -> Any:
+    """A pandas frame in which integers with a missing value among them stay integers."""
+    result = frame.to_pandas()
+    for series in frame:
+        if series.null_count() and (series.dtype.is_integer() or series.dtype == pl.Boolean):
+            result[series.name] = series.to_pandas(use_pyarrow_extension_array=True)
+    return result
 
 
 def _ordered(codes: Codes, order: NDArray[np.int64] | None) -> Codes:

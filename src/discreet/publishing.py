@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
-from discreet.algorithms.method import Progress, Task, no_progress
+from discreet.algorithms.method import Outcome, Progress, Task, no_progress
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Distance, Role
 from discreet.data.table import CodedTable, Column
@@ -33,6 +33,7 @@ from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
 from discreet.metrics.measure import measure_release
+from discreet.models.requirement import Requirement
 from discreet.preparation import prepare, source_of
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome
@@ -219,7 +220,7 @@ def make_release(
                 holds=False,
                 achieved={},
             )
-            for requirement in task.requirements
+            for requirement in _promised(task, outcome)
         ],
     )
     private: dict[str, Any] = {"seed": seed, "engine": "local", "timings": timings}
@@ -249,6 +250,12 @@ def _random_order(rng: np.random.Generator, rows: int) -> NDArray[np.int32]:
 def _hashes(folder: Path, manifest: Manifest) -> dict[str, str]:
     """The hash of each table's file, as it stands on the disk."""
     return {name: sha256_of(folder / entry.file) for name, entry in manifest.tables.items()}
+
+
+def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
+    """The job's requirements, and what the method promises beside them."""
+    asked = list(task.requirements)
+    return asked + [promise for promise in outcome.promises if promise not in asked]
 
 
 def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:

@@ -22,6 +22,7 @@ _HOME_OF_NAME = {
     "measure": "discreet.checking",
     "attack": "discreet.checking",
     "FullDomain": "discreet.algorithms.full_domain",
+    "Mondrian": "discreet.algorithms.mondrian",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -62,6 +63,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.checking import attack as attack
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure

@@ -77,7 +77,11 @@ def _drop_grouped(groups: Groups, pool: NDArray[np.int64], pooled: int) -> int:
 
 @kernel
 def _choose(
-    rows: Rows, candidate: NDArray[np.int64], found: int, chosen: NDArray[np.int64], hardness: NDArray[np.float64]
+    rows: Rows,
+    candidate: NDArray[np.int64],
+    found: int,
+    chosen: NDArray[np.int64],
+    hardness: NDArray[np.float64],
 ) -> bool:
     """Fill ``chosen`` after its first row, fewest collisions first; whether that succeeded."""
     members = 1

@@ -24,9 +24,7 @@ from discreet.kernels import kernel
 
 
 @kernel
-def near_groups(
-    groups: Groups, row: int, reach: int, search: int, found: NDArray[np.int64]
-) -> int:
+def near_groups(groups: Groups, row: int, reach: int, search: int, found: NDArray[np.int64]) -> int:
     """The groups nearest to a row on the curve, nearest first, into ``found``; how many."""
     rows = len(groups.group_of_row)
     count = 0
@@ -188,9 +186,7 @@ def settle(
 
 
 @kernel
-def form_among(
-    rows: Rows, groups: Groups, left: NDArray[np.int64], window: int, count: int
-) -> int:
+def form_among(rows: Rows, groups: Groups, left: NDArray[np.int64], window: int, count: int) -> int:
     """New groups among left-overs, given hardest first; the number of groups after that."""
     chosen = np.empty(rows.least, np.int64)
     for i in range(len(left)):

@@ -7,6 +7,7 @@ from typing import Annotated
 from discreet.attacks.attack import Attack
 from discreet.attacks.background import BackgroundKnowledge
 from discreet.attacks.classes import Homogeneity, Linking, Similarity, Skewness
+from discreet.attacks.definetti import DeFinetti
 from discreet.attacks.join import BackgroundJoin
 from discreet.attacks.membership import Absence, Membership
 from discreet.attacks.non_membership import NonMembership
@@ -22,6 +23,7 @@ ATTACKS: tuple[type[Attack], ...] = (
     BackgroundJoin,
     Membership,
     Absence,
+    DeFinetti,
 )
 
 BY_NAME = ByName(ATTACKS, "attack")

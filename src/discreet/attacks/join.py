@@ -6,6 +6,7 @@ count(s, known)/count(known). One other attribute is known at a time, and then a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -63,15 +64,12 @@ class BackgroundJoin(Attack):
 
 def _without_groups(reading: Reading, attribute: str, known: tuple[str, ...]) -> Beliefs:
     """The beliefs of a reader who has the whole table as one group."""
-    whole = Reading(
-        reading.name,
-        np.array([reading.rows]),
-        np.zeros(reading.rows, np.int32),
-        reading.sensitive,
-        Placement.identity(1),
-        np.zeros(reading.targets, np.int32),
-        reading.truth,
-        reading.group_of_person,
+    whole = replace(
+        reading,
+        size=np.array([reading.rows]),
+        group_of_row=np.zeros(reading.rows, np.int32),
+        placement=Placement.identity(1),
+        place_of_target=np.zeros(reading.targets, np.int32),
     )
     return beliefs_in(whole, attribute, known)
 

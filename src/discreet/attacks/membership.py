@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from discreet.attacks.attack import Attack, Finding, Scene, summarize
 from discreet.attacks.placement import EXACT, scale
 from discreet.attacks.population import Population
+from discreet.attacks.reading import levels_of
 from discreet.data.classes import Classes
 from discreet.data.roles import Role
 from discreet.releases.comparison import recoded
@@ -82,9 +83,7 @@ def _in_table(scene: Scene, population: Population) -> tuple[Figures, str]:
         return np.minimum(seen / people, 1.0), EXACT
     found: list[tuple[NDArray[np.int64], NDArray[np.int32], Classes]] = []
     for name, table in tables:
-        levels = getattr(scene.manifest.method, "levels", None) if len(tables) == 1 else None
-        levels = levels or getattr(scene.manifest.tables[name], "levels", None) or {}
-        fits = population.fits(table, levels)
+        fits = population.fits(table, levels_of(scene.manifest, name))
         if fits is None:
             return np.zeros(len(people)), "not assessed: too many people fit too many groups"
         found.append(fits)

@@ -20,27 +20,25 @@ SCALING_ROUNDS = 200
 Figures = NDArray[np.float64]
 
 
-@kernel
-def states_of(count: NDArray[np.int64]) -> int:
-    """How many states the dynamic program has, at most one above the limit."""
-    states = 1
-    for value in range(len(count)):
-        states *= count[value] + 1
-        if states > EXACT_STATES:
-            return EXACT_STATES + 1
-    return states
-
-
-@kernel
 def matching_beliefs(weight: Figures, count: NDArray[np.int64]) -> tuple[Figures, bool]:
     """P(person has value) over all weighted worlds; whether it is exact.
 
     ``weight`` is (people, values); ``count`` the rows of each value, as many as people in all.
     Zeros where no world is possible.
     """
-    states = states_of(count)
-    if states > EXACT_STATES:
-        return _scaled(weight, count), False
+    return matching_beliefs_within(weight, count, EXACT_STATES)
+
+
+@kernel
+def matching_beliefs_within(
+    weight: Figures, count: NDArray[np.int64], most_states: int
+) -> tuple[Figures, bool]:
+    """The same with another limit on the states of the exact way."""
+    states = 1
+    for value in range(len(count)):
+        states *= count[value] + 1
+        if states > most_states:
+            return _scaled(weight, count), False
     return _counted(weight, count, states), True
 
 
@@ -52,6 +50,10 @@ def _counted(weight: Figures, count: NDArray[np.int64], states: int) -> Figures:
     for value in range(values):
         step[value] = radix
         radix *= count[value] + 1
+    left = np.empty((states, values), np.int64)  # rows of each value that a state has left
+    for state in range(states):
+        for value in range(values):
+            left[state, value] = count[value] - (state // step[value]) % (count[value] + 1)
     forward = np.zeros((people + 1, states))  # mass of having used so many rows of each value
     forward[0, 0] = 1.0
     for person in range(people):
@@ -59,10 +61,8 @@ def _counted(weight: Figures, count: NDArray[np.int64], states: int) -> Figures:
             if forward[person, state] == 0:
                 continue
             for value in range(values):
-                used = (state // step[value]) % (count[value] + 1)
-                if used < count[value]:
-                    # each of the rows left with the value is one way
-                    ways = weight[person, value] * (count[value] - used)
+                if left[state, value] > 0:  # each of the rows left with the value is one way
+                    ways = weight[person, value] * left[state, value]
                     forward[person + 1, state + step[value]] += forward[person, state] * ways
         _rescale(forward[person + 1])
     backward = np.zeros(states)
@@ -72,10 +72,11 @@ def _counted(weight: Figures, count: NDArray[np.int64], states: int) -> Figures:
         before = np.zeros(states)
         total = 0.0
         for state in range(states):
+            if forward[person, state] == 0:
+                continue
             for value in range(values):
-                used = (state // step[value]) % (count[value] + 1)
-                if used < count[value]:
-                    ways = weight[person, value] * (count[value] - used)
+                if left[state, value] > 0:
+                    ways = weight[person, value] * left[state, value]
                     ways *= backward[state + step[value]]
                     before[state] += ways
                     belief[person, value] += forward[person, state] * ways

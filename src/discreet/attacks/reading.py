@@ -13,7 +13,7 @@ Each kind of release is read in its own way:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,20 @@ EQUAL_ROWS = "sampled people; every row that fits a person weighed equally"
 
 
 @dataclass(frozen=True, eq=False)
+class Members:
+    """People whose group is known, so far as what they look like goes."""
+
+    row: NDArray[np.int64]  # (members,) an original row with the same quasi-identifiers
+    group: NDArray[np.int32]  # (members,)
+    kind: NDArray[np.int32]  # (members,) equal for people who look alike
+    kind_of_person: NDArray[np.int32]  # (original rows,)
+
+    def take(self, chosen: NDArray[np.integer]) -> Members:
+        """Some of the members."""
+        return Members(self.row[chosen], self.group[chosen], self.kind[chosen], self.kind_of_person)
+
+
+@dataclass(frozen=True, eq=False)
 class Reading:
     """The groups of one published table, or of a pair that a group number links."""
 
@@ -47,6 +61,7 @@ class Reading:
     place_of_target: NDArray[np.int32]  # (targets,)
     truth: Mapping[str, Codes]  # (targets,) in the published codes; cardinality where unpublished
     group_of_person: NDArray[np.int32]  # (original rows,) −1 where unpublished or not certain
+    members: Members
     sampled: bool = False  # whether the targets are a sample of the people
 
     @property
@@ -90,7 +105,7 @@ def read_release(
 def _read_records(
     tables: Mapping[str, CodedTable], manifest: Manifest, task: Task, rng: np.random.Generator
 ) -> list[Reading]:
-    levels = getattr(manifest.method, "levels", None) or {}
+    levels = levels_of(manifest, RECORDS)
     return [read_generalized(RECORDS, tables[RECORDS], task, levels, rng)]
 
 
@@ -99,9 +114,17 @@ def _read_projections(
 ) -> list[Reading]:
     readings = []
     for name, table in tables.items():
-        levels = getattr(manifest.tables[name], "levels", None) or {}
+        levels = levels_of(manifest, name)
         readings.append(read_generalized(name, table, task, levels, rng))
     return readings
+
+
+def levels_of(manifest: Manifest, table: str) -> Mapping[str, int]:
+    """The levels of a full-domain recoding, of a release or of one of its tables."""
+    levels = getattr(manifest.method, "levels", None) or {}
+    if manifest.kind == "projected":
+        levels = levels.get(table, {})
+    return dict(levels)
 
 
 def _read_buckets(
@@ -150,7 +173,7 @@ def read_generalized(
     if (np.diff(start) <= 1).all():
         group_of_kind = np.full(kinds.count, -1, np.int32)
         group_of_kind[np.diff(start) > 0] = group
-        return _certain(name, classes, sensitive, group_of_kind[kinds.class_of_row])
+        return _certain(name, classes, sensitive, group_of_kind, kinds.class_of_row)
     suppressed = task.table.rows - table.rows
     placement = weigh(start, group, kinds.size, classes.size, suppressed)
     return _mixed(name, classes, sensitive, placement, kinds.class_of_row, task)
@@ -188,17 +211,25 @@ def read_bucketized(people: CodedTable, sensitive: CodedTable, task: Task) -> Re
     if (np.diff(start) <= 1).all():
         group_of_kind = np.full(kinds.count, -1, np.int32)
         group_of_kind[np.diff(start) > 0] = placement.group
-        return _certain(SENSITIVE, classes, columns, group_of_kind[of_person])
-    return _mixed(SENSITIVE, classes, columns, placement, of_person, task)
+        return _certain(SENSITIVE, classes, columns, group_of_kind, of_person)
+    first_person = np.zeros(kinds.count, np.int64)
+    first_person[of_person[::-1]] = np.arange(task.table.rows)[::-1]
+    members = Members(
+        first_person[of_people], group_of_people.astype(np.int32), of_people, of_person
+    )
+    mixed = _mixed(SENSITIVE, classes, columns, placement, of_person, task)
+    return replace(mixed, members=members)
 
 
 def _certain(
     name: str,
     classes: Classes,
     sensitive: Mapping[str, Column],
-    group_of_person: NDArray[np.int32],
+    group_of_kind: NDArray[np.int32],
+    kind_of_person: NDArray[np.int32],
 ) -> Reading:
     """Everybody fits one group, so the published rows themselves are the targets."""
+    group_of_person = group_of_kind[kind_of_person]
     return Reading(
         name,
         classes.size,
@@ -208,6 +239,7 @@ def _certain(
         classes.class_of_row,
         {name: column.codes for name, column in sensitive.items()},
         group_of_person,
+        _placed(group_of_person, kind_of_person),
     )
 
 
@@ -240,5 +272,12 @@ def _mixed(
         place_of_person[targets],
         truth,
         group_of_person.astype(np.int32),
+        _placed(group_of_person.astype(np.int32), place_of_person),
         sampled=placement.method == EQUAL_ROWS,
     )
+
+
+def _placed(group_of_person: NDArray[np.int32], kind_of_person: NDArray[np.int32]) -> Members:
+    """The people who fit one group alone."""
+    row = np.flatnonzero(group_of_person >= 0)
+    return Members(row, group_of_person[row], kind_of_person[row], kind_of_person)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.population import Population
-from discreet.attacks.reading import Reading
+from discreet.attacks.reading import Reading, levels_of
 from discreet.data.classes import classes_of
 from discreet.data.table import CodedTable
 from discreet.releases.manifest import Manifest
@@ -73,8 +73,7 @@ def _population_of_classes(
     table = tables[reading.name]
     if not table.quasi_identifiers:
         return None
-    levels = getattr(manifest.method, "levels", None) or {}
-    fits = population.fits(table, getattr(manifest.tables[reading.name], "levels", None) or levels)
+    fits = population.fits(table, levels_of(manifest, reading.name))
     if fits is None:
         return None
     start, group, classes = fits

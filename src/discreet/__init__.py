@@ -14,6 +14,7 @@ _HOME_OF_NAME = {
     "Job": "discreet.job",
     "Attribute": "discreet.job",
     "Output": "discreet.job",
+    "Verify": "discreet.job",
     "Source": "discreet.io.source",
     "publish": "discreet.publishing",
     "minimal_nodes": "discreet.publishing",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from discreet.job import Attribute as Attribute
     from discreet.job import Job as Job
     from discreet.job import Output as Output
+    from discreet.job import Verify as Verify
     from discreet.models.closeness import TCloseness as TCloseness
     from discreet.models.diversity import DistinctLDiversity as DistinctLDiversity
     from discreet.models.diversity import EntropyLDiversity as EntropyLDiversity

@@ -12,16 +12,16 @@ from pydantic import TypeAdapter, ValidationError
 from discreet.algorithms.method import Progress, Task, no_progress
 from discreet.attacks.attack import Attack
 from discreet.attacks.catalog import AnyAttack
-from discreet.attacks.population import Population
 from discreet.attacks.running import AttackReport, run_attacks
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
 from discreet.job import Job
 from discreet.metrics.measure import Measures, measure_release
-from discreet.preparation import prepare, prepare_population
+from discreet.preparation import prepare
 from discreet.publishing import Release
 from discreet.releases.audit import Audit, audit_folder, read_tables
 from discreet.releases.manifest import Manifest
+from discreet.verifying import read_population
 
 
 def audit(
@@ -85,7 +85,7 @@ def attack(
     everybody = None
     if population is not None:
         given = job or (release.job if isinstance(release, Release) else _job(original))
-        everybody = _population(population, given)
+        everybody = read_population(Path(population), given)
     return run_attacks(
         tables,
         task,
@@ -116,14 +116,6 @@ def read_attacks(path: str | Path) -> list[Attack]:
     if not isinstance(written, list):
         raise InputError(f"{path}: a list of attacks is wanted, such as '- linking'.")
     return parse_attacks(written)
-
-
-def _population(given: str | Path, job: Job) -> Population:
-    """The population of a job file or of a table."""
-    if Path(given).suffix in (".yaml", ".yml"):
-        task = prepare(Job.load(given))
-        return Population(task.table, task.hierarchies)
-    return Population(*prepare_population(job, given))
 
 
 def _opened(

@@ -47,6 +47,7 @@ from discreet.releases.manifest import (
     TableEntry,
     sha256_of,
 )
+from discreet.verifying import verify_attacks
 
 
 @dataclass(eq=False)
@@ -123,8 +124,9 @@ class Release:
                     manifest.tables[name].sha256 = digest
             manifest.promises = list(audit.promises)
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
+            attacks = verify_attacks(self.job, tables, self.task, manifest, progress)
             if report:
-                page = release_page(manifest, self.job)
+                page = release_page(manifest, self.job, attacks)
                 (folder / REPORT).write_text(page, encoding="utf-8")
         self.manifest, self.audit = manifest, audit
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
@@ -163,6 +165,7 @@ def publish(
     release.audit = audit_tables(tables, release.manifest, release.task, release.source_rows())
     _demand(release.audit)
     release.manifest.promises = list(release.audit.promises)
+    verify_attacks(job, tables, release.task, release.manifest, progress)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
 

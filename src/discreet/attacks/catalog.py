@@ -30,6 +30,11 @@ BY_NAME = ByName(ATTACKS, "attack")
 AnyAttack = Annotated[Attack, BY_NAME]
 
 
+def attacks_inside() -> list[Attack]:
+    """Every attack that the promises speak of."""
+    return [kind() for kind in ATTACKS if kind.inside]
+
+
 def all_attacks() -> list[Attack]:
     """Every attack with its default parameters."""
     return [kind() for kind in ATTACKS]

@@ -8,6 +8,7 @@ from typing import Any
 
 from discreet.attacks.running import AttackReport
 from discreet.attacks.view import attack_section
+from discreet.attacks.weaknesses import known_weaknesses
 from discreet.job import Job
 from discreet.releases.explanation import explain
 from discreet.releases.manifest import Manifest, Promise
@@ -57,9 +58,18 @@ def release_fragment(manifest: Manifest) -> str:
     return (
         f"<h2>In short</h2><ul>{summary}</ul>"
         f"<h2>Promises</h2>{_promise_table(manifest.promises)}"
+        f"<h2>What it does not promise</h2>{_weaknesses(manifest)}"
         f"<h2>What it is worth</h2>{_figures(manifest.utility)}"
         f"<h2>Tables</h2>{_tables(manifest)}"
         f"<h2>Method</h2>{_figures(manifest.method.model_dump(mode='json'))}"
+    )
+
+
+def _weaknesses(manifest: Manifest) -> str:
+    listed = "".join(f"<li>{escape(one)}</li>" for one in known_weaknesses(manifest))
+    return (
+        f"<ul>{listed}</ul><p>How far each reader gets: <code>discreet attack FOLDER "
+        "--original JOB</code>.</p>"
     )
 
 

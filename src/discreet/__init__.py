@@ -20,6 +20,8 @@ _HOME_OF_NAME = {
     "audit": "discreet.checking",
     "measure": "discreet.checking",
     "FullDomain": "discreet.algorithms.full_domain",
+    "Anatomy": "discreet.algorithms.anatomy",
+    "Decomposition": "discreet.algorithms.decomposition",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -41,6 +43,8 @@ _HOME_OF_NAME = {
     "AlphaKAnonymity": "discreet.models.likeness",
     "BetaLikeness": "discreet.models.likeness",
     "DeltaDisclosure": "discreet.models.likeness",
+    "SADiversity": "discreet.models.sa_diversity",
+    "ConditionalLDiversity": "discreet.models.sa_diversity",
 }
 
 __all__ = ["__version__", *_HOME_OF_NAME]
@@ -59,6 +63,8 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from discreet.algorithms.anatomy import Anatomy as Anatomy
+    from discreet.algorithms.decomposition import Decomposition as Decomposition
     from discreet.algorithms.full_domain import FullDomain as FullDomain
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
@@ -86,6 +92,8 @@ if TYPE_CHECKING:
     from discreet.models.likeness import BetaLikeness as BetaLikeness
     from discreet.models.likeness import DeltaDisclosure as DeltaDisclosure
     from discreet.models.multi_attribute import MultiAttributeLDiversity as MultiAttributeLDiversity
+    from discreet.models.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
+    from discreet.models.sa_diversity import SADiversity as SADiversity
     from discreet.models.sizes import KAnonymity as KAnonymity
     from discreet.publishing import Release as Release
     from discreet.publishing import publish as publish

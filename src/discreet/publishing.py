@@ -53,7 +53,7 @@ class Release:
 
     manifest: Manifest
     published: Mapping[str, PublishedTable]
-    orders: Mapping[str, NDArray[np.int64]]  # the random order in which each table's rows appear
+    orders: Mapping[str, NDArray[np.int64] | None]  # the random order of each table's rows
     task: Task = field(repr=False)
     job: Job = field(repr=False)
     private: dict[str, Any] = field(repr=False)  # source hash, seed, engine, timings
@@ -170,7 +170,10 @@ def make_release(
     published = kind.tables(task, outcome)
     timings["method"] = round(time.perf_counter() - started, 3)
 
-    orders = {name: rng.permutation(table.rows) for name, table in published.items()}
+    orders = {
+        name: None if table.keeps_order else rng.permutation(table.rows)
+        for name, table in published.items()
+    }
     suppressed = kind.suppressed(outcome)
     manifest = Manifest(
         discreet=__version__,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from discreet.algorithms.anatomy import Anatomy
+from discreet.algorithms.decomposition import Decomposition
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
 from discreet.named import ByName
 
-METHODS: tuple[type[Method], ...] = (FullDomain,)
+METHODS: tuple[type[Method], ...] = (FullDomain, Decomposition, Anatomy)
 
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from discreet.algorithms.method import Progress, Task, no_progress
+from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.errors import InputError
 from discreet.job import Job
 from discreet.metrics.measure import Measures, measure_release
 from discreet.preparation import prepare
 from discreet.publishing import Release
 from discreet.releases.audit import Audit, audit_folder, read_tables
+from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.manifest import Manifest
 
 
@@ -32,7 +35,14 @@ def audit(
         return release.audit
     task = None if original is None else prepare(_job(original), progress=progress)
     progress("audit", 0.0)
-    return audit_folder(Path(release), task)
+    folder = Path(release)
+    found = audit_folder(folder, task)
+    if not found.ok:
+        return found
+    manifest = Manifest.load(folder)
+    if manifest.kind != DecomposedKind.name:
+        return found
+    return replace(found, readers=tuple(reader_findings(read_tables(folder, manifest), manifest)))
 
 
 def measure(

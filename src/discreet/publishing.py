@@ -11,7 +11,7 @@ import json
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.algorithms.method import Outcome, Progress, Task, no_progress
+from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Distance, Role
 from discreet.data.table import CodedTable, Column
@@ -101,9 +102,9 @@ class Release:
             manifest = self._write_tables(folder, format, progress)
             progress("audit", 0.0)
             tables = read_tables(folder, manifest)
-            audit = audit_tables(tables, manifest, self.task)
-            _demand(audit)
+            audit = _audit(tables, manifest, self.task)
             manifest.promises = list(audit.promises)
+            manifest.readers = list(audit.readers)
             progress("measures", 0.0)
             manifest.utility = measure_release(tables, self.task, manifest).to_dict()
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
@@ -145,9 +146,9 @@ def publish(
     release = make_release(data, job, seed=seed, progress=progress)
     progress("audit", 0.0)
     tables = release.coded_tables()
-    release.audit = audit_tables(tables, release.manifest, release.task)
-    _demand(release.audit)
+    release.audit = _audit(tables, release.manifest, release.task)
     release.manifest.promises = list(release.audit.promises)
+    release.manifest.readers = list(release.audit.readers)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
 
@@ -228,6 +229,13 @@ def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
         escaped=attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
     )
+
+
+def _audit(tables: Mapping[str, CodedTable], manifest: Manifest, task: Task) -> Audit:
+    """Audit tables, raise unless all is in order, and add what readers find."""
+    audit = audit_tables(tables, manifest, task)
+    _demand(audit)
+    return replace(audit, readers=tuple(reader_findings(tables, manifest)))
 
 
 def _demand(audit: Audit) -> None:

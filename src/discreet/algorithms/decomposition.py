@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.algorithms.diversity_targets import Targets, find_targets
+from discreet.algorithms.exchanges import exchange_rows
 from discreet.algorithms.largest_groups import largest_groups
 from discreet.algorithms.merging_groups import Groups, merge_lacking
 from discreet.algorithms.method import Decomposed, Method, NoiseValues, Task
@@ -116,6 +117,10 @@ class Decomposition(Method):
 
         groups = Groups(group_of_row, formed.groups, sensitive.classes.class_of_row)
         noise = groups.fill(np.flatnonzero(asked), fill)
+        if conditional:
+            needed = np.bincount(noise.group, minlength=groups.groups) + noise.lacking.sum(axis=1)
+            exchange_rows(groups, needed, targets.primary, fill, task.rng)
+            noise = groups.fill(np.flatnonzero(asked), fill)
         merged = merge_lacking(groups, noise, fill, task)
         if merged.lacking is not None:
             raise _infeasible(merged.lacking, targets, sensitive)

@@ -89,6 +89,7 @@ def largest_groups(
         signatures.values,
         signatures.row_start,
         signatures.row,
+        np.argsort(-bucket.counts, kind="stable").astype(np.int32),
         np.array([want for _, want in asked], np.int64),
         np.cumsum([0, *cardinality])[:-1].astype(np.int64),
         sum(cardinality),
@@ -146,9 +147,15 @@ def _rows_by_signature(
 
 
 @kernel
+def _below(rng: np.random.Generator, bound: int) -> int:
+    """A random whole number from 0 on; ``Generator.integers`` takes seconds to compile."""
+    return int(rng.random() * bound)
+
+
+@kernel
 def _shuffle(rng: np.random.Generator, items: NDArray[np.int32], first: int, end: int) -> None:
     for last in range(end - 1, first, -1):
-        other = first + rng.integers(0, last - first + 1)
+        other = first + _below(rng, last - first + 1)
         items[last], items[other] = items[other], items[last]
 
 
@@ -197,7 +204,7 @@ def _mix_equals(
     for place in range(ell):
         end = of_size[size[by_size[place]]]
         if end - place > 1:
-            other = place + rng.integers(0, end - place)
+            other = place + _below(rng, end - place)
             one, two = by_size[place], by_size[other]
             by_size[place], by_size[other] = two, one
             size_rank[two], size_rank[one] = place, other
@@ -222,7 +229,7 @@ def _draw(
         signature = labels[next_label[bucket]]
         next_label[bucket] += 1
         gone = unread[signature] - count[signature]
-        skipped = gone > 0 and rng.integers(0, unread[signature]) < gone
+        skipped = gone > 0 and _below(rng, unread[signature]) < gone
         unread[signature] -= 1
         if not skipped:
             return int(signature)
@@ -248,7 +255,7 @@ def _choose(
     begin = 0
     while begin < alive:
         end = at_least[base + count[ranked[first + begin]]]  # of those with the same count
-        turn = rng.integers(0, end - begin) if end - begin > 1 else 0
+        turn = _below(rng, end - begin) if end - begin > 1 else 0
         for step in range(end - begin):
             place = begin + (step + turn) % (end - begin)
             signature = ranked[first + place]
@@ -308,6 +315,7 @@ def _form(
     values: NDArray[np.int32],
     row_start: Ints,
     row: NDArray[np.int32],
+    by_size: NDArray[np.int32],
     wanted: Ints,
     offset: Ints,
     stamps: int,
@@ -340,7 +348,6 @@ def _form(
         size[bucket] = row_start[end] - row_start[first]
     at_least = np.zeros(level_start[buckets], np.int32)
     _levels(count, bucket_start, level_start, at_least)
-    by_size = np.argsort(-size).astype(np.int32)
     size_rank = np.empty(buckets, np.int32)
     size_rank[by_size] = np.arange(buckets).astype(np.int32)
     of_size = np.zeros(max(size.max(), 0) + 2, np.int32)

@@ -45,6 +45,22 @@ class Groups:
     def size(self) -> NDArray[np.int64]:
         return np.diff(self._start)
 
+    def swap(self, first: int, place: int, second: int, other: int) -> None:
+        """Exchange two rows, given by their places in two groups."""
+        one, two = self._start[first] + place, self._start[second] + other
+        self._rows[one], self._rows[two] = self._rows[two], self._rows[one]
+        self.group_of_row[self._rows[one]] = first
+        self.group_of_row[self._rows[two]] = second
+
+    def needs(self, groups: Sequence[int], fill: Fill) -> NDArray[np.int64]:
+        """How many values some groups need, those that cannot be found included."""
+        rows = [self.rows_of(group) for group in groups]
+        start = np.cumsum([0, *(len(part) for part in rows)]).astype(np.int64)
+        noise = fill(start, self.signature_of_row[np.concatenate(rows)])
+        added = np.bincount(noise.group, minlength=len(groups))
+        needed: NDArray[np.int64] = (added + noise.lacking.sum(axis=1)).astype(np.int64)
+        return needed
+
     def fill(self, groups: NDArray[np.intp], fill: Fill) -> Noise:
         """Fill up some groups; the noise is by their own numbers."""
         rows = [self.rows_of(int(group)) for group in groups]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels import kernel
-from discreet.releases.sensitive_sets import Sets, Signatures
+from discreet.releases.sensitive_sets import Sets, Signatures, supporting_rows
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -28,22 +28,10 @@ def rake(
     sets: Sets, signatures: Signatures, primary: int, size: Ints
 ) -> tuple[Ints, Small, Floats] | None:
     """Where each group's rows begin, the rows, and their masses; None where they are too many."""
-    arguments = (
-        sets.start,
-        sets.value,
-        sets.groups,
-        signatures.codes,
-        signatures.offset,
-        signatures.start,
-        signatures.listed,
-        primary,
-    )
     cell_start, _ = sets.of(primary)
-    begin = _supporting(*arguments, np.zeros(0, np.int32), np.zeros(0, np.int64))
-    if begin[-1] > ENTRIES:
+    begin, signature = supporting_rows(sets, signatures, primary, ENTRIES)
+    if signature is None:
         return None
-    signature = np.empty(begin[-1], np.int32)
-    _supporting(*arguments, signature, begin)
     entry_start = begin[cell_start]  # of groups
     single = np.diff(cell_start) == size
     cells = np.repeat(single, np.diff(cell_start))  # one a primary value, or one a merged group
@@ -54,47 +42,6 @@ def rake(
     target = np.where(single, 1, size)[group_of_pair[first_pair]].astype(np.float64)
     mass = _fit(cell, signature, target, signatures.count.astype(np.float64))
     return entry_start, signature, mass
-
-
-@kernel
-def _supporting(
-    start: Ints,
-    value: Small,
-    groups: int,
-    codes: Small,
-    offset: Ints,
-    listed_start: Ints,
-    listed: Small,
-    primary: int,
-    result: Small,
-    begin: Ints,
-) -> Ints:
-    """The rows that support each primary value of each group; without room, how many they are."""
-    attributes = codes.shape[1]
-    stamp = np.full(offset[attributes], -1, np.int32)
-    first = start[primary * groups]
-    counted = np.zeros(start[(primary + 1) * groups] - first + 1, np.int64)
-    for group in range(groups):
-        for attribute in range(attributes):
-            which = attribute * groups + group
-            for entry in range(start[which], start[which + 1]):
-                stamp[offset[attribute] + value[entry]] = group
-        which = primary * groups + group
-        for entry in range(start[which], start[which + 1]):
-            place = offset[primary] + value[entry]
-            found = 0
-            for i in range(listed_start[place], listed_start[place + 1]):
-                inside = True
-                for attribute in range(attributes):
-                    if stamp[offset[attribute] + codes[listed[i], attribute]] != group:
-                        inside = False
-                        break
-                if inside:
-                    if len(result):
-                        result[begin[entry - first] + found] = listed[i]
-                    found += 1
-            counted[entry - first + 1] = counted[entry - first] + found
-    return counted
 
 
 @kernel

@@ -35,6 +35,7 @@ class Audit:
     promises: tuple[Promise, ...]
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
     compared: bool  # whether the original table was at hand
+    readers: tuple[dict[str, Any], ...] = ()  # what readers of the release find beside its promises
 
     @property
     def ok(self) -> bool:
@@ -48,6 +49,7 @@ class Audit:
             "promises": [promise.model_dump(mode="json") for promise in self.promises],
             "problems": list(self.problems),
             "compared_with_original": self.compared,
+            **({"readers": list(self.readers)} if self.readers else {}),
         }
 
 

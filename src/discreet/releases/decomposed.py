@@ -181,11 +181,10 @@ def _group_values(
     noise: Mapping[str, NoiseValues],
 ) -> PublishedTable:
     """Each value of each attribute and group once, sorted by group, attribute and value."""
-    same = np.zeros(len(group), np.int32)
-    start, order = order_by_class(group, same, groups, 1)
     parts: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []  # groups and values
     for column in columns:
-        own = _distinct(start, column.codes[order])
+        _, order = order_by_class(group, column.codes, groups, column.cardinality)
+        own = _distinct(group, column.codes, order)
         if column.name in noise:
             extra = noise[column.name]
             own = (
@@ -210,19 +209,18 @@ def _group_values(
 
 @kernel
 def _distinct(
-    start: NDArray[np.int64], codes: NDArray[np.int32]
+    group: NDArray[np.int32], codes: NDArray[np.int32], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The distinct codes of every group, from codes in the order of groups."""
-    of_group = np.empty(len(codes), np.int32)
-    value = np.empty(len(codes), np.int32)
+    """The distinct pairs of a group and a code, from rows in that order."""
+    of_group = np.empty(len(order), np.int32)
+    value = np.empty(len(order), np.int32)
     found = 0
-    for group in range(len(start) - 1):
-        part = np.sort(codes[start[group] : start[group + 1]])
-        for i in range(len(part)):
-            if i == 0 or part[i] != part[i - 1]:
-                of_group[found] = group
-                value[found] = part[i]
-                found += 1
+    for row in order:
+        if found and of_group[found - 1] == group[row] and value[found - 1] == codes[row]:
+            continue
+        of_group[found] = group[row]
+        value[found] = codes[row]
+        found += 1
     return of_group[:found].copy(), value[:found].copy()
 
 

@@ -136,6 +136,31 @@ def kept_values(sets: Sets, signatures: Signatures, known: int, reader: str) -> 
     )
 
 
+def supporting_rows(
+    sets: Sets, signatures: Signatures, known: int, limit: int
+) -> tuple[Ints, Small | None]:
+    """The signatures that support each known value of each group, and where those of each begin.
+
+    By the entries of the known attribute's sets; None where they are more than a limit.
+    """
+    arguments = (
+        sets.start,
+        sets.value,
+        sets.groups,
+        signatures.codes,
+        signatures.offset,
+        signatures.start,
+        signatures.listed,
+        known,
+    )
+    begin = _supporting_rows(*arguments, np.zeros(0, np.int32), np.zeros(0, np.int64))
+    if begin[-1] > limit:
+        return begin, None
+    found = np.empty(begin[-1], np.int32)
+    _supporting_rows(*arguments, found, begin)
+    return begin, found
+
+
 def rows_within(sets: Sets, signatures: Signatures, groups: Ints) -> Ints:
     """How many rows of T^S support each of some groups."""
     return _rows_within(
@@ -256,3 +281,36 @@ def _rows_within(
                 if _supports(listed[i], group, codes, offset, stamp):
                     result[number] += count[listed[i]]
     return result
+
+
+@kernel
+def _supporting_rows(
+    start: Ints,
+    value: Small,
+    groups: int,
+    codes: Small,
+    offset: Ints,
+    listed_start: Ints,
+    listed: Small,
+    known: int,
+    result: Small,
+    begin: Ints,
+) -> Ints:
+    """The rows that support each known value of each group; without room, how many they are."""
+    attributes = codes.shape[1]
+    stamp = np.full(offset[attributes], -1, np.int32)
+    first = start[known * groups]
+    counted = np.zeros(start[(known + 1) * groups] - first + 1, np.int64)
+    for group in range(groups):
+        _mark(group, start, value, groups, offset, stamp)
+        which = known * groups + group
+        for entry in range(start[which], start[which + 1]):
+            place = offset[known] + value[entry]
+            found = 0
+            for i in range(listed_start[place], listed_start[place + 1]):
+                if _supports(listed[i], group, codes, offset, stamp):
+                    if len(result):
+                        result[begin[entry - first] + found] = listed[i]
+                    found += 1
+            counted[entry - first + 1] = counted[entry - first] + found
+    return counted

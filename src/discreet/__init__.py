@@ -16,12 +16,14 @@ _HOME_OF_NAME = {
     "Output": "discreet.job",
     "Source": "discreet.io.source",
     "publish": "discreet.publishing",
+    "minimal_nodes": "discreet.publishing",
     "Release": "discreet.publishing",
     "audit": "discreet.checking",
     "measure": "discreet.checking",
     "FullDomain": "discreet.algorithms.full_domain",
     "Anatomy": "discreet.algorithms.anatomy",
     "Decomposition": "discreet.algorithms.decomposition",
+    "Mondrian": "discreet.algorithms.mondrian",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from discreet.algorithms.anatomy import Anatomy as Anatomy
     from discreet.algorithms.decomposition import Decomposition as Decomposition
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
     from discreet.errors import AuditError as AuditError
@@ -96,4 +99,5 @@ if TYPE_CHECKING:
     from discreet.models.sa_diversity import SADiversity as SADiversity
     from discreet.models.sizes import KAnonymity as KAnonymity
     from discreet.publishing import Release as Release
+    from discreet.publishing import minimal_nodes as minimal_nodes
     from discreet.publishing import publish as publish

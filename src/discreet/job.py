@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -188,13 +189,24 @@ class Job(_Part):
             )
         return self
 
-    def to_yaml(self) -> str:
-        """The job as a job file."""
-        import yaml
+    def publishable_yaml(self) -> str:
+        """The job as a report may show it: no source, and of paths the file's name alone."""
+        data = self.model_dump(
+            mode="json", exclude_none=True, exclude_defaults=True, exclude={"source", "output"}
+        )
+        data["method"] = {self.method.name: self.method.parameters()}
+        return str(yaml.safe_dump(_without_folders(data), allow_unicode=True, sort_keys=False))
 
-        data = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-        data.setdefault("method", {self.method.name: self.method.parameters()})
-        return yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
+
+def _without_folders(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {
+            key: Path(value).name
+            if key == "path" and isinstance(value, str)
+            else _without_folders(value)
+            for key, value in data.items()
+        }
+    return [_without_folders(value) for value in data] if isinstance(data, list) else data
 
 
 def _problems(error: ValidationError, places: Places) -> list[str]:

@@ -10,6 +10,7 @@ lower bound on their cost, and learns from every node that it examines:
 * where nothing may be suppressed, publishable nodes close everything above them, since all
   measures rise upward;
 * its cost without suppression is a lower bound for all above;
+* it may rule out others by itself (``ruled_out``);
 * what its hopeless rows cost (those that fail a condition that gets easier upward) is added for
   all below, whose hopeless rows include these and have more left to lose.
 
@@ -110,6 +111,11 @@ class Search:
         self._rank += np.arange(lattice.nodes)  # the order of ties
         self._open = np.argsort(-guide.ravel(), kind="stable").astype(np.int32)  # dearest first
 
+    @property
+    def share_closed(self) -> float:
+        """The share of the nodes of which it is known that they are not the optimum."""
+        return 1 - len(self._open) / self.lattice.nodes
+
     def run(self, examine: Examine) -> Optimum | None:
         """Examine nodes until none that is open is left."""
         while len(self._open):
@@ -158,7 +164,7 @@ def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> 
     least = np.inf
     for node in open_nodes:
         bound = floor[node] + surcharge[node]
-        if bound < least:
+        if bound <= least:  # of equal ones the cheapest by the guide, which comes last
             least = bound
             cheapest = node
     return np.int64(cheapest)

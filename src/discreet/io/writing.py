@@ -25,7 +25,7 @@ from discreet.io.coding import render
 from discreet.kernels import kernel
 
 OutputFormat = Literal["csv", "parquet"]
-Order = NDArray[np.int64]
+Order = NDArray[np.integer]
 
 CSV_ROWS = 1 << 14  # a block that stays in the cache between rendering and writing
 PARQUET_ROWS = 1 << 20

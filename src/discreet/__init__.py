@@ -23,6 +23,8 @@ _HOME_OF_NAME = {
     "measure": "discreet.checking",
     "attack": "discreet.checking",
     "FullDomain": "discreet.algorithms.full_domain",
+    "Anatomy": "discreet.algorithms.anatomy",
+    "Decomposition": "discreet.algorithms.decomposition",
     "Mondrian": "discreet.algorithms.mondrian",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
@@ -45,6 +47,8 @@ _HOME_OF_NAME = {
     "AlphaKAnonymity": "discreet.models.likeness",
     "BetaLikeness": "discreet.models.likeness",
     "DeltaDisclosure": "discreet.models.likeness",
+    "SADiversity": "discreet.models.sa_diversity",
+    "ConditionalLDiversity": "discreet.models.sa_diversity",
 }
 
 __all__ = ["__version__", *_HOME_OF_NAME]
@@ -63,6 +67,8 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from discreet.algorithms.anatomy import Anatomy as Anatomy
+    from discreet.algorithms.decomposition import Decomposition as Decomposition
     from discreet.algorithms.full_domain import FullDomain as FullDomain
     from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.checking import attack as attack
@@ -93,6 +99,8 @@ if TYPE_CHECKING:
     from discreet.models.likeness import BetaLikeness as BetaLikeness
     from discreet.models.likeness import DeltaDisclosure as DeltaDisclosure
     from discreet.models.multi_attribute import MultiAttributeLDiversity as MultiAttributeLDiversity
+    from discreet.models.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
+    from discreet.models.sa_diversity import SADiversity as SADiversity
     from discreet.models.sizes import KAnonymity as KAnonymity
     from discreet.publishing import Release as Release
     from discreet.publishing import minimal_nodes as minimal_nodes

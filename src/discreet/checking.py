@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from discreet.algorithms.method import Progress, Task, no_progress
 from discreet.attacks.attack import Attack
 from discreet.attacks.catalog import AnyAttack
+from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.attacks.running import AttackReport, run_attacks
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
@@ -20,6 +22,7 @@ from discreet.metrics.measure import Measures, measure_release
 from discreet.preparation import prepare
 from discreet.publishing import Release
 from discreet.releases.audit import Audit, audit_folder, read_tables
+from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.manifest import Manifest
 from discreet.verifying import read_population
 
@@ -41,7 +44,14 @@ def audit(
         return release.audit
     task = None if original is None else prepare(_job(original), progress=progress)
     progress("audit", 0.0)
-    return audit_folder(Path(release), task)
+    folder = Path(release)
+    found = audit_folder(folder, task)
+    if not found.ok:
+        return found
+    manifest = Manifest.load(folder)
+    if manifest.kind != DecomposedKind.name:
+        return found
+    return replace(found, readers=tuple(reader_findings(read_tables(folder, manifest), manifest)))
 
 
 def measure(

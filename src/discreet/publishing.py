@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
 from discreet.algorithms.method import Outcome, Progress, Task, no_progress
+from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Distance, Role
 from discreet.data.table import CodedTable, Column
@@ -56,7 +57,7 @@ class Release:
 
     manifest: Manifest
     published: Mapping[str, PublishedTable]
-    orders: Mapping[str, NDArray[np.int32]]  # the random order in which each table's rows appear
+    orders: Mapping[str, NDArray[np.int32] | None]  # the random order of each table's rows
     task: Task = field(repr=False)
     job: Job = field(repr=False)
     private: dict[str, Any] = field(repr=False)  # source hash, seed, engine, timings
@@ -88,6 +89,7 @@ class Release:
             for (name, table), order in zip(
                 self.published.items(), self.orders.values(), strict=True
             )
+            if order is not None
         }
 
     @property
@@ -116,13 +118,13 @@ class Release:
                 progress("reading back", 0.0)
                 tables = read_tables(folder, manifest)
                 progress("audit", 0.0)
-                audit = audit_tables(tables, manifest, self.task, self.source_rows())
-                _demand(audit)
+                audit = _audit(tables, manifest, self.task, self.source_rows())
                 progress("measures", 0.0)
                 manifest.utility = measure_release(tables, self.task, manifest).to_dict()
                 for name, digest in hashes.result().items():
                     manifest.tables[name].sha256 = digest
             manifest.promises = list(audit.promises)
+            manifest.readers = list(audit.readers)
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
             attacks = verify_attacks(self.job, tables, self.task, manifest, progress)
             if report:
@@ -162,10 +164,10 @@ def publish(
     release = make_release(data, job, seed=seed, progress=progress)
     progress("audit", 0.0)
     tables = release.coded_tables()
-    release.audit = audit_tables(tables, release.manifest, release.task, release.source_rows())
-    _demand(release.audit)
+    release.audit = _audit(tables, release.manifest, release.task, release.source_rows())
     release.manifest.promises = list(release.audit.promises)
     verify_attacks(job, tables, release.task, release.manifest, progress)
+    release.manifest.readers = list(release.audit.readers)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
 
@@ -196,7 +198,10 @@ def make_release(
     published = kind.tables(task, outcome)
     timings["method"] = round(time.perf_counter() - started, 3)
 
-    orders = {name: _random_order(rng, table.rows) for name, table in published.items()}
+    orders = {
+        name: None if table.keeps_order else _random_order(rng, table.rows)
+        for name, table in published.items()
+    }
     suppressed = kind.suppressed(outcome)
     manifest = Manifest(
         discreet=__version__,
@@ -274,6 +279,18 @@ def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
         escaped=attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
     )
+
+
+def _audit(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    task: Task,
+    source_rows: Mapping[str, NDArray[np.int32]],
+) -> Audit:
+    """Audit tables, raise unless all is in order, and add what readers find."""
+    audit = audit_tables(tables, manifest, task, source_rows)
+    _demand(audit)
+    return replace(audit, readers=tuple(reader_findings(tables, manifest)))
 
 
 def _demand(audit: Audit) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from discreet.algorithms.anatomy import Anatomy
+from discreet.algorithms.decomposition import Decomposition
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
 from discreet.algorithms.mondrian import Mondrian
 from discreet.named import ByName
 
-METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian)
+METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian, Decomposition, Anatomy)
 
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

@@ -22,6 +22,7 @@ _HOME_OF_NAME = {
     "measure": "discreet.checking",
     "FullDomain": "discreet.algorithms.full_domain",
     "Mondrian": "discreet.algorithms.mondrian",
+    "MsaDiversity": "discreet.algorithms.msa_diversity",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -63,6 +64,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from discreet.algorithms.full_domain import FullDomain as FullDomain
     from discreet.algorithms.mondrian import Mondrian as Mondrian
+    from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
     from discreet.errors import AuditError as AuditError

@@ -26,6 +26,7 @@ _HOME_OF_NAME = {
     "Anatomy": "discreet.algorithms.anatomy",
     "Decomposition": "discreet.algorithms.decomposition",
     "Mondrian": "discreet.algorithms.mondrian",
+    "MsaDiversity": "discreet.algorithms.msa_diversity",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from discreet.algorithms.decomposition import Decomposition as Decomposition
     from discreet.algorithms.full_domain import FullDomain as FullDomain
     from discreet.algorithms.mondrian import Mondrian as Mondrian
+    from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
     from discreet.checking import attack as attack
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure

@@ -232,6 +232,7 @@ def make_release(
         ],
     )
     private: dict[str, Any] = {"seed": seed, "engine": "local", "timings": timings}
+    private |= outcome.private
     if source_sha256 is not None:
         private["source_sha256"] = source_sha256
     from_path = data is None or isinstance(data, str | Path)

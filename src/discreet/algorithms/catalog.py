@@ -9,8 +9,9 @@ from discreet.algorithms.decomposition import Decomposition
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
 from discreet.algorithms.mondrian import Mondrian
+from discreet.algorithms.msa_diversity import MsaDiversity
 from discreet.named import ByName
 
-METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian, Decomposition, Anatomy)
+METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian, MsaDiversity, Decomposition, Anatomy)
 
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

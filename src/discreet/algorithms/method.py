@@ -71,6 +71,7 @@ class Generalized:
     cells: Mapping[str, CellColumn]  # for every quasi-identifier
     facts: dict[str, Any] = field(default_factory=dict)  # for the manifest, under "method"
     promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
+    private: dict[str, Any] = field(default_factory=dict)  # for the publisher alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +86,7 @@ class Bucketized:
     counted: bool = False  # one sensitive attribute, published as values and their counts
     facts: dict[str, Any] = field(default_factory=dict)
     promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
+    private: dict[str, Any] = field(default_factory=dict)  # for the publisher alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,7 @@ class Decomposed:
     noise: Mapping[str, NoiseValues]  # by sensitive attribute
     facts: dict[str, Any] = field(default_factory=dict)
     promises: tuple[Requirement, ...] = ()
+    private: dict[str, Any] = field(default_factory=dict)
 
 
 Outcome = Generalized | Bucketized | Decomposed

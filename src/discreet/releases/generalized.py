@@ -43,7 +43,7 @@ class GeneralizedKind(Kind):
                 codes = column.codes if whole else column.codes[kept]
                 columns.append(PublishedColumn(column.name, column.role, codes, column.values))
         source_row = None if whole else kept.astype(np.int32)
-        return {RECORDS: PublishedTable(RECORDS, columns, len(kept), source_row)}
+        return {RECORDS: PublishedTable(RECORDS, columns, len(kept), source_row=source_row)}
 
     def suppressed(self, outcome: Generalized) -> int:
         return int((outcome.class_of_row < 0).sum())

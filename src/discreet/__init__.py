@@ -27,6 +27,7 @@ _HOME_OF_NAME = {
     "Decomposition": "discreet.algorithms.decomposition",
     "Mondrian": "discreet.algorithms.mondrian",
     "MsaDiversity": "discreet.algorithms.msa_diversity",
+    "LocalRecoding": "discreet.algorithms.local_recoding",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from discreet.algorithms.anatomy import Anatomy as Anatomy
     from discreet.algorithms.decomposition import Decomposition as Decomposition
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.local_recoding import LocalRecoding as LocalRecoding
     from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
     from discreet.checking import attack as attack

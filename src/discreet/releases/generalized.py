@@ -17,7 +17,7 @@ from discreet.data.table import CodedTable, Column, gather
 from discreet.models.requirement import Domains
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
-from discreet.releases.matching import unmatched_rows
+from discreet.releases.matching import excess_problems, unmatched_rows
 from discreet.releases.tracing import untraced_rows
 
 RECORDS = "records"
@@ -59,13 +59,7 @@ class GeneralizedKind(Kind):
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
         excess = unmatched_rows(tables[RECORDS], task, _levels(manifest))
-        problems = _said(tables[RECORDS], task, manifest, excess or 0)
-        if excess is None:
-            problems.append(
-                "the cells overlap so much that published rows could not be matched to rows of "
-                "the original"
-            )
-        return problems
+        return _said(tables[RECORDS], task, manifest, excess)
 
     def traced_changes(
         self,
@@ -85,18 +79,14 @@ def _levels(manifest: Manifest) -> Mapping[str, int]:
     return levels
 
 
-def _said(records: CodedTable, task: Task, manifest: Manifest, excess: int) -> list[str]:
+def _said(records: CodedTable, task: Task, manifest: Manifest, excess: int | None) -> list[str]:
     problems = []
     if task.table.rows - records.rows - manifest.suppressed_rows:
         problems.append(
             f"the original has {task.table.rows} rows, the release accounts for "
             f"{records.rows + manifest.suppressed_rows}"
         )
-    if excess:
-        problems.append(
-            f"{excess} of {records.rows} published rows stand for no row of the original"
-        )
-    return problems
+    return problems + excess_problems(excess, records.rows, RECORDS)
 
 
 def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) -> PublishedTable:
@@ -112,7 +102,7 @@ def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) ->
             codes = column.codes if whole else column.codes[kept]
             published.append(PublishedColumn(column.name, column.role, codes, column.values))
     source_row = None if whole else kept.astype(np.int32)
-    return PublishedTable(name, published, len(kept), source_row)
+    return PublishedTable(name, published, len(kept), source_row=source_row)
 
 
 def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:

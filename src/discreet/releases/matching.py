@@ -86,6 +86,17 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
     return _left_over(ours.rows, theirs.rows, first, box)
 
 
+def excess_problems(excess: int | None, rows: int, table: str) -> list[str]:
+    """What to say of rows of a table that are left over."""
+    if excess is None:
+        return [
+            f"cells of '{table}' overlap so much that its rows can't be matched to the original"
+        ]
+    if not excess:
+        return []
+    return [f"{excess} of {rows} rows of '{table}' stand for no row of the original"]
+
+
 def _distinct(codes: list[Codes], cardinalities: list[int], rows: int) -> Side:
     found = group_codes(codes, cardinalities, rows)
     chosen = [column[found.first_row] for column in codes]

@@ -26,7 +26,7 @@ from discreet.models.requirement import AttributeRequirement, Domains, Requireme
 from discreet.releases.generalized import recoded_table
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
-from discreet.releases.matching import unmatched_rows
+from discreet.releases.matching import excess_problems, unmatched_rows
 from discreet.releases.orders import related_columns
 from discreet.releases.tracing import untraced_rows
 
@@ -126,16 +126,7 @@ def _changes(
         if unknown:
             problems.append(f"'{name}' has columns that the original lacks: {', '.join(unknown)}")
             continue
-        excess = excess_of(name)
-        if excess is None:
-            problems.append(
-                f"the cells of '{name}' overlap so much that its rows could not be matched to rows "
-                "of the original"
-            )
-        elif excess:
-            problems.append(
-                f"{excess} of {table.rows} rows of '{name}' stand for no row of the original"
-            )
+        problems += excess_problems(excess_of(name), table.rows, name)
         related = related_columns(table, task.table)
         if related:
             problems.append(_same_order(name, "the original", related))

@@ -121,3 +121,27 @@ def test_frames_and_formats_come_back(tmp_path):
     assert sorted(dc.read_release(tmp_path / "out")["projection_2"]["t"].to_list()) == [
         1, 1, 2, 2, 3, 3, 4, 4,
     ]  # fmt: skip
+
+
+def test_a_requirement_with_a_number_for_each_attribute_goes_to_their_tables():
+    frame = pl.DataFrame(
+        {
+            "q": list("ab") * 4,
+            "s": list("xyzxyzxy"),
+            "ill": ["f|g", "f", "g", ""] * 2,
+            "t": list("01") * 4,
+        }
+    )
+    sets = {"role": "sensitive", "multi_valued": "|"}
+    asked = [{"sa-diversity": {"l": {"s": 3, "ill": 2}}}]
+    made = job({"q": Q, "s": S, "ill": sets, "t": S}, asked, beta=0.0)
+    release = dc.publish(frame, made)
+    (promise,) = release.manifest.promises
+    assert promise.parameters["l"] == {"s": 3, "ill=f": 2, "ill=g": 2}
+    assert promise.by_attribute.keys() == {"s", "ill=f", "ill=g"}
+    assert promise.holds
+    assert release.manifest.method.plan == [
+        ["s"],
+        ["ill=f"],
+        ["ill=g", "t"],
+    ]  # g and t tell all of each other

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import combinations
 from math import log
 
+import polars as pl
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 from tests import naive
 from tests.tables import coded_table
 
+import discreet as dc
 from discreet.algorithms.plans import merge_steps
 from discreet.models.information import (
     association_loss,
@@ -101,3 +107,54 @@ def test_closeness_of_table_1():
         assert max(worst) == 0.5
         if name != "b":
             assert worst[0] == 0.25
+
+
+@given(
+    rows=st.lists(
+        st.tuples(*(st.sampled_from(cells) for cells in ("ab", "xy", "012", "012", "01"))),
+        min_size=4,
+        max_size=30,
+    ),
+    ell=st.integers(1, 2),
+    beta=st.sampled_from([0.0, 0.4]),
+)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+def test_joining_tables_on_quasi_identifiers_tells_no_more_than_one_table(rows, ell, beta):
+    """Theorem 2. A class of n rows with ℓ values has each at most n − ℓ + 1 times.
+
+    The paper writes k for n, which holds for classes of exactly k: the bound rises with n. Somebody
+    who joins the tables on a person's quasi-identifiers sees every row of one class beside every
+    row of another, so the share of values from p tables is the product of their shares.
+    """
+    quasi, sensitive = ["q", "r"], ["s", "t", "u"]
+    frame = pl.DataFrame(rows, schema=[*quasi, *sensitive], orient="row")
+    job = dc.Job(
+        attributes={
+            **{name: {"role": "quasi-identifier", "hierarchy": "suppress"} for name in quasi},
+            **{name: {"role": "sensitive"} for name in sensitive},
+        },
+        requirements=[{"k-anonymity": {"k": 2}}, {"distinct-l-diversity": {"l": ell}}],
+        method={"codip": {"beta": beta}},
+    )
+    try:
+        release = dc.publish(frame, job, seed=0)
+    except dc.InfeasibleError:
+        assume(False)
+    tables = [table.to_dicts() for table in release.tables.values()]
+    for person in frame.unique(quasi).to_dicts():
+        groups = [
+            [row for row in table if all(row[name] in (person[name], "*") for name in quasi)]
+            for table in tables
+        ]
+        bounds = [Fraction(len(group) - ell + 1, len(group)) for group in groups]
+        for block in combinations(range(len(tables)), min(2, len(tables))):
+            joined = [()]
+            for number in block:
+                own = [name for name in groups[number][0] if name in sensitive]
+                cells = [tuple(row[name] for name in own) for row in groups[number]]
+                joined = [(*before, cell) for before in joined for cell in cells]
+            most = max(joined.count(value) for value in set(joined))
+            product = Fraction(1)
+            for number in block:
+                product *= bounds[number]
+            assert Fraction(most, len(joined)) <= product <= max(bounds)

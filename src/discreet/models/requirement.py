@@ -102,6 +102,11 @@ class Requirement(Named):
         """A class with fewer rows fails, whatever they hold; 1 says that nothing is known."""
         return 1
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The attributes that it names; none where it speaks of all, or of sizes."""
+        return ()
+
     @abstractmethod
     def sentence(self) -> str:
         """The promise in plain English, for the person who signs it."""

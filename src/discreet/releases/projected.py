@@ -22,7 +22,7 @@ from discreet.data.published import PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable
 from discreet.models.information import association_loss, information_exposure
-from discreet.models.requirement import AttributeRequirement, Domains, Requirement, Verdict
+from discreet.models.requirement import Domains, Requirement, Verdict
 from discreet.releases.generalized import recoded_table
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
@@ -73,8 +73,7 @@ class ProjectedKind(Kind):
         _, smaller_is_better = requirement.figure
         verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
         present = {name for view in views for name in view.counts.values}
-        named = requirement.named if isinstance(requirement, AttributeRequirement) else ()
-        return verdict if present.issuperset(named) else replace(verdict, holds=False)
+        return verdict if present.issuperset(requirement.named) else replace(verdict, holds=False)
 
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         problems = [*_row_problems(tables, manifest), *_plan_problems(tables, manifest)]

@@ -7,7 +7,7 @@ from html import escape
 
 from discreet.algorithms.frontier import Frontier, Step
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 640, 320, 48, 28, 16, 44
+_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 800, 320, 48, 28, 16, 44
 _LINES: Sequence[tuple[str, str, str, Callable[[Step], float | None]]] = (
     ("association loss Γα", "#c2410c", "", lambda step: step.association_loss),
     ("information exposure Γβ", "#1d4ed8", "6 3", lambda step: step.information_exposure),

@@ -51,8 +51,8 @@ def _page(figures: Sequence[Figure], quick: bool) -> str:
             "",
             f"## {section}",
             "",
-            "| what | rows | seconds | GB | loss | ratio | to | asked for | met |",
-            "| --- | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |",
+            "| what | rows | seconds | processor | GB | loss | ratio | to | asked for | met |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |",
         ]
         lines += [
             f"| {' | '.join(_cells(figure))} |" for figure in figures if figure.section == section
@@ -69,6 +69,7 @@ def _cells(figure: Figure) -> list[str]:
         figure.what,
         f"{figure.rows:,}",
         shown(figure.seconds, ".3g"),
+        shown(figure.processor, ".3g"),
         shown(figure.memory, ".2f"),
         shown(figure.loss, ".4f"),
         shown(figure.ratio, ".3g"),

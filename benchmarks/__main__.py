@@ -44,7 +44,9 @@ def _page(figures: Sequence[Figure], quick: bool) -> str:
         "",
         f"{datetime.now(UTC):%Y-%m-%d}, {_machine()}. "
         f"Made by `make bench`{' QUICK=1' if quick else ''}; times are the least of a few runs, "
-        "memory is the greatest resident size of the process.",
+        "memory is the greatest resident size of the process. Load when it ended: "
+        f"{os.getloadavg()[2]:.1f} over 15 minutes; above the number of processors others were at "
+        "work, and processor time says more than the clock.",
     ]
     for section in dict.fromkeys(figure.section for figure in figures):
         lines += [

@@ -225,3 +225,49 @@ def covers(cell: str, value: str, *, mask: bool = False) -> bool:
         members = next(csv.reader([cell[1:-1]], skipinitialspace=True))
         return value in members
     return False
+
+
+Sets = dict[str, dict[str, set[str]]]  # by group and attribute
+
+
+def group_sets(path: Path, names: list[str]) -> Sets:
+    """The sets of a decomposed release; each row must be there once, in sorted order."""
+    rows = read_csv(path)
+    keys = [(row["group"], row["attribute"], row["value"]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    sets: Sets = {}
+    for group, attribute, value in keys:
+        sets.setdefault(group, {name: set() for name in names})[attribute].add(value)
+    return sets
+
+
+def supported_rows(
+    sets: Sets, sensitive: list[tuple[str, ...]], names: list[str]
+) -> dict[str, set[tuple[str, ...]]]:
+    """For each group, the rows of T^S all of whose values are in its sets."""
+    distinct = set(sensitive)
+    return {
+        group: {
+            row
+            for row in distinct
+            if all(v in values[name] for v, name in zip(row, names, strict=True))
+        }
+        for group, values in sets.items()
+    }
+
+
+def left_to_reader(
+    sets: Sets, sensitive: list[tuple[str, ...]], names: list[str], known: str, reader: str
+) -> list[int]:
+    """For each group, known value and other attribute: how many values a reader keeps."""
+    place = names.index(known)
+    supported = supported_rows(sets, sensitive, names)
+    left = []
+    for group, values in sets.items():
+        rows = supported[group] if reader == "row" else set(sensitive)
+        for value in values[known]:
+            for number, name in enumerate(names):
+                if name != known:
+                    seen = {row[number] for row in rows if row[place] == value}
+                    left.append(len(seen & values[name]))
+    return left

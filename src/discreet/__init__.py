@@ -14,6 +14,7 @@ _HOME_OF_NAME = {
     "Job": "discreet.job",
     "Attribute": "discreet.job",
     "Output": "discreet.job",
+    "Verify": "discreet.job",
     "Source": "discreet.io.source",
     "publish": "discreet.publishing",
     "minimal_nodes": "discreet.publishing",
@@ -24,7 +25,12 @@ _HOME_OF_NAME = {
     "explore_projections": "discreet.exploration",
     "FullDomain": "discreet.algorithms.full_domain",
     "Codip": "discreet.algorithms.codip",
+    "attack": "discreet.checking",
+    "Anatomy": "discreet.algorithms.anatomy",
+    "Decomposition": "discreet.algorithms.decomposition",
     "Mondrian": "discreet.algorithms.mondrian",
+    "MsaDiversity": "discreet.algorithms.msa_diversity",
+    "LocalRecoding": "discreet.algorithms.local_recoding",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -46,6 +52,8 @@ _HOME_OF_NAME = {
     "AlphaKAnonymity": "discreet.models.likeness",
     "BetaLikeness": "discreet.models.likeness",
     "DeltaDisclosure": "discreet.models.likeness",
+    "SADiversity": "discreet.models.sa_diversity",
+    "ConditionalLDiversity": "discreet.models.sa_diversity",
 }
 
 __all__ = ["__version__", *_HOME_OF_NAME]
@@ -64,9 +72,14 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from discreet.algorithms.anatomy import Anatomy as Anatomy
     from discreet.algorithms.codip import Codip as Codip
+    from discreet.algorithms.decomposition import Decomposition as Decomposition
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.local_recoding import LocalRecoding as LocalRecoding
     from discreet.algorithms.mondrian import Mondrian as Mondrian
+    from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
+    from discreet.checking import attack as attack
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
     from discreet.errors import AuditError as AuditError
@@ -82,6 +95,7 @@ if TYPE_CHECKING:
     from discreet.job import Attribute as Attribute
     from discreet.job import Job as Job
     from discreet.job import Output as Output
+    from discreet.job import Verify as Verify
     from discreet.models.closeness import TCloseness as TCloseness
     from discreet.models.diversity import DistinctLDiversity as DistinctLDiversity
     from discreet.models.diversity import EntropyLDiversity as EntropyLDiversity
@@ -94,6 +108,8 @@ if TYPE_CHECKING:
     from discreet.models.likeness import BetaLikeness as BetaLikeness
     from discreet.models.likeness import DeltaDisclosure as DeltaDisclosure
     from discreet.models.multi_attribute import MultiAttributeLDiversity as MultiAttributeLDiversity
+    from discreet.models.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
+    from discreet.models.sa_diversity import SADiversity as SADiversity
     from discreet.models.sizes import KAnonymity as KAnonymity
     from discreet.publishing import Release as Release
     from discreet.publishing import minimal_nodes as minimal_nodes

@@ -26,6 +26,7 @@ from pydantic_core import PydanticCustomError
 from discreet.algorithms.catalog import AnyMethod
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
+from discreet.attacks.catalog import ATTACKS, AnyAttack
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import InputError, JobError
 from discreet.hierarchies.specs import HIERARCHY_KINDS, AnyHierarchy
@@ -91,6 +92,11 @@ class Attribute(_Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Attribute:
+        if self.role is Role.STRUCTURE:
+            raise PydanticCustomError(
+                "structure_role",
+                "the role 'structure' is for columns that a release makes itself. Give it another.",
+            )
         if self.hierarchy is not None and self.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             raise PydanticCustomError(
                 "hierarchy_role",
@@ -152,6 +158,33 @@ class Output(_Part):
     format: Literal["csv", "parquet"] = Field("csv", description="The format of its tables.")
 
 
+class Verify(_Part):
+    """Attacks that a release must withstand before it appears."""
+
+    attacks: tuple[AnyAttack, ...] | None = Field(
+        None, description="Which attacks; all that the promises speak of if left out."
+    )
+    ceiling: float = Field(
+        1.0, ge=0, le=1, description="The greatest belief that any of them may reach."
+    )
+    threshold: float = Field(
+        0.5, ge=0, le=1, description="The report counts the targets that are believed in above it."
+    )
+    population: str | None = Field(
+        None, description="A table of everybody's quasi-identifiers, for membership."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, written: Any) -> Any:
+        """``verify: attacks``, or ``attacks: all``."""
+        if written == "attacks":
+            return {}
+        if isinstance(written, Mapping) and written.get("attacks") == "all":
+            return {**written, "attacks": [kind.name for kind in ATTACKS]}
+        return written
+
+
 class Job(_Part):
     """A whole job."""
 
@@ -162,6 +195,9 @@ class Job(_Part):
     )
     method: AnyMethod = Field(default_factory=FullDomain, description="How it is reached.")
     output: Output = Field(default_factory=Output)
+    verify: Verify | None = Field(
+        None, description="Attacks to run before the release appears: 'attacks', or their settings."
+    )
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -260,7 +296,10 @@ class Job(_Part):
     def publishable_yaml(self) -> str:
         """The job as a report may show it: no source, and of paths the file's name alone."""
         data = self.model_dump(
-            mode="json", exclude_none=True, exclude_defaults=True, exclude={"source", "output"}
+            mode="json",
+            exclude_none=True,
+            exclude_defaults=True,
+            exclude={"source", "output", "verify"},
         )
         data["method"] = {self.method.name: self.method.parameters()}
         return str(yaml.safe_dump(_without_folders(data), allow_unicode=True, sort_keys=False))
@@ -297,7 +336,7 @@ _OWN_ERRORS = {"named_unknown", "named_form", "requirements", "nothing_published
 
 
 def _known_keys(trail: tuple[str | int, ...]) -> str:
-    parts: dict[str, type[BaseModel]] = {"source": Source, "output": Output}
+    parts: dict[str, type[BaseModel]] = {"source": Source, "output": Output, "verify": Verify}
     if len(trail) == 1:
         return nearest(str(trail[0]), Job.model_fields)
     if trail[0] == "attributes" and len(trail) == 3:

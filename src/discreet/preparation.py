@@ -136,6 +136,22 @@ def _sensitive_values(
     return marks, problems
 
 
+def prepare_population(job: Job, path: str | Path) -> tuple[CodedTable, dict[str, Hierarchy]]:
+    """A table of the quasi-identifiers of more people than the job's, read as the job reads."""
+    quasi = job.with_role(Role.QUASI_IDENTIFIER)
+    source = source_of(job, path)
+    others = {name: Role.DROP for name in column_names(source) if name not in quasi}
+    specs = {
+        **{
+            name: ColumnSpec(job.attributes[name].role, job.attributes[name].type) for name in quasi
+        },
+        **{name: ColumnSpec(role) for name, role in others.items()},
+    }
+    _require_columns(column_names(source), specs, str(source.path))
+    table = read_table(source, specs)
+    return table, _build_hierarchies(job, table)
+
+
 def source_of(job: Job, path: str | Path | None = None) -> Source:
     """The source that a job reads; a given path stands in for the job's own."""
     if path is not None:

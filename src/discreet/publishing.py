@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
-from discreet.algorithms.method import Progress, Task, no_progress
+from discreet.algorithms.method import Outcome, Progress, Task, no_progress
+from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Distance, Role
 from discreet.data.table import CodedTable, Column
@@ -33,6 +34,7 @@ from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
 from discreet.metrics.release import measure_release
+from discreet.models.requirement import Requirement
 from discreet.preparation import prepare, source_of
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome
@@ -47,6 +49,7 @@ from discreet.releases.manifest import (
     TableEntry,
     sha256_of,
 )
+from discreet.verifying import verify_attacks
 
 
 @dataclass(eq=False)
@@ -55,7 +58,7 @@ class Release:
 
     manifest: Manifest
     published: Mapping[str, PublishedTable]
-    orders: Mapping[str, NDArray[np.int32]]  # the random order in which each table's rows appear
+    orders: Mapping[str, NDArray[np.int32] | None]  # the random order of each table's rows
     task: Task = field(repr=False)
     job: Job = field(repr=False)
     private: dict[str, Any] = field(repr=False)  # source hash, seed, engine, timings
@@ -87,6 +90,7 @@ class Release:
             for (name, table), order in zip(
                 self.published.items(), self.orders.values(), strict=True
             )
+            if order is not None
         }
 
     @property
@@ -117,16 +121,17 @@ class Release:
                     folder, manifest, lambda share: progress("reading back", share)
                 )
                 progress("audit", 0.0)
-                audit = audit_tables(tables, manifest, self.task, self.source_rows())
-                _demand(audit)
+                audit = _audit(tables, manifest, self.task, self.source_rows())
                 progress("measures", 0.0)
                 manifest.utility = measure_release(tables, self.task, manifest).to_dict()
                 for name, digest in hashes.result().items():
                     manifest.tables[name].sha256 = digest
             manifest.promises = list(audit.promises)
+            manifest.readers = list(audit.readers)
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
+            attacks = verify_attacks(self.job, tables, self.task, manifest, progress)
             if report:
-                page = release_page(manifest, self.job)
+                page = release_page(manifest, self.job, attacks)
                 (folder / REPORT).write_text(page, encoding="utf-8")
         self.manifest, self.audit = manifest, audit
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
@@ -165,9 +170,10 @@ def publish(
     release = make_release(data, job, seed=seed, progress=progress)
     progress("audit", 0.0)
     tables = release.coded_tables()
-    release.audit = audit_tables(tables, release.manifest, release.task, release.source_rows())
-    _demand(release.audit)
+    release.audit = _audit(tables, release.manifest, release.task, release.source_rows())
     release.manifest.promises = list(release.audit.promises)
+    verify_attacks(job, tables, release.task, release.manifest, progress)
+    release.manifest.readers = list(release.audit.readers)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
 
@@ -198,7 +204,10 @@ def make_release(
     published = kind.tables(task, outcome)
     timings["method"] = round(time.perf_counter() - started, 3)
 
-    orders = {name: _random_order(rng, table.rows) for name, table in published.items()}
+    orders = {
+        name: None if table.keeps_order else _random_order(rng, table.rows)
+        for name, table in published.items()
+    }
     suppressed = kind.suppressed(outcome)
     manifest = Manifest(
         discreet=__version__,
@@ -226,10 +235,11 @@ def make_release(
                 holds=False,
                 achieved={},
             )
-            for requirement in task.requirements
+            for requirement in _promised(task, outcome)
         ],
     )
     private: dict[str, Any] = {"seed": seed, "engine": "local", "timings": timings}
+    private |= outcome.private
     if source_sha256 is not None:
         private["source_sha256"] = source_sha256
     from_path = data is None or isinstance(data, str | Path)
@@ -258,6 +268,12 @@ def _hashes(folder: Path, manifest: Manifest) -> dict[str, str]:
     return {name: sha256_of(folder / entry.file) for name, entry in manifest.tables.items()}
 
 
+def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
+    """The job's requirements, and what the method promises beside them."""
+    asked = list(task.requirements)
+    return asked + [promise for promise in outcome.promises if promise not in asked]
+
+
 def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
     """What a reader must know to derive the promises about an attribute again."""
     attribute = job.attributes.get(column.name)  # none for a bit
@@ -271,6 +287,18 @@ def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
         escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
     )
+
+
+def _audit(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    task: Task,
+    source_rows: Mapping[str, NDArray[np.int32]],
+) -> Audit:
+    """Audit tables, raise unless all is in order, and add what readers find."""
+    audit = audit_tables(tables, manifest, task, source_rows)
+    _demand(audit)
+    return replace(audit, readers=tuple(reader_findings(tables, manifest)))
 
 
 def _demand(audit: Audit) -> None:

@@ -74,6 +74,8 @@ class Generalized:
     class_of_row: NDArray[np.int32]  # (rows,) −1 for a suppressed row
     cells: Mapping[str, CellColumn]  # for every quasi-identifier
     facts: dict[str, Any] = field(default_factory=dict)  # for the manifest, under "method"
+    promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
+    private: dict[str, Any] = field(default_factory=dict)  # for the publisher alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,8 @@ class Projected:
 
     projections: tuple[Projection, ...]
     facts: dict[str, Any] = field(default_factory=dict)
+    promises: tuple[Requirement, ...] = ()
+    private: dict[str, Any] = field(default_factory=dict)
 
 
 def projection_name(number: int) -> str:
@@ -97,7 +101,41 @@ def projection_name(number: int) -> str:
     return f"projection_{number + 1}"
 
 
-Outcome = Generalized | Projected
+@dataclass(frozen=True, eq=False)
+class Bucketized:
+    """Rows with exact quasi-identifiers in groups that share their sensitive rows: "bucketized".
+
+    Numbers of groups are replaced by random ones, and the two tables are shuffled apart from each
+    other, when the release is formed; the order in which a method numbers groups does not matter.
+    """
+
+    group_of_row: NDArray[np.int32]  # (rows,) 0 … groups − 1, −1 for a suppressed row
+    counted: bool = False  # one sensitive attribute, published as values and their counts
+    facts: dict[str, Any] = field(default_factory=dict)
+    promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
+    private: dict[str, Any] = field(default_factory=dict)  # for the publisher alone
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseValues:
+    """Values that a group is published with though none of its rows has them."""
+
+    group: NDArray[np.int32]  # (values,)
+    value: Codes  # (values,)
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposed:
+    """Rows with exact quasi-identifiers in groups that share sets of values: kind "decomposed"."""
+
+    group_of_row: NDArray[np.int32]  # (rows,) 0 … groups − 1
+    noise: Mapping[str, NoiseValues]  # by sensitive attribute
+    facts: dict[str, Any] = field(default_factory=dict)
+    promises: tuple[Requirement, ...] = ()
+    private: dict[str, Any] = field(default_factory=dict)
+
+
+Outcome = Generalized | Bucketized | Decomposed | Projected
 
 
 class Method(Named):

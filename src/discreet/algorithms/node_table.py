@@ -58,9 +58,9 @@ class NodeTable:
         sets = [s for s, kept in zip(sets, within, strict=True) if kept]
         order = self._cheapest_first(nodes, sets, minimize)
         self.nodes = nodes[order]  # (nodes,) by number in the lattice
-        self._sets = [sets[i] for i in order]
-        self.classes = np.array([s.classes for s in self._sets], np.int64)  # (nodes,)
-        shape = len(self._sets), len(self.attributes)
+        self.frequency_sets = [sets[i] for i in order]
+        self.classes = np.array([s.classes for s in self.frequency_sets], np.int64)  # (nodes,)
+        shape = len(self.frequency_sets), len(self.attributes)
         self.closeness = np.zeros(shape)  # (nodes, attributes) of the worst class
         self.otherwise = np.ones(shape, bool)  # (nodes, attributes) passes all but t-closeness
         self._fill()
@@ -116,7 +116,7 @@ class NodeTable:
             self.task.progress("closeness", a / len(self.attributes))
             asked = [r.within((name,)) for r in self._on_attributes]
             judging = [part for part in asked if part is not None]
-            for n, classes in enumerate(self._sets):
+            for n, classes in enumerate(self.frequency_sets):
                 values = classes.entries(name).by_class(classes.classes)
                 distance = earth_movers_distance(values, classes.size, values.total, domains[name])
                 self.closeness[n, a] = distance.max(initial=0.0)
@@ -125,7 +125,7 @@ class NodeTable:
                     if not requirement.passes(counts, domains).all():
                         self.otherwise[n, a] = False
             self.recodings.sets.forget(name)
-            for classes in self._sets:
+            for classes in self.frequency_sets:
                 classes.forget(name)
 
     def _close_enough(self) -> NDArray[np.bool_]:

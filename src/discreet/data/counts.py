@@ -74,6 +74,9 @@ class ClassCounts:
     size: NDArray[np.int64]  # (classes,)
     values: Mapping[str, ValueCounts]
     refined: Mapping[str, RefinedCounts] | None = None
+    # By reader and known attribute, then by attribute: the least number of values that a reader of
+    # the sensitive table keeps in each class. Only a decomposed release has these.
+    kept: Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]] | None = None
 
     @property
     def classes(self) -> int:

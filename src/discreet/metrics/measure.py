@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
 from discreet.hierarchies.coverage import Coverage, cover
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.metrics.divergence import PairDivergence
 from discreet.metrics.implied import ImpliedGeneralized
 from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
@@ -28,6 +29,9 @@ class Measures:
     loss_by_sensitive: Mapping[str, float]  # above 0 where sensitive cells are masked
     entropy: float  # non-uniform, bits, Σ over all quasi-identifier cells
     query_error: QueryErrors | None = None
+    kl_divergence: float | None = None  # nats, of the joint distribution of all attributes
+    pairs: PairDivergence | None = None
+    further: Mapping[str, Any] = field(default_factory=dict)  # what only one kind of release has
 
     @property
     def loss(self) -> float:
@@ -44,9 +48,23 @@ class Measures:
         ]
         if self.structure.height is not None:
             lines.append(f"height               {self.structure.height}   levels climbed in all")
+        if self.kl_divergence is not None:
+            lines.append(f"KL divergence        {self.kl_divergence:.4f} nats")
+        if self.pairs is not None and self.pairs.ratio is not None:
+            lines.append(
+                f"divergence ratio     {self.pairs.ratio:.4f}   0 the original, 1 no link at all"
+            )
+        lines += [f"{name.replace('_', ' '):20} {figure}" for name, figure in self._shown()]
         if self.query_error is not None:
             lines.append(self.query_error.line())
         return "\n".join(lines)
+
+    def _shown(self) -> list[tuple[str, str]]:
+        return [
+            (name, f"{figure:.4f}" if isinstance(figure, float) else f"{figure:,}")
+            for name, figure in self.further.items()
+            if isinstance(figure, int | float)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The manifest's ``utility``; what does not apply is left out."""
@@ -60,6 +78,9 @@ class Measures:
             "loss_by_attribute": dict(self.loss_by_attribute),
             "loss_sensitive": _mean(self.loss_by_sensitive) if self.loss_by_sensitive else None,
             "query_error": None if self.query_error is None else self.query_error.to_dict(),
+            "kl_divergence": self.kl_divergence,
+            "divergence": None if self.pairs is None else self.pairs.to_dict(),
+            **self.further,
         }
         return {key: value for key, value in result.items() if value is not None}
 

@@ -7,9 +7,12 @@ from typing import Any, Protocol
 
 from discreet.algorithms.method import Task
 from discreet.data.table import CodedTable
+from discreet.metrics.grouped import measure_bucketized, measure_decomposed
 from discreet.metrics.measure import measure_generalized
 from discreet.metrics.projected import measure_projected
 from discreet.metrics.queries import QueryWorkload
+from discreet.releases.bucketized import BucketizedKind
+from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.generalized import RECORDS
 from discreet.releases.manifest import Manifest
 from discreet.releases.projected import ProjectedKind
@@ -35,6 +38,10 @@ def measure_release(
 ) -> Utility:
     """Measure a release of any kind against the original; no queries where none are asked for."""
     workload = QueryWorkload(queries=queries) if queries else None
+    if manifest.kind == BucketizedKind.name:
+        return measure_bucketized(task.table, tables, manifest.suppressed_rows, workload, seed)
+    if manifest.kind == DecomposedKind.name:
+        return measure_decomposed(task.table, tables, manifest, workload, seed)
     if manifest.kind == ProjectedKind.name:
         return measure_projected(tables, task, manifest, workload, seed)
     return measure_generalized(

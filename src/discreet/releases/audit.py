@@ -38,6 +38,7 @@ class Audit:
     promises: tuple[Promise, ...]
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
     compared: bool  # whether the original table was at hand
+    readers: tuple[dict[str, Any], ...] = ()  # what readers of the release find beside its promises
 
     @property
     def ok(self) -> bool:
@@ -51,6 +52,7 @@ class Audit:
             "promises": [promise.model_dump(mode="json") for promise in self.promises],
             "problems": list(self.problems),
             "compared_with_original": self.compared,
+            **({"readers": list(self.readers)} if self.readers else {}),
         }
 
 

@@ -14,8 +14,10 @@ def explain(manifest: Manifest) -> list[str]:
         _rows(manifest),
         *_columns(manifest),
         *_sets(manifest),
+        *_groups(manifest),
         *_projections(manifest),
         *_promises(manifest),
+        *_readers(manifest),
         *_utility(manifest),
     ]
 
@@ -48,6 +50,16 @@ def _columns(manifest: Manifest) -> list[str]:
         ]
     elif quasi and levels:
         sentences.append(f"Of what a reader may know about people, {_coarseness(quasi, levels)}.")
+    elif quasi and manifest.kind == "generalized":
+        sentences.append(
+            "What a reader may know about people is as coarse as each group of them needs: "
+            + ", ".join(quasi)
+            + "."
+        )
+        hierarchies = getattr(manifest.method, "hierarchies", {})
+        if hierarchies:
+            named = ", ".join(f"{name} ({place})" for name, place in hierarchies.items())
+            sentences.append(f"Each cell is a label of the column's hierarchy: {named}.")
     elif quasi:
         sentences.append("What a reader may know about people: " + ", ".join(quasi) + ".")
     if by_role.get(Role.SENSITIVE):
@@ -98,6 +110,55 @@ def _projections(manifest: Manifest) -> list[str]:
         f"Between tables {loss:.1%} of what the attributes tell of each other is lost; of what "
         f"somebody who knows one value could join to, {exposure:.1%} is left.",
     ]
+
+
+def _groups(manifest: Manifest) -> list[str]:
+    """How people are grouped where quasi-identifiers stay exact."""
+    groups = getattr(manifest.method, "groups", None)
+    if manifest.kind not in ("bucketized", "decomposed") or groups is None:
+        return []
+    sentences = [
+        f"Quasi-identifiers are exact. People stand in {groups:,} groups with random numbers; "
+        "nothing else links a person to a sensitive value."
+    ]
+    if manifest.kind == "decomposed":
+        primary = getattr(manifest.method, "primary", "")
+        noise = getattr(manifest.method, "noise_values", 0)
+        merged = getattr(manifest.method, "merged_groups", 0)
+        sentences.append(
+            f"For each group and sensitive attribute the values that somebody in it may have are "
+            f"listed once; groups were formed on '{primary}'. {noise:,} listed values are noise: "
+            "nobody in the group has them, and no reader can tell which."
+            + (f" {merged:,} groups were merged into others." if merged else "")
+        )
+        sentences.append(
+            "A number of values is not a chance of one in that number: a reader may still hold the "
+            "value that is common in the whole table for the likeliest."
+        )
+    return sentences
+
+
+def _readers(manifest: Manifest) -> list[str]:
+    """What readers of the sensitive table find beside the promises."""
+    sentences = []
+    for reader, how in _READERS.items():
+        found = [one for one in manifest.readers if one["reader"] == reader]
+        if not found:
+            continue
+        listed = ", ".join(f"{one['certain']:,} of '{one['attribute']}'" for one in found)
+        exact = "" if all(one["exact"] for one in found) else " at least"
+        sentences.append(
+            f"A reader who knows somebody's '{found[0]['known']}' and {how} is then certain of"
+            f"{exact} this many of {found[0]['people']:,} people's values: {listed}."
+        )
+    return sentences
+
+
+_READERS = {
+    "pair": "strikes out values that never occur with it",
+    "row": "strikes out values that no whole sensitive row with it supports",
+    "matching": "weighs all assignments of people to sensitive rows",
+}
 
 
 def _promises(manifest: Manifest) -> list[str]:

@@ -102,7 +102,7 @@ def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) ->
             codes = column.codes if whole else column.codes[kept]
             published.append(PublishedColumn(column.name, column.role, codes, column.values))
     source_row = None if whole else kept.astype(np.int32)
-    return PublishedTable(name, published, len(kept), source_row)
+    return PublishedTable(name, published, len(kept), source_row=source_row)
 
 
 def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:

@@ -123,6 +123,7 @@ class Manifest(_Part):
     published_rows: int
     suppressed_rows: int
     promises: list[Promise] = Field(default_factory=list)
+    readers: list[dict[str, Any]] = Field(default_factory=list)  # what attacks found, if anything
     utility: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod

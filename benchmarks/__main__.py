@@ -46,15 +46,17 @@ def _page(figures: Sequence[Figure], quick: bool) -> str:
         "",
         f"{datetime.now(UTC):%Y-%m-%d}, {_machine()}. "
         f"Made by `make bench`{' QUICK=1' if quick else ''}; times are the least of a few runs, "
-        "memory is the greatest resident size of the process.",
+        "memory is the greatest resident size of the process. Load when it ended: "
+        f"{os.getloadavg()[2]:.1f} over 15 minutes; above the number of processors others were at "
+        "work, and processor time says more than the clock.",
     ]
     for section in dict.fromkeys(figure.section for figure in figures):
         lines += [
             "",
             f"## {section}",
             "",
-            "| what | rows | seconds | GB | loss | ratio | to | asked for | met |",
-            "| --- | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |",
+            "| what | rows | seconds | processor | GB | loss | ratio | to | asked for | met |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |",
         ]
         lines += [
             f"| {' | '.join(_cells(figure))} |" for figure in figures if figure.section == section
@@ -71,6 +73,7 @@ def _cells(figure: Figure) -> list[str]:
         figure.what,
         f"{figure.rows:,}",
         shown(figure.seconds, ".3g"),
+        shown(figure.processor, ".3g"),
         shown(figure.memory, ".2f"),
         shown(figure.loss, ".4f"),
         shown(figure.ratio, ".3g"),

@@ -18,6 +18,7 @@ class Figure:
     what: str
     rows: int
     seconds: float | None = None
+    processor: float | None = None  # seconds of all processors together
     memory: float | None = None  # GB, the greatest resident size
     loss: float | None = None
     ratio: float | None = None
@@ -38,6 +39,7 @@ class Run:
     """A process that has ended well."""
 
     seconds: float
+    processor: float  # seconds of all processors together
     memory: float  # GB
     output: str
 
@@ -53,7 +55,7 @@ import os, sys, time
 started = time.perf_counter()
 child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 _, status, usage = os.wait4(child, 0)
-print(f"\\n{time.perf_counter() - started} {usage.ru_maxrss}")
+print(f"\\n{time.perf_counter() - started} {usage.ru_utime + usage.ru_stime} {usage.ru_maxrss}")
 sys.exit(min(os.waitstatus_to_exitcode(status) % 256, 255))
 """
 
@@ -73,5 +75,5 @@ def run(command: Sequence[str], timeout: float = 900) -> Run:
         said = errors.strip().splitlines()
         raise RunError(said[-1] if said else f"ended with {process.returncode}")
     *lines, last = output.strip().splitlines()
-    seconds, kilobytes = last.split()
-    return Run(float(seconds), int(kilobytes) / 1e6, "\n".join(lines))
+    seconds, processor, kilobytes = last.split()
+    return Run(float(seconds), float(processor), int(kilobytes) / 1e6, "\n".join(lines))

@@ -80,10 +80,10 @@ def _mondrian(python: str, quick: bool) -> Iterator[Figure]:
     done = run([*script, str(rows), "5", "age", *SEVEN, "occupation"], PATIENCE)
     theirs = json.loads(done.output)["seconds"]
     ours, loss = _method_seconds(Mondrian(), rows, hierarchies=False)
-    yield Figure(SECTION, "anonypy Mondrian, k = 5", rows, theirs, done.memory)
+    yield Figure(SECTION, "anonypy Mondrian, k = 5", rows, theirs, memory=done.memory)
     yield Figure(
-        SECTION, "discreet Mondrian, k = 5, without hierarchies", rows, ours, None, loss,
-        theirs / ours, "times faster than anonypy", "≥ 500",
+        SECTION, "discreet Mondrian, k = 5, without hierarchies", rows, ours, loss=loss,
+        ratio=theirs / ours, ratio_to="times faster than anonypy", bound="≥ 500",
     )  # fmt: skip
 
 
@@ -96,10 +96,12 @@ def _full_domain(python: str, quick: bool) -> Iterator[Figure]:
     done = run([*script, str(rows), "5", str(folder), *SEVEN], PATIENCE)
     theirs = json.loads(done.output)["seconds"]
     ours, loss = _method_seconds(FullDomain(), rows, hierarchies=True)
-    yield Figure(SECTION, "anjana k-anonymity (first node found), k = 5", rows, theirs, done.memory)
     yield Figure(
-        SECTION, "discreet full-domain (the best node), k = 5", rows, ours, None, loss,
-        theirs / ours, "times faster than anjana",
+        SECTION, "anjana k-anonymity (first node found), k = 5", rows, theirs, memory=done.memory
+    )
+    yield Figure(
+        SECTION, "discreet full-domain (the best node), k = 5", rows, ours, loss=loss,
+        ratio=theirs / ours, ratio_to="times faster than anjana",
     )  # fmt: skip
 
 
@@ -112,7 +114,9 @@ def _audit(python: str, quick: bool) -> Iterator[Figure]:
     done = run([*script, str(release / "records.csv"), "occupation", *SEVEN], PATIENCE)
     theirs = json.loads(done.output)["seconds"]
     ours = _least(lambda: audit_folder(release))
-    yield Figure(SECTION, "pycanon, k, ℓ, entropy ℓ, (c, ℓ), t", workload.rows, theirs, done.memory)
+    yield Figure(
+        SECTION, "pycanon, k, ℓ, entropy ℓ, (c, ℓ), t", workload.rows, theirs, memory=done.memory
+    )
     yield Figure(
         SECTION, "discreet audit of the same, reading included", workload.rows, ours,
         ratio=theirs / ours, ratio_to="times faster than pycanon", bound="≥ 20",

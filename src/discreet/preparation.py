@@ -22,7 +22,7 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.specs import Automatic
 from discreet.io.frames import code_frame, frame_columns
 from discreet.io.names import check_columns
-from discreet.io.source import Source
+from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import column_names, read_table
 from discreet.job import Job
 
@@ -38,7 +38,7 @@ def prepare(
 ) -> Task:
     """Read the data (the job's own source if none is given), build hierarchies, check it all."""
     progress("reading", 0.0)
-    table = read_data(job, data)
+    table = read_data(job, data, lambda share: progress("reading", share))
     table, bitmaps = expand_sets(job, table)
     marks, problems = _sensitive_values(job, table, bitmaps)
     progress("hierarchies", 0.0)
@@ -64,7 +64,7 @@ def prepare(
     return task
 
 
-def read_data(job: Job, data: Any = None) -> CodedTable:
+def read_data(job: Job, data: Any = None, tell: Tell = tell_nobody) -> CodedTable:
     """The coded table of a job, from its source, from a path or from a frame."""
     specs = {
         name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
@@ -73,7 +73,7 @@ def read_data(job: Job, data: Any = None) -> CodedTable:
     if data is None or isinstance(data, str | Path):
         source = source_of(job, data)
         _require_columns(column_names(source), specs, str(source.path))
-        return read_table(source, specs)
+        return read_table(source, specs, tell)
     _require_columns(frame_columns(data), specs, "the table")
     return code_frame(data, specs, job.source.missing if job.source else ())
 

@@ -117,7 +117,9 @@ class Release:
             with ThreadPoolExecutor(1) as pool:
                 hashes = pool.submit(_hashes, folder, manifest)
                 progress("reading back", 0.0)
-                tables = read_tables(folder, manifest)
+                tables = read_tables(
+                    folder, manifest, lambda share: progress("reading back", share)
+                )
                 progress("audit", 0.0)
                 audit = _audit(tables, manifest, self.task, self.source_rows())
                 progress("measures", 0.0)
@@ -140,9 +142,12 @@ class Release:
     def _write_tables(self, folder: Path, format_: OutputFormat, progress: Progress) -> Manifest:
         manifest = self.manifest.model_copy(deep=True)
         for number, (name, table) in enumerate(self.published.items()):
-            progress("writing", number / len(self.published))
+
+            def tell(share: float, before: int = number) -> None:
+                progress("writing", (before + share) / len(self.published))
+
             file = folder / f"{name}.{format_}"
-            write_table(file, format_, table.columns, self.orders[name])
+            write_table(file, format_, table.columns, self.orders[name], tell)
             manifest.tables[name].file = file.name
         return manifest
 

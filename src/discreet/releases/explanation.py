@@ -50,6 +50,16 @@ def _columns(manifest: Manifest) -> list[str]:
         ]
     elif quasi and levels:
         sentences.append(f"Of what a reader may know about people, {_coarseness(quasi, levels)}.")
+    elif quasi and manifest.kind == "generalized":
+        sentences.append(
+            "What a reader may know about people is as coarse as each group of them needs: "
+            + ", ".join(quasi)
+            + "."
+        )
+        hierarchies = getattr(manifest.method, "hierarchies", {})
+        if hierarchies:
+            named = ", ".join(f"{name} ({place})" for name, place in hierarchies.items())
+            sentences.append(f"Each cell is a label of the column's hierarchy: {named}.")
     elif quasi:
         sentences.append("What a reader may know about people: " + ", ".join(quasi) + ".")
     if by_role.get(Role.SENSITIVE):

@@ -22,6 +22,7 @@ from discreet.hierarchies.coverage import Coverage, cover
 from discreet.kernels import kernel
 
 SourceRows = NDArray[np.int32]
+TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stays in the cache
 
 
 def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Coverage:
@@ -53,6 +54,10 @@ def untraced_rows(
 
     def uncovered(column: Column) -> NDArray[np.bool_]:
         coverage = coverage_of(column, task, levels)
+        if coverage.cells * coverage.cardinality <= TABLE_LIMIT:
+            return _outside(
+                column.codes, _narrow(task.table[column.name]), source_row, coverage.matrix()
+            )
         first_run = np.searchsorted(coverage.cell_of_run, np.arange(coverage.cells + 1))
         return _uncovered(
             column.codes,
@@ -78,6 +83,20 @@ def _narrow(column: Column) -> NDArray[np.integer]:
 
 
 @kernel
+def _outside(
+    cell: Codes,  # (rows,)
+    value: NDArray[np.integer],  # (source rows,)
+    source_row: SourceRows,  # (rows,)
+    covers: NDArray[np.bool_],  # (cells, values)
+) -> NDArray[np.bool_]:
+    """Which cells don't cover the value of their source row, by a table."""
+    wrong = np.empty(len(cell), np.bool_)
+    for row in range(len(cell)):
+        wrong[row] = not covers[cell[row], value[source_row[row]]]
+    return wrong
+
+
+@kernel
 def _uncovered(
     cell: Codes,  # (rows,)
     value: NDArray[np.integer],  # (source rows,)
@@ -86,7 +105,7 @@ def _uncovered(
     low: Codes,  # (runs,)
     high: Codes,  # (runs,)
 ) -> NDArray[np.bool_]:
-    """Which cells don't cover the value of their source row."""
+    """Which cells don't cover the value of their source row, by the runs of codes."""
     wrong = np.zeros(len(cell), np.bool_)
     for row in range(len(cell)):
         held = value[source_row[row]]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from discreet.algorithms.codip import Codip
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.local_recoding import LocalRecoding
 from discreet.algorithms.method import Method
 from discreet.algorithms.mondrian import Mondrian
 from discreet.named import ByName
 
-METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian, LocalRecoding)
+METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian, LocalRecoding, Codip)
 
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

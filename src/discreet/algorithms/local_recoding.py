@@ -96,7 +96,7 @@ class LocalRecoding(Method):
     name: ClassVar[str] = "local-recoding"
 
     effort: Literal["quick", "good", "best"] | Annotated[float, Field(gt=0, le=1e6)] = Field(
-        default="good",
+        default="quick",
         description="How long to search for less loss; a number is seconds, which are not "
         "reproducible with a seed.",
     )

@@ -1,15 +1,13 @@
-"""All measures of a generalized release, in the form in which the manifest holds them."""
+"""All measures of a generalized table, in the form in which the manifest holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from discreet.algorithms.method import Task
-from discreet.data.classes import classes_of
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
@@ -19,8 +17,6 @@ from discreet.metrics.implied import ImpliedGeneralized
 from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
 from discreet.metrics.structure import Structure, structure
-from discreet.releases.generalized import RECORDS
-from discreet.releases.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -49,10 +45,7 @@ class Measures:
         if self.structure.height is not None:
             lines.append(f"height               {self.structure.height}   levels climbed in all")
         if self.query_error is not None:
-            found, base = self.query_error.release.median, self.query_error.unlinked.median
-            shown = "none had an answer" if found is None else f"{found:.4f}"
-            beside = "" if base is None else f"   beside {base:.4f} with no link at all"
-            lines.append(f"median query error   {shown}{beside}")
+            lines.append(self.query_error.line())
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,26 +68,6 @@ def _mean(loss_of_attribute: Mapping[str, float]) -> float:
     return float(np.mean(list(loss_of_attribute.values()))) if loss_of_attribute else 0.0
 
 
-def measure_release(
-    tables: Mapping[str, CodedTable],
-    task: Task,
-    manifest: Manifest,
-    *,
-    queries: int = 0,
-    seed: int = 0,
-) -> Measures:
-    """Measure a release of any kind against the original; no queries where none are asked for."""
-    return measure_generalized(
-        task.table,
-        task.hierarchies,
-        tables[RECORDS],
-        manifest.suppressed_rows,
-        levels=getattr(manifest.method, "levels", None),
-        queries=QueryWorkload(queries=queries) if queries else None,
-        seed=seed,
-    )
-
-
 def measure_generalized(
     original: CodedTable,
     hierarchies: Mapping[str, Hierarchy],
@@ -110,12 +83,40 @@ def measure_generalized(
     several levels is read on the one that was used. ``queries`` None leaves the queries out.
     Every value in the original's dictionaries must occur: they are the domain of each attribute.
     """
-    _check_same_people(original, published, suppressed_rows)
-    records = {column.name: _occurring(published[column.name]) for column in _measured(original)}
-    quasi_identifiers, sensitive = original.quasi_identifiers, original.sensitive
+    sensitive = [column.name for column in original.sensitive]
+    parts = measure_parts(original, hierarchies, published, suppressed_rows, levels, sensitive)
+    if queries is None:
+        return parts.measures
+    errors = query_errors(original, parts.implied, queries, seed)
+    return replace(parts.measures, query_error=errors)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The measures of one generalized table, and what they were made from."""
+
+    measures: Measures
+    implied: ImpliedGeneralized
+    coverages: Mapping[str, Coverage]  # of all measured columns
+    quasi_identifiers: Sequence[Column]  # as published, with dictionaries of what occurs
+    sensitive: Sequence[Column]
+
+
+def measure_parts(
+    original: CodedTable,
+    hierarchies: Mapping[str, Hierarchy],
+    published: CodedTable,
+    suppressed_rows: int,
+    levels: Mapping[str, int] | None,
+    sensitive: Sequence[str],
+) -> Parts:
+    """Measure a table with all quasi-identifiers and some sensitive attributes, but no queries."""
+    measured = [*original.quasi_identifiers, *(original[name] for name in sensitive)]
+    _check_same_people(measured, original.rows, published, suppressed_rows)
+    records = {column.name: _occurring(published[column.name]) for column in measured}
     coverages: dict[str, Coverage] = {}
     loss: dict[str, float] = {}
-    for column in _measured(original):
+    for column in measured:
         # a sensitive cell is exact, a set or masked: never a label, even if it reads like one
         is_generalized = column.role is Role.QUASI_IDENTIFIER
         hierarchy = hierarchies.get(column.name) if is_generalized else None
@@ -124,37 +125,46 @@ def measure_generalized(
         coverages[column.name] = cover(column, cells.text.to_list(), hierarchy, level)
         lost = loss_of_cells(column, cells, coverages[column.name], hierarchy, level)
         loss[column.name] = mean_loss(lost, cells.counts, suppressed_rows)
-    classes = classes_of([records[c.name] for c in quasi_identifiers], published.rows)
-    implied = ImpliedGeneralized(list(records.values()), coverages, published.rows, suppressed_rows)
-    return Measures(
-        structure=structure(classes, suppressed_rows, levels),
+    quasi_identifiers = [records[column.name] for column in original.quasi_identifiers]
+    measures = Measures(
+        structure=structure(published.classes, suppressed_rows, levels),
         loss_by_attribute={column.name: loss[column.name] for column in quasi_identifiers},
-        loss_by_sensitive={column.name: loss[column.name] for column in sensitive},
+        loss_by_sensitive={name: loss[name] for name in sensitive},
         entropy=sum(
             entropy(column, coverages[column.name], records[column.name].counts, suppressed_rows)
-            for column in quasi_identifiers
+            for column in original.quasi_identifiers
         ),
-        query_error=None if queries is None else query_errors(original, implied, queries, seed),
+    )
+    return Parts(
+        measures,
+        ImpliedGeneralized(list(records.values()), coverages, published.rows, suppressed_rows),
+        coverages,
+        quasi_identifiers,
+        [records[name] for name in sensitive],
     )
 
 
-def _check_same_people(original: CodedTable, published: CodedTable, suppressed_rows: int) -> None:
-    lacking = [c.name for c in _measured(original) if c.name not in published.columns]
+def _check_same_people(
+    measured: Sequence[Column], rows: int, published: CodedTable, suppressed_rows: int
+) -> None:
+    lacking = [column.name for column in measured if column.name not in published.columns]
     if lacking:
         raise InputError(
             f"The release lacks {len(lacking)} columns of the original: {', '.join(lacking)}. "
             "Name the job that made the release."
         )
-    if published.rows + suppressed_rows != original.rows:
+    if published.rows + suppressed_rows != rows:
         raise InputError(
             f"The release has {published.rows} rows and {suppressed_rows} suppressed, the original "
-            f"{original.rows}. Name the job that made the release, with its own table."
+            f"{rows}. Name the job that made the release, with its own table."
         )
 
 
 def _occurring(column: Column) -> Column:
     """The column with a dictionary of the cells that do occur."""
     occurs = column.counts > 0
+    if occurs.all():
+        return column
     code = np.cumsum(occurs, dtype=np.int32) - 1
     return replace(
         column,
@@ -163,7 +173,3 @@ def _occurring(column: Column) -> Column:
         values=column.values.filter(occurs),
         numbers=None if column.numbers is None else column.numbers[occurs],
     )
-
-
-def _measured(table: CodedTable) -> list[Column]:
-    return [*table.quasi_identifiers, *table.sensitive]

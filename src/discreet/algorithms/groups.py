@@ -45,9 +45,18 @@ class Grouping:
 
     @staticmethod
     def of(space: Space, unit: Integers, group: Integers, rows: Integers) -> Grouping:
-        """Groups from pieces in any order; group numbers may have gaps."""
-        order = np.argsort(group, kind="stable")
+        """Groups from pieces in any order; group numbers may have gaps.
+
+        Pieces of the same unit and group become one; rows below 0 are taken away.
+        """
+        order = np.lexsort((unit, group))
         unit, group, rows = unit[order], group[order], rows[order]
+        same = (np.diff(group, prepend=-1) == 0) & (np.diff(unit, prepend=-1) == 0)
+        if same.any():
+            first = np.flatnonzero(~same)
+            rows = np.add.reduceat(rows, first)
+            kept = rows > 0
+            unit, group, rows = unit[first][kept], group[first][kept], rows[kept]
         begins = np.diff(group, prepend=-1) != 0
         start = np.append(np.flatnonzero(begins), len(group))
         number = np.cumsum(begins) - 1
@@ -144,18 +153,44 @@ def hulls_of(
 
 
 @kernel
-def join_costs(
-    space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, group: int
-) -> Floats:
-    """What joining a group to each other adds to the cost of all rows; ∞ for itself."""
-    added = np.full(len(size), np.inf)
-    own = size[group] * cost[group]
-    for g in range(len(size)):
-        if g == group or size[g] == 0:
-            continue
-        joined = joined_cost(space, low[group], high[group], low[g], high[g])
-        added[g] = joined * (size[group] + size[g]) - own - size[g] * cost[g]
-    return added
+def nearest_groups(
+    space: Space,
+    low: Ranks,
+    high: Ranks,
+    size: Integers,
+    cost: Floats,
+    groups: Integers,
+    count: int,
+) -> tuple[Integers, Floats]:
+    """The groups that are cheapest to join with each of some, and what all rows pay more.
+
+    Cheapest first; −1 and ∞ where there are fewer. A group is given up as soon as the attributes
+    that were looked at cost more than the last one kept.
+    """
+    attributes = low.shape[1]
+    near = np.full((len(groups), count), -1, np.int64)
+    added = np.full((len(groups), count), np.inf)
+    for i in range(len(groups)):
+        f = groups[i]
+        for g in range(len(size)):
+            if g == f or size[g] == 0:
+                continue
+            rows = size[f] + size[g]
+            more = -size[f] * cost[f] - size[g] * cost[g]
+            for j in range(attributes):
+                more += rows * cell_cost(
+                    space, j, min(low[f, j], low[g, j]), max(high[f, j], high[g, j])
+                )
+                if more >= added[i, count - 1]:
+                    break
+            if more >= added[i, count - 1]:
+                continue
+            place = count - 1
+            while place > 0 and added[i, place - 1] > more:
+                near[i, place], added[i, place] = near[i, place - 1], added[i, place - 1]
+                place -= 1
+            near[i, place], added[i, place] = g, more
+    return near, added
 
 
 def place_left(

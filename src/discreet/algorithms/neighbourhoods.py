@@ -23,7 +23,7 @@ from discreet.algorithms.groups import (
     Groups,
     Members,
     covering_groups,
-    join_costs,
+    nearest_groups,
     place_left,
 )
 from discreet.algorithms.hulls import Floats, Integers
@@ -120,16 +120,17 @@ class _Search:
     def _neighbours(self) -> tuple[Integers, Integers, Integers]:
         """Groups to dissolve, the drawn one first, those that lend, and those that take guests."""
         groups, least = self.groups, self.least
-        added = join_costs(
-            groups.space, groups.low, groups.high, groups.size, groups.cost, self.seed
+        nearest, _ = nearest_groups(
+            groups.space,
+            groups.low,
+            groups.high,
+            groups.size,
+            groups.cost,
+            np.array([self.seed]),
+            HOSTS,
         )
+        nearest = nearest[0][nearest[0] >= 0]
         many = groups.size > SPARED * least
-        per_row = added / np.where(many, least, np.maximum(groups.size, 1))
-        nearest = np.arange(len(per_row))
-        if len(nearest) > HOSTS:
-            nearest = np.argpartition(per_row, HOSTS)[:HOSTS]
-        nearest = nearest[np.isfinite(per_row[nearest])]
-        nearest = nearest[np.argsort(per_row[nearest], kind="stable")]
         count = int(self.rng.integers(3, NEIGHBOURS + 1))
         near, far = nearest[:count], nearest[count:]
         dissolved = np.concatenate(([self.seed], near[~many[near]]))

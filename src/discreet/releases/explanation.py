@@ -183,7 +183,21 @@ def _utility(manifest: Manifest) -> list[str]:
     loss = manifest.utility.get("loss")
     if loss is None:
         return []
-    return [
+    sentences = [
         f"On average a published quasi-identifier leaves open {loss:.1%} of its range "
         "(0 % is exact, 100 % says nothing)."
     ]
+    bound = getattr(manifest.method, "lower_bound", None)
+    if bound is not None:
+        sentences.append(
+            "No release of this kind that keeps the same promises can leave open less than "
+            f"{bound:.1%}."
+        )
+    vague = getattr(manifest.method, "root_rows", 0)
+    if vague:
+        share = vague / max(manifest.published_rows, 1)
+        sentences.append(
+            f"{vague:,} published rows ({share:.1%}) say nothing of who they are about: every "
+            "quasi-identifier of theirs covers its whole range, as good as suppressed."
+        )
+    return sentences

@@ -6,9 +6,9 @@ left over. Of the rows that may join, the one that collides with the fewest othe
 taken first, the nearest of equals. (The paper's pseudo-code takes the most; its worked example
 agrees with the fewest.)
 
-*In blocks*: the curve is cut where that costs the quasi-identifiers least. Inside a block nothing
-but sensitive values and chance decide: the row with the most frequent values first, then again and
-again the row with the most frequent values that fits.
+*In blocks*: the curve is cut where that costs the quasi-identifiers least, and the rows of a block
+are shuffled. The same pool then runs over each block alone, so that inside a block nothing but
+sensitive values and chance decide.
 """
 
 from __future__ import annotations
@@ -21,35 +21,59 @@ from discreet.kernels import kernel
 
 
 @kernel
-def form_along_curve(
-    rows: Rows, groups: Groups, window: int, candidates: int, hardness: NDArray[np.float64]
-) -> int:
-    """Group rows from a moving pool of at most ``window``; the number of groups."""
+def form_groups(
+    rows: Rows,
+    groups: Groups,
+    cuts: NDArray[np.int64],  # (blocks + 1,) no group reaches over a cut
+    window: int,
+    candidates: int,
+    hardness: NDArray[np.float64],  # (rows,), or empty to take the fewest collisions first
+) -> NDArray[np.int64]:
+    """Group rows from a moving pool of at most ``window``.
+
+    Returns the first group of each block, and the number of all groups at the end.
+    """
     pool = np.empty(window + 1, np.int64)
-    pooled = 0
-    count = 0
     candidate = np.empty(candidates, np.int64)
     chosen = np.empty(rows.least, np.int64)
-    for newest in range(len(rows.values)):
-        pool[pooled] = newest
-        pooled += 1
-        chosen[0] = newest
-        found = 0  # the nearest rows that may join the newest
-        for i in range(pooled - 2, -1, -1):
-            if may_join(rows, chosen, 1, pool[i]):
-                candidate[found] = pool[i]
-                found += 1
-                if found == candidates:
-                    break
-        if found >= rows.least - 1 and _choose(rows, candidate, found, chosen, hardness):
-            for i in range(rows.least):
-                add(groups, count, chosen[i])
-            count += 1
-            pooled = _drop_grouped(groups, pool, pooled)
-        if pooled > window:
-            pool[: pooled - 1] = pool[1:pooled].copy()
-            pooled -= 1
-    return count
+    first_group = np.zeros(len(cuts), np.int64)
+    count = 0
+    for block in range(len(cuts) - 1):
+        pooled = 0
+        for newest in range(cuts[block], cuts[block + 1]):
+            pool[pooled] = newest
+            pooled += 1
+            chosen[0] = newest
+            found = _candidates(rows, pool, pooled - 1, chosen, candidate)
+            if found >= rows.least - 1 and _choose(rows, candidate, found, chosen, hardness):
+                for i in range(rows.least):
+                    add(groups, count, chosen[i])
+                count += 1
+                pooled = _drop_grouped(groups, pool, pooled)
+            if pooled > window:
+                pool[: pooled - 1] = pool[1:pooled].copy()
+                pooled -= 1
+        first_group[block + 1] = count
+    return first_group
+
+
+@kernel
+def _candidates(
+    rows: Rows,
+    pool: NDArray[np.int64],
+    pooled: int,
+    chosen: NDArray[np.int64],
+    candidate: NDArray[np.int64],
+) -> int:
+    """The nearest rows of the pool that may join the first chosen one."""
+    found = 0
+    for i in range(pooled - 1, -1, -1):
+        if may_join(rows, chosen, 1, pool[i]):
+            candidate[found] = pool[i]
+            found += 1
+            if found == len(candidate):
+                break
+    return found
 
 
 @kernel
@@ -83,7 +107,10 @@ def _choose(
     chosen: NDArray[np.int64],
     hardness: NDArray[np.float64],
 ) -> bool:
-    """Fill ``chosen`` after its first row, fewest collisions first; whether that succeeded."""
+    """Fill ``chosen`` after its first row; whether that succeeded.
+
+    Fewest collisions first, or, where ``hardness`` is given, hardest first.
+    """
     members = 1
     while members < rows.least and found:
         best, fewest = 0, found
@@ -151,76 +178,3 @@ def cut_blocks(rows: Rows, least: int) -> NDArray[np.int64]:
         end = cut[end]
     place_of[blocks] = 0
     return place_of[: blocks + 1][::-1].copy()
-
-
-@kernel
-def form_in_blocks(
-    rows: Rows, groups: Groups, cuts: NDArray[np.int64], chance: NDArray[np.float64], values: int
-) -> int:
-    """Group rows inside each block by their sensitive values and chance; the number of groups."""
-    count = 0
-    frequency = np.zeros((rows.values.shape[1], values), np.int64)  # in the rest of the block
-    for block in range(len(cuts) - 1):
-        begin, end = cuts[block], cuts[block + 1]
-        for row in range(begin, end):
-            for j in range(rows.values.shape[1]):
-                frequency[j, rows.values[row, j]] += 1
-        count = _form_in_block(rows, groups, begin, end, chance, frequency, count)
-        for row in range(begin, end):
-            for j in range(rows.values.shape[1]):
-                frequency[j, rows.values[row, j]] = 0
-    return count
-
-
-@kernel
-def _form_in_block(
-    rows: Rows,
-    groups: Groups,
-    begin: int,
-    end: int,
-    chance: NDArray[np.float64],
-    frequency: NDArray[np.int64],
-    count: int,
-) -> int:
-    chosen = np.empty(rows.least, np.int64)
-    hopeless = np.zeros(end - begin, np.bool_)  # found no group as the first row of one
-    while True:
-        members = 0
-        while members < rows.least:
-            best = -1
-            hardest = -1
-            for row in range(begin, end):
-                if groups.group_of_row[row] >= 0 or (members == 0 and hopeless[row - begin]):
-                    continue
-                hardness = 0
-                for j in range(rows.values.shape[1]):
-                    hardness += frequency[j, rows.values[row, j]]
-                if hardness < hardest or (
-                    hardness == hardest and best >= 0 and chance[row] < chance[best]
-                ):
-                    continue
-                if _is_chosen(chosen, members, row) or not may_join(rows, chosen, members, row):
-                    continue
-                best, hardest = row, hardness
-            if best < 0:
-                break
-            chosen[members] = best
-            members += 1
-        if members == 0:
-            return count
-        if members < rows.least:
-            hopeless[chosen[0] - begin] = True
-            continue
-        for i in range(members):
-            add(groups, count, chosen[i])
-            for j in range(rows.values.shape[1]):
-                frequency[j, rows.values[chosen[i], j]] -= 1
-        count += 1
-
-
-@kernel
-def _is_chosen(chosen: NDArray[np.int64], members: int, row: int) -> bool:
-    for i in range(members):
-        if chosen[i] == row:
-            return True
-    return False

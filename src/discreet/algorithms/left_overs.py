@@ -8,6 +8,8 @@ Whoever is left then is suppressed.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,15 @@ from discreet.algorithms.diverse_groups import (
 )
 from discreet.algorithms.group_forming import may_join
 from discreet.kernels import kernel
+
+
+class Limits(NamedTuple):
+    """How far the search for one row goes."""
+
+    reach: int  # rows of the curve to either side
+    tries: int  # of exchanges
+    most: int  # rows of a group that still takes others in
+    compared: int  # groups of which the least loss is taken; 1 for the first without a look
 
 
 @kernel
@@ -46,23 +57,28 @@ def near_groups(groups: Groups, row: int, reach: int, search: int, found: NDArra
 
 @kernel
 def place(
-    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, most: int
+    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, limits: Limits
 ) -> bool:
-    """Put a row into the near group that loses least by it."""
+    """Put a row into the group that loses least by it, of the first few near ones that it fits."""
     best = -1
     least = np.inf
     tried = 0
     for i in range(count):
         group = near[i]
-        if groups.size[group] >= most or excess(rows, groups, group, row, -1) > 0:
+        if groups.size[group] == 0:  # joined to another before
             continue
+        if groups.size[group] >= limits.most or excess(rows, groups, group, row, -1) > 0:
+            continue
+        if limits.compared == 1:
+            best = group
+            break
         size = groups.size[group]
         before = size * loss_with(rows, groups, group, -1, -1)
         added = (size + 1) * loss_with(rows, groups, group, row, -1) - before
         if added < least:
             best, least = group, added
         tried += 1
-        if tried == 8:
+        if tried == limits.compared:
             break
     if best >= 0:
         add(groups, best, row)
@@ -71,9 +87,10 @@ def place(
 
 @kernel
 def exchange(
-    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, most: int
+    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, limits: Limits
 ) -> bool:
     """Put a row in the place of a member that fits another of the near groups."""
+    tried = 0
     for i in range(count):
         group = near[i]
         member = groups.first[group]
@@ -81,20 +98,24 @@ def exchange(
             if excess(rows, groups, group, row, member) == 0:
                 for k in range(count):
                     other = near[k]
-                    if other == group or groups.size[other] >= most:
+                    if other == group or not 0 < groups.size[other] < limits.most:
                         continue
+                    tried += 1
                     if excess(rows, groups, other, member, -1) == 0:
                         remove(groups, group, member)
                         add(groups, group, row)
                         add(groups, other, member)
                         return True
+            tried += 1
+            if tried > limits.tries:
+                return False
             member = groups.next_row[member]
     return False
 
 
 @kernel
 def join(
-    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, most: int
+    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, limits: Limits
 ) -> bool:
     """Join near groups, at most four, until a row fits their union."""
     attributes = rows.values.shape[1]
@@ -106,7 +127,9 @@ def join(
         least = np.int64(2**62)
         for i in range(count):
             group = near[i]
-            if size + groups.size[group] >= most or _among(taken, step, group):
+            if groups.size[group] == 0:  # joined to another before
+                continue
+            if size + groups.size[group] >= limits.most or _among(taken, step, group):
                 continue
             over = 0
             for j in range(attributes):
@@ -161,28 +184,59 @@ def _merge(groups: Groups, into: int, group: int) -> None:
 
 @kernel
 def settle(
-    rows: Rows,
-    groups: Groups,
-    left: NDArray[np.int64],
-    reach: int,
-    nearest: int,
-    most: int,
-    steps: int,
+    rows: Rows, groups: Groups, left: NDArray[np.int64], near: NDArray[np.int64], limits: Limits
 ) -> NDArray[np.int64]:
-    """Place, exchange or join for each left-over in turn; how many rows each step took."""
-    near = np.empty(nearest, np.int64)
+    """Place, exchange or join for each left-over in turn; how many rows each step took.
+
+    ``near`` is room for the groups that are looked at for one row.
+    """
     took = np.zeros(3, np.int64)
     search = groups.stamp.max() + 1 if len(groups.stamp) else 0
     for i in range(len(left)):
-        row = left[i]
-        count = near_groups(groups, row, reach, search + i, near)
-        if place(rows, groups, row, near, count, most):
-            took[0] += 1
-        elif steps > 1 and exchange(rows, groups, row, near, count, most):
-            took[1] += 1
-        elif steps > 2 and join(rows, groups, row, near, count, most):
-            took[2] += 1
+        count = near_groups(groups, left[i], limits.reach, search + i, near)
+        step = _settle_one(rows, groups, left[i], near, count, limits)
+        if step >= 0:
+            took[step] += 1
     return took
+
+
+@kernel
+def settle_in_blocks(
+    rows: Rows,
+    groups: Groups,
+    cuts: NDArray[np.int64],  # (blocks + 1,) rows
+    first_group: NDArray[np.int64],  # (blocks + 1,)
+    chance: NDArray[np.float64],  # (rows,)
+    limits: Limits,
+) -> NDArray[np.int64]:
+    """The same with the groups of a row's own block alone, in an order of chance."""
+    took = np.zeros(3, np.int64)
+    for block in range(len(cuts) - 1):
+        count = first_group[block + 1] - first_group[block]
+        lots = np.empty(count)
+        for i in range(count):
+            lots[i] = chance[groups.first[first_group[block] + i]]
+        shuffled = first_group[block] + np.argsort(lots)
+        for row in range(cuts[block], cuts[block + 1]):
+            if groups.group_of_row[row] >= 0:
+                continue
+            step = _settle_one(rows, groups, row, shuffled, count, limits)
+            if step >= 0:
+                took[step] += 1
+    return took
+
+
+@kernel
+def _settle_one(
+    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, limits: Limits
+) -> int:
+    if place(rows, groups, row, near, count, limits):
+        return 0
+    if exchange(rows, groups, row, near, count, limits):
+        return 1
+    if join(rows, groups, row, near, count, limits):
+        return 2
+    return -1
 
 
 @kernel
@@ -211,7 +265,7 @@ def form_among(rows: Rows, groups: Groups, left: NDArray[np.int64], window: int,
 
 
 @kernel
-def improve(rows: Rows, groups: Groups, reach: int, search: int) -> int:
+def improve(rows: Rows, groups: Groups, reach: int) -> int:
     """Exchange members of near groups where that loses less; how many times."""
     swaps = 0
     count = len(rows.values)
@@ -240,3 +294,16 @@ def improve(rows: Rows, groups: Groups, reach: int, search: int) -> int:
             loss[here], loss[there] = new_here, new_there
             swaps += 1
     return swaps
+
+
+@kernel
+def total_loss(rows: Rows, groups: Groups) -> float:
+    """Σ over rows and quasi-identifiers of the loss of the row's cell; 1 for a suppressed one."""
+    total = 0.0
+    for group in range(len(groups.size)):
+        if groups.size[group]:
+            total += groups.size[group] * loss_with(rows, groups, group, -1, -1)
+    for row in range(len(groups.group_of_row)):
+        if groups.group_of_row[row] < 0:
+            total += rows.codes.shape[1]
+    return total

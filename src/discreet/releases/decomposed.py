@@ -38,6 +38,8 @@ from discreet.releases.groups import (
     refuse_columns,
     row_problems,
     sole_groups,
+    traced_people,
+    traced_rows,
 )
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
@@ -137,14 +139,21 @@ class DecomposedKind(Kind):
         if problems:
             return problems
         sole = sole_groups(people, task.table)
-        sets = read_sets(tables, names)
-        for number, name in enumerate(names):
-            code = code_of_value(sensitive[name], task.table[name])[task.table[name].codes]
-            start, value = sets.of(number)
-            lost = _not_in_sets(sole, code, start, value)
-            if lost:
-                problems.append(f"{lost} people are in a group without their value of '{name}'")
-        return problems
+        return _lost_values(tables, task, sole, np.arange(task.table.rows, dtype=np.int32))
+
+    def traced_changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        problems = traced_people(people, PEOPLE, task, manifest, source_rows[PEOPLE])
+        problems += traced_rows(sensitive, SENSITIVE, task, source_rows[SENSITIVE])
+        if problems or sensitive.rows != task.table.rows:
+            return problems or self.changes(tables, task, manifest)
+        return _lost_values(tables, task, people[GROUP].codes, source_rows[PEOPLE])
 
 
 class _Kept(Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]]):
@@ -307,10 +316,31 @@ def _supported_rows(
     return supported
 
 
+def _lost_values(
+    tables: Mapping[str, CodedTable],
+    task: Task,
+    group: NDArray[np.integer],
+    source_row: NDArray[np.int32],
+) -> list[str]:
+    """Whether the sets of people's groups, as far as these are known, hold their own values."""
+    sensitive = tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    sets = read_sets(tables, names)
+    problems = []
+    for number, name in enumerate(names):
+        code = code_of_value(sensitive[name], task.table[name]).astype(np.int32)
+        start, value = sets.of(number)
+        own = code[task.table[name].codes[source_row]]
+        lost = _not_in_sets(group.astype(np.int32), own, start, value)
+        if lost:
+            problems.append(f"{lost} people are in a group without their value of '{name}'")
+    return problems
+
+
 @kernel
 def _not_in_sets(
-    group: NDArray[np.int64],
-    code: NDArray[np.int64],
+    group: NDArray[np.int32],
+    code: NDArray[np.int32],
     start: NDArray[np.int64],
     value: NDArray[np.int32],
 ) -> int:

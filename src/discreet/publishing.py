@@ -33,7 +33,7 @@ from discreet.io.atomic import release_place, write_private
 from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
-from discreet.metrics.measure import measure_release
+from discreet.metrics.release import measure_release
 from discreet.models.requirement import Requirement
 from discreet.preparation import prepare, source_of
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
@@ -42,6 +42,7 @@ from discreet.releases.explanation import explain
 from discreet.releases.manifest import (
     FILE_NAME,
     AttributeEntry,
+    BitmapEntry,
     Manifest,
     MethodEntry,
     Promise,
@@ -215,6 +216,7 @@ def make_release(
             for name, table in published.items()
         },
         attributes={column.name: _attribute_entry(column, task, job) for column in task.table},
+        bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
         suppressed_rows=suppressed,
@@ -265,7 +267,7 @@ def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
 
 def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
     """What a reader must know to derive the promises about an attribute again."""
-    attribute = job.attributes[column.name]
+    attribute = job.attributes.get(column.name)  # none for a bit
     sensitive = column.role is Role.SENSITIVE
     hierarchy = task.hierarchies.get(column.name)
     tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
@@ -273,7 +275,7 @@ def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
         type=column.type,
         distance=column.distance if sensitive else None,
         multi_valued=column.separator,
-        escaped=attribute.escape,
+        escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
     )
 

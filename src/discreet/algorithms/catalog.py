@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from discreet.algorithms.anatomy import Anatomy
+from discreet.algorithms.codip import Codip
 from discreet.algorithms.decomposition import Decomposition
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
 from discreet.algorithms.mondrian import Mondrian
 from discreet.named import ByName
 
-METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian, Decomposition, Anatomy)
+METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian, Decomposition, Anatomy, Codip)
 
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

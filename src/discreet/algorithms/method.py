@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.bitmaps import Bitmap
 from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
 from discreet.data.table import CodedTable, Codes
@@ -37,6 +38,9 @@ class Task:
     requirements: Sequence[Requirement]
     rng: np.random.Generator
     progress: Progress = no_progress
+    bitmaps: Mapping[str, Bitmap] = field(default_factory=dict)  # of attributes that became bits
+    # by sensitive attribute: (values,) which are sensitive; all of an attribute that is not here
+    sensitive_values: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def domains(self) -> Domains:
@@ -105,7 +109,29 @@ class Decomposed:
     promises: tuple[Requirement, ...] = ()
 
 
-Outcome = Generalized | Bucketized | Decomposed
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """One table of several: some sensitive attributes beside quasi-identifiers of its own."""
+
+    attributes: tuple[str, ...]  # the sensitive ones, in the table's order
+    recoding: Generalized
+
+
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """Several tables about the same people: kind "projected"."""
+
+    projections: tuple[Projection, ...]
+    facts: dict[str, Any] = field(default_factory=dict)
+    promises: tuple[Requirement, ...] = ()
+
+
+def projection_name(number: int) -> str:
+    """The name of the published table with a number, from 0."""
+    return f"projection_{number + 1}"
+
+
+Outcome = Generalized | Bucketized | Decomposed | Projected
 
 
 class Method(Named):

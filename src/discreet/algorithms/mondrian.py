@@ -57,7 +57,7 @@ from discreet.algorithms.partitioning import (
 from discreet.algorithms.tightening import require_one_meaning, tightened
 from discreet.data.classes import Classes, classes_of
 from discreet.data.counts import ClassCounts, RefinedCounts, ValueCounts, count_values
-from discreet.data.table import CodedTable, Codes, Column
+from discreet.data.table import CodedTable, Codes, Column, gather
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 
@@ -112,7 +112,7 @@ class Mondrian(Method):
         facts: dict[str, Any] = {"partitions": len(start) - 1}
         if self.cells == "levels":
             facts["hierarchies"] = {name: _said(h.place) for name, h in hierarchies.items()}
-        return Generalized(class_of_unit[units.of_row], cells, facts)
+        return Generalized(gather(class_of_unit, units.of_row), cells, facts)
 
 
 def _said(place: str) -> str:
@@ -129,7 +129,7 @@ class Units:
         self.sensitive = {column.name: column for column in table.sensitive}
         self.rows = table.rows
         columns = table.quasi_identifiers
-        self._classes = _single_rows(table.rows) if torn else classes_of(columns, table.rows)
+        self._classes = _single_rows(table.rows) if torn else table.classes
         chosen = self._classes.first_row
         self.codes: Codes = np.empty((len(columns), len(chosen)), np.int32)
         for number, column in enumerate(columns):

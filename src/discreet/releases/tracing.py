@@ -56,7 +56,7 @@ def untraced_rows(
         first_run = np.searchsorted(coverage.cell_of_run, np.arange(coverage.cells + 1))
         return _uncovered(
             column.codes,
-            task.table[column.name].codes,
+            _narrow(task.table[column.name]),
             source_row,
             first_run,
             coverage.low.astype(np.int32),
@@ -71,10 +71,16 @@ def untraced_rows(
     return int(np.count_nonzero(wrong))
 
 
+def _narrow(column: Column) -> NDArray[np.integer]:
+    """The codes in the narrowest type: to gather them in random order is to miss the cache."""
+    dtype = np.min_scalar_type(max(column.cardinality - 1, 0))
+    return column.codes.astype(dtype)
+
+
 @kernel
 def _uncovered(
     cell: Codes,  # (rows,)
-    value: Codes,  # (source rows,)
+    value: NDArray[np.integer],  # (source rows,)
     source_row: SourceRows,  # (rows,)
     first_run: NDArray[np.int64],  # (cells + 1,)
     low: Codes,  # (runs,)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import codip, full_domain, rivals, whole_path
+from benchmarks import codip, decomposition, full_domain, rivals, whole_path
 from benchmarks.figures import Figure
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
@@ -21,13 +21,18 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the results go")
     parser.add_argument(
         "--only",
-        choices=["whole-path", "peers", "codip"],
+        choices=["whole-path", "decomposition", "codip", "peers"],
         help="one part of the suite, to be printed only",
     )
     arguments = parser.parse_args()
     if not full_domain.data_folder().is_dir():
         parser.error("the real data are not there; name their folder in DISCREET_DATA")
-    parts = {"whole-path": whole_path.results, "peers": rivals.results, "codip": codip.results}
+    parts = {
+        "whole-path": whole_path.results,
+        "decomposition": decomposition.results,
+        "codip": codip.results,
+        "peers": rivals.results,
+    }
     figures: list[Figure] = []
     for name, results in parts.items():
         if arguments.only in (None, name):

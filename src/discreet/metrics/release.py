@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from discreet.algorithms.method import Task
 from discreet.data.table import CodedTable
-from discreet.metrics.grouped import measure_bucketized, measure_decomposed
 from discreet.metrics.measure import measure_generalized
+from discreet.metrics.measure_exact import measure_bucketized, measure_decomposed
 from discreet.metrics.projected import measure_projected
 from discreet.metrics.queries import QueryWorkload
 from discreet.releases.bucketized import BucketizedKind
@@ -44,6 +44,10 @@ def measure_release(
         return measure_decomposed(task.table, tables, manifest, workload, seed)
     if manifest.kind == ProjectedKind.name:
         return measure_projected(tables, task, manifest, workload, seed)
+    if manifest.kind == BucketizedKind.name:
+        return measure_bucketized(task.table, tables, manifest.suppressed_rows, workload, seed)
+    if manifest.kind == DecomposedKind.name:
+        return measure_decomposed(task.table, tables, manifest, workload, seed)
     return measure_generalized(
         task.table,
         task.hierarchies,

@@ -1,4 +1,4 @@
-"""Measures of releases whose people stand in groups: bucketized and decomposed."""
+"""All measures of releases that keep quasi-identifiers exact: bucketized and decomposed ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from discreet.hierarchies.coverage import identity
 from discreet.metrics.divergence import pair_divergence
 from discreet.metrics.loss import entropy
 from discreet.metrics.measure import Measures
-from discreet.metrics.measure_groups import (
+from discreet.metrics.queries import QueryWorkload, query_errors
+from discreet.metrics.reading_groups import (
     check_people,
     classes_of_groups,
     implied_buckets,
@@ -21,7 +22,6 @@ from discreet.metrics.measure_groups import (
     read_decomposed,
     source_counts,
 )
-from discreet.metrics.queries import QueryWorkload, query_errors
 from discreet.metrics.structure import structure
 from discreet.releases import sensitive_sets
 from discreet.releases.bucketized import PEOPLE, SENSITIVE
@@ -29,7 +29,7 @@ from discreet.releases.groups import GROUP
 from discreet.releases.manifest import Manifest
 from discreet.releases.sensitive_sets import read_sets
 
-# Divergences take as long as a method on large tables: without queries they are left out above.
+# Divergences take as long as a method on large tables: without queries they are left out above it.
 DIVERGENCE_ROWS = 100_000
 
 

@@ -23,6 +23,9 @@ _HOME_OF_NAME = {
     "FullDomain": "discreet.algorithms.full_domain",
     "Mondrian": "discreet.algorithms.mondrian",
     "MsaDiversity": "discreet.algorithms.msa_diversity",
+    "LiYe": "discreet.algorithms.li_ye",
+    "Gal": "discreet.algorithms.gal",
+    "Mmdcf": "discreet.algorithms.mmdcf",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -63,6 +66,9 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.gal import Gal as Gal
+    from discreet.algorithms.li_ye import LiYe as LiYe
+    from discreet.algorithms.mmdcf import Mmdcf as Mmdcf
     from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
     from discreet.checking import audit as audit

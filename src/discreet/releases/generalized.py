@@ -15,6 +15,7 @@ from discreet.data.counts import count_classes
 from discreet.data.published import PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
+from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import cover
 from discreet.models.requirement import Domains
 from discreet.releases.comparison import code_of_value, excess
@@ -39,6 +40,8 @@ class GeneralizedKind(Kind):
             if column.role is Role.QUASI_IDENTIFIER:
                 cells = outcome.cells[column.name]
                 columns.append(_recoded(column, cells, class_of_row))
+            elif column.name in outcome.masked:
+                columns.append(_masked(column, outcome.masked[column.name][class_of_row], kept))
             else:
                 codes = column.codes if whole else column.codes[kept]
                 columns.append(PublishedColumn(column.name, column.role, codes, column.values))
@@ -113,6 +116,14 @@ def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32])
     return PublishedColumn(column.name, column.role, cells.cell_of_class[class_of_row], dictionary)
 
 
+def _masked(
+    column: Column, is_masked: NDArray[np.bool_], kept: NDArray[np.int64]
+) -> PublishedColumn:
+    codes = np.where(is_masked, column.cardinality, column.codes[kept]).astype(np.int32)
+    dictionary = pl.concat([column.text, pl.Series([SUPPRESSED])])
+    return PublishedColumn(column.name, column.role, codes, dictionary)
+
+
 def _invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int:
     """How many published rows exceed what the original, recoded to the same cells, holds.
 
@@ -130,6 +141,8 @@ def _invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
             cell_of_value = cover(source, cells, hierarchy, levels.get(column.name)).sole_cell()
             if cell_of_value is None:
                 continue
+        elif column.role is Role.SENSITIVE and SUPPRESSED in column.text:
+            continue  # masked cells overlap with all others
         else:
             cell_of_value = code_of_value(column, source)
         absent = np.int64(column.cardinality)

@@ -83,7 +83,7 @@ def assert_accounted(manifest, count, rows):
     k=st.sampled_from([1, 1, 5]),
     seed=st.integers(0, 5),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=35, deadline=None, suppress_health_check=list(HealthCheck))
 def test_generalized_groups_keep_the_bound(table, ell, grouping, name, k, seed):
     sensitive, rows = table
     with tempfile.TemporaryDirectory() as folder:

@@ -46,7 +46,7 @@ def figures(opinions: int, ell: int, method: dict) -> tuple[float, float, float,
     classes = group_codes(codes, cardinalities, int(kept.sum()))
     view = View(count_classes(classes, published), task.domains)
     greatest = max(homogeneity(view, column.name).greatest for column in published)
-    bound = outcome.facts.get("least_suppressed_rows", 0) / rows
+    bound = outcome.private.get("least_suppressed_rows", 0) / rows
     return float((~kept).mean()), bound, float(np.mean(loss)), greatest
 
 

@@ -53,7 +53,7 @@ def test_nine_people_get_the_paper_s_three_groups(seed):
         frozenset({6, 8, 9}),
         frozenset({4, 5, 7}),
     }
-    assert outcome.facts["suppressed_rows"] == outcome.facts["least_suppressed_rows"] == 0
+    assert outcome.facts["suppressed_rows"] == outcome.private["least_suppressed_rows"] == 0
     table_42 = {1: ("[20, 25]", "[3000, 4000]"), 6: ("[40, 55]", "[5000, 6500]")}
     table_42[4] = ("[30, 45]", "[4500, 6500]")
     for row, (age, zip_code) in table_42.items():
@@ -67,9 +67,7 @@ def test_nine_people_in_buckets():
 
 
 def test_table_2_has_three_values_and_is_only_2_pdiverse():
-    release = dc.publish(
-        _frame(FOUR), _job({"mondrian": {}}, [{"distinct-l-diversity": {"l": 3}}])
-    )
+    release = dc.publish(_frame(FOUR), _job({"mondrian": {}}, [{"distinct-l-diversity": {"l": 3}}]))
     assert release.tables["records"].select("age", "zip").unique().rows() == [
         ("[20, 30]", "[1200, 3400]")
     ]

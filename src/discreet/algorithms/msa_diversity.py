@@ -20,9 +20,9 @@ over is placed, exchanged, or near groups are joined for it, so long as no value
 need not stay SA-distinct, because ℓ-pdiversity is ℓ-mdiversity. (3) A last pass exchanges members
 of near groups where that loses less. (4) Strict curve order leaks to a reader who knows the
 algorithm; ``grouping: blocks`` cuts the curve without a look at sensitive values and groups inside
-a block by sensitive values and chance alone. (5) ℓ may be a fraction and differ between attributes, and
-``k-anonymity`` may ask for more rows than ℓ: a smallest group then has as many rows as all of them
-need, and a value may occur in it ⌊size/ℓ⌋ times.
+a block by sensitive values and chance alone. (5) ℓ may be a fraction and differ between
+attributes, and ``k-anonymity`` may ask for more rows than ℓ: a smallest group then has as many rows
+as all of them need, and a value may occur in it ⌊size/ℓ⌋ times.
 
 Cost: linear in the rows times window and candidates; the work for rows that are left over is
 bounded by a constant for each row of the table.
@@ -123,10 +123,12 @@ class MsaDiversity(Method):
         facts = {
             "groups": int(group_of_row.max()) + 1,
             "suppressed_rows": suppressed,
-            "least_suppressed_rows": least,
             "steps": best.steps,
         }
-        private = {"absence": absence(task.table.sensitive, group_of_row)}
+        private = {  # either would tell a reader how frequent a value is among the suppressed
+            "least_suppressed_rows": least,
+            "absence": absence(task.table.sensitive, group_of_row),
+        }
         if self.publish == "buckets":
             return Bucketized(group_of_row, facts=facts, private=private)
         cells = cells_of_groups(task, group_of_row)

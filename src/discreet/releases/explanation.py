@@ -8,7 +8,13 @@ from discreet.releases.manifest import Manifest, Promise
 
 def explain(manifest: Manifest) -> list[str]:
     """What was published, what was done to it, and what it promises."""
-    return [_rows(manifest), *_columns(manifest), *_promises(manifest), *_utility(manifest)]
+    return [
+        _rows(manifest),
+        *_columns(manifest),
+        *_method(manifest),
+        *_promises(manifest),
+        *_utility(manifest),
+    ]
 
 
 def _rows(manifest: Manifest) -> str:
@@ -47,6 +53,23 @@ def _columns(manifest: Manifest) -> list[str]:
         sentences.append("Sensitive, and protected: " + ", ".join(by_role[Role.SENSITIVE]) + ".")
     if by_role.get(Role.INSENSITIVE):
         sentences.append("Published unchanged: " + ", ".join(by_role[Role.INSENSITIVE]) + ".")
+    return sentences
+
+
+def _method(manifest: Manifest) -> list[str]:
+    """What only some methods did, and what they leave open."""
+    sentences = []
+    masked = getattr(manifest.method, "masked_cells", None)
+    if masked:
+        listed = ", ".join(f"{name} ({cells:,} cells)" for name, cells in masked.items())
+        sentences.append(f"Masked as '*' where a group had too few values: {listed}.")
+    share = getattr(manifest.method, "greatest_share", None)
+    if share:
+        name = max(share, key=lambda name: float(share[name]))
+        sentences.append(
+            f"The method '{manifest.method.name}' bounds no probability by itself: in some group "
+            f"one value of '{name}' is held by {float(share[name]):.0%}."
+        )
     return sentences
 
 

@@ -31,6 +31,9 @@ _HOME_OF_NAME = {
     "Mondrian": "discreet.algorithms.mondrian",
     "MsaDiversity": "discreet.algorithms.msa_diversity",
     "LocalRecoding": "discreet.algorithms.local_recoding",
+    "LiYe": "discreet.algorithms.li_ye",
+    "Gal": "discreet.algorithms.gal",
+    "Mmdcf": "discreet.algorithms.mmdcf",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -76,7 +79,10 @@ if TYPE_CHECKING:
     from discreet.algorithms.codip import Codip as Codip
     from discreet.algorithms.decomposition import Decomposition as Decomposition
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.gal import Gal as Gal
+    from discreet.algorithms.li_ye import LiYe as LiYe
     from discreet.algorithms.local_recoding import LocalRecoding as LocalRecoding
+    from discreet.algorithms.mmdcf import Mmdcf as Mmdcf
     from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
     from discreet.checking import attack as attack

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
-from discreet.algorithms.method import Outcome, Progress, Task, no_progress
+from discreet.algorithms.method import Generalized, Outcome, Progress, Task, no_progress
 from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
-from discreet.data.roles import Distance, Role
+from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.table import CodedTable, Column
 from discreet.errors import AuditError, InputError
 from discreet.hierarchies.files import rows_of_hierarchy
@@ -223,7 +223,7 @@ def make_release(
             )
             for name, table in published.items()
         },
-        attributes={column.name: _attribute_entry(column, task, job) for column in task.table},
+        attributes={c.name: _attribute_entry(c, task, job, outcome) for c in task.table},
         bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
@@ -274,10 +274,13 @@ def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
     return asked + [promise for promise in outcome.promises if promise not in asked]
 
 
-def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
+def _attribute_entry(column: Column, task: Task, job: Job, outcome: Outcome) -> AttributeEntry:
     """What a reader must know to derive the promises about an attribute again."""
     attribute = job.attributes.get(column.name)  # none for a bit
     sensitive = column.role is Role.SENSITIVE
+    if isinstance(outcome, Generalized) and column.name in outcome.masked:  # '*' is no number
+        escaped = attribute is not None and attribute.escape
+        return AttributeEntry(type=ValueType.TEXT, distance=Distance.EQUAL, escaped=escaped)
     hierarchy = task.hierarchies.get(column.name)
     tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
     return AttributeEntry(

@@ -83,6 +83,8 @@ class Generalized:
     facts: dict[str, Any] = field(default_factory=dict)  # for the manifest, under "method"
     promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
     private: dict[str, Any] = field(default_factory=dict)  # for the publisher alone
+    # by sensitive attribute: (classes,) whether its values are masked in the whole class
+    masked: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

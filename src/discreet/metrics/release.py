@@ -38,10 +38,6 @@ def measure_release(
 ) -> Utility:
     """Measure a release of any kind against the original; no queries where none are asked for."""
     workload = QueryWorkload(queries=queries) if queries else None
-    if manifest.kind == BucketizedKind.name:
-        return measure_bucketized(task.table, tables, manifest.suppressed_rows, workload, seed)
-    if manifest.kind == DecomposedKind.name:
-        return measure_decomposed(task.table, tables, manifest, workload, seed)
     if manifest.kind == ProjectedKind.name:
         return measure_projected(tables, task, manifest, workload, seed)
     if manifest.kind == BucketizedKind.name:

@@ -16,6 +16,7 @@ def explain(manifest: Manifest) -> list[str]:
         *_sets(manifest),
         *_groups(manifest),
         *_projections(manifest),
+        *_method(manifest),
         *_promises(manifest),
         *_readers(manifest),
         *_utility(manifest),
@@ -159,6 +160,23 @@ _READERS = {
     "row": "strikes out values that no whole sensitive row with it supports",
     "matching": "weighs all assignments of people to sensitive rows",
 }
+
+
+def _method(manifest: Manifest) -> list[str]:
+    """What only some methods did, and what they leave open."""
+    sentences = []
+    masked = getattr(manifest.method, "masked_cells", None)
+    if masked:
+        listed = ", ".join(f"{name} ({cells:,} cells)" for name, cells in masked.items())
+        sentences.append(f"Masked as '*' where a group had too few values: {listed}.")
+    share = getattr(manifest.method, "greatest_share", None)
+    if share:
+        name = max(share, key=lambda name: float(share[name]))
+        sentences.append(
+            f"The method '{manifest.method.name}' bounds no probability by itself: in some group "
+            f"one value of '{name}' is held by {float(share[name]):.0%}."
+        )
+    return sentences
 
 
 def _promises(manifest: Manifest) -> list[str]:

@@ -14,6 +14,7 @@ from discreet.data.counts import count_classes
 from discreet.data.published import PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column, gather
+from discreet.hierarchies.cells import SUPPRESSED
 from discreet.models.requirement import Domains
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
@@ -98,6 +99,9 @@ def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) ->
     for column in columns:
         if column.role is Role.QUASI_IDENTIFIER:
             published.append(_recoded(column, outcome.cells[column.name], class_of_row))
+        elif column.name in outcome.masked:
+            masked = outcome.masked[column.name][class_of_row]
+            published.append(_masked(column, masked, kept))
         else:
             codes = column.codes if whole else column.codes[kept]
             published.append(PublishedColumn(column.name, column.role, codes, column.values))
@@ -110,3 +114,11 @@ def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32])
     return PublishedColumn(
         column.name, column.role, gather(cells.cell_of_class, class_of_row), dictionary
     )
+
+
+def _masked(
+    column: Column, is_masked: NDArray[np.bool_], kept: NDArray[np.int64]
+) -> PublishedColumn:
+    codes = np.where(is_masked, column.cardinality, column.codes[kept]).astype(np.int32)
+    dictionary = pl.concat([column.text, pl.Series([SUPPRESSED])])
+    return PublishedColumn(column.name, column.role, codes, dictionary)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from discreet.algorithms.method import Task
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Codes, Column
+from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import Coverage, cover
 from discreet.kernels import kernel
 
@@ -37,12 +38,16 @@ def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Cov
 def _exact(published: Column, source: Column) -> Coverage:
     """The coverage of a column that is published as it is; a value that is no source's covers none.
 
-    Every cell has a run; that of an unknown value is empty.
+    Every cell has a run; that of an unknown value is empty. A masked sensitive cell covers all.
     """
     code_of_value = {text: code for code, text in enumerate(source.text.to_list())}
     low = np.array([code_of_value.get(text, -1) for text in published.text.to_list()], np.int64)
+    high = low + (low >= 0)
+    if published.role is Role.SENSITIVE:
+        masked = (published.text == SUPPRESSED).fill_null(False).to_numpy() & (low < 0)
+        low[masked], high[masked] = 0, source.cardinality
     numbers = np.arange(published.cardinality)
-    return Coverage(published.cardinality, source.cardinality, numbers, low, low + (low >= 0))
+    return Coverage(published.cardinality, source.cardinality, numbers, low, high)
 
 
 def untraced_rows(

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from discreet.errors import JobError
 from discreet.models.closeness import TCloseness
 from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
+from discreet.models.links import QSCLDiversity, QSTCloseness
 from discreet.models.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
 from discreet.models.requirement import Requirement
 from discreet.models.sizes import KAnonymity
@@ -24,6 +25,8 @@ _KINDS: tuple[type[Requirement], ...] = (
     AlphaKAnonymity,
     BetaLikeness,
     DeltaDisclosure,
+    QSCLDiversity,
+    QSTCloseness,
 )
 REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in _KINDS}
 

@@ -30,5 +30,12 @@ lint: $(VENV)/.tested
 bench: $(VENV)/.tested
 	$(BIN)/python -m benchmarks
 
+$(VENV)/.documented: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+docs: $(VENV)/.documented
+	$(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

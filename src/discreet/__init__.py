@@ -16,10 +16,12 @@ _HOME_OF_NAME = {
     "Output": "discreet.job",
     "Source": "discreet.io.source",
     "publish": "discreet.publishing",
+    "minimal_nodes": "discreet.publishing",
     "Release": "discreet.publishing",
     "audit": "discreet.checking",
     "measure": "discreet.checking",
     "FullDomain": "discreet.algorithms.full_domain",
+    "Mondrian": "discreet.algorithms.mondrian",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -60,6 +62,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
     from discreet.errors import AuditError as AuditError
@@ -88,4 +91,5 @@ if TYPE_CHECKING:
     from discreet.models.multi_attribute import MultiAttributeLDiversity as MultiAttributeLDiversity
     from discreet.models.sizes import KAnonymity as KAnonymity
     from discreet.publishing import Release as Release
+    from discreet.publishing import minimal_nodes as minimal_nodes
     from discreet.publishing import publish as publish

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -25,7 +26,7 @@ from discreet.algorithms.catalog import AnyMethod
 from discreet.algorithms.full_domain import FullDomain
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import InputError, JobError
-from discreet.hierarchies.specs import AnyHierarchy
+from discreet.hierarchies.specs import HIERARCHY_KINDS, AnyHierarchy
 from discreet.io.source import Source
 from discreet.models.catalog import AnyRequirement
 from discreet.models.requirement import AttributeRequirement
@@ -183,21 +184,32 @@ class Job(_Part):
             )
         return self
 
-    def to_yaml(self) -> str:
-        """The job as a job file."""
-        import yaml
+    def publishable_yaml(self) -> str:
+        """The job as a report may show it: no source, and of paths the file's name alone."""
+        data = self.model_dump(
+            mode="json", exclude_none=True, exclude_defaults=True, exclude={"source", "output"}
+        )
+        data["method"] = {self.method.name: self.method.parameters()}
+        return str(yaml.safe_dump(_without_folders(data), allow_unicode=True, sort_keys=False))
 
-        data = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-        data.setdefault("method", {self.method.name: self.method.parameters()})
-        return yaml.safe_dump(data, allow_unicode=True, sort_keys=False)
+
+def _without_folders(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {
+            key: Path(value).name
+            if key == "path" and isinstance(value, str)
+            else _without_folders(value)
+            for key, value in data.items()
+        }
+    return [_without_folders(value) for value in data] if isinstance(data, list) else data
 
 
 def _problems(error: ValidationError, places: Places) -> list[str]:
     """Each problem of a validation error as a line with its place."""
     lines = []
     for detail in error.errors(include_url=False):
-        trail = tuple(part for part in detail["loc"] if isinstance(part, str | int))
-        message = str(detail["msg"])
+        trail = tuple(part for part in detail["loc"] if part not in HIERARCHY_KINDS)
+        message = str(detail["msg"]).removeprefix("Value error, ")
         if detail["type"] == "extra_forbidden":
             message = "unknown key. " + _known_keys(trail)
         elif detail["type"] == "missing":

@@ -11,6 +11,7 @@ import json
 import secrets
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,18 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import __version__
+from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
 from discreet.algorithms.method import Progress, Task, no_progress
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Distance, Role
 from discreet.data.table import CodedTable, Column
-from discreet.errors import AuditError
+from discreet.errors import AuditError, InputError
 from discreet.hierarchies.files import rows_of_hierarchy
 from discreet.io.atomic import release_place, write_private
 from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
 from discreet.metrics.measure import measure_release
-from discreet.preparation import prepare
+from discreet.preparation import prepare, source_of
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome
 from discreet.releases.explanation import explain
@@ -52,7 +54,7 @@ class Release:
 
     manifest: Manifest
     published: Mapping[str, PublishedTable]
-    orders: Mapping[str, NDArray[np.int64]]  # the random order in which each table's rows appear
+    orders: Mapping[str, NDArray[np.int32]]  # the random order in which each table's rows appear
     task: Task = field(repr=False)
     job: Job = field(repr=False)
     private: dict[str, Any] = field(repr=False)  # source hash, seed, engine, timings
@@ -77,6 +79,15 @@ class Release:
             for name, table in self.published.items()
         }
 
+    def source_rows(self) -> dict[str, NDArray[np.int32]]:
+        """The source's row behind each published row, where rows stand for rows."""
+        return {
+            name: order if table.source_row is None else table.source_row[order]
+            for (name, table), order in zip(
+                self.published.items(), self.orders.values(), strict=True
+            )
+        }
+
     @property
     def explanation(self) -> list[str]:
         """What was done and what it promises, in sentences."""
@@ -98,13 +109,18 @@ class Release:
         started = time.perf_counter()
         with release_place(path, force=force) as folder:
             manifest = self._write_tables(folder, format, progress)
-            progress("audit", 0.0)
-            tables = read_tables(folder, manifest)
-            audit = audit_tables(tables, manifest, self.task)
-            _demand(audit)
+            with ThreadPoolExecutor(1) as pool:
+                hashes = pool.submit(_hashes, folder, manifest)
+                progress("reading back", 0.0)
+                tables = read_tables(folder, manifest)
+                progress("audit", 0.0)
+                audit = audit_tables(tables, manifest, self.task, self.source_rows())
+                _demand(audit)
+                progress("measures", 0.0)
+                manifest.utility = measure_release(tables, self.task, manifest).to_dict()
+                for name, digest in hashes.result().items():
+                    manifest.tables[name].sha256 = digest
             manifest.promises = list(audit.promises)
-            progress("measures", 0.0)
-            manifest.utility = measure_release(tables, self.task, manifest).to_dict()
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
             if report:
                 page = release_page(manifest, self.job)
@@ -122,7 +138,6 @@ class Release:
             file = folder / f"{name}.{format_}"
             write_table(file, format_, table.columns, self.orders[name])
             manifest.tables[name].file = file.name
-            manifest.tables[name].sha256 = sha256_of(file)
         return manifest
 
     def _repr_html_(self) -> str:
@@ -144,11 +159,16 @@ def publish(
     release = make_release(data, job, seed=seed, progress=progress)
     progress("audit", 0.0)
     tables = release.coded_tables()
-    release.audit = audit_tables(tables, release.manifest, release.task)
+    release.audit = audit_tables(tables, release.manifest, release.task, release.source_rows())
     _demand(release.audit)
     release.manifest.promises = list(release.audit.promises)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
+
+
+def minimal_nodes(data: Any, job: Job) -> list[dict[str, int]]:
+    """All minimal full-domain recodings that meet a job's requirements, by their levels."""
+    return find_minimal_nodes(prepare(job, data))
 
 
 def make_release(
@@ -159,7 +179,10 @@ def make_release(
     seed = secrets.randbits(64) if seed is None else seed
     rng = np.random.default_rng(seed)
     started = time.perf_counter()
-    task = prepare(job, data, rng=rng, progress=progress)
+    with ThreadPoolExecutor(1) as pool:
+        digest = pool.submit(_source_hash, job, data)
+        task = prepare(job, data, rng=rng, progress=progress)
+        source_sha256 = digest.result()
     timings["prepare"] = round(time.perf_counter() - started, 3)
 
     started = time.perf_counter()
@@ -169,7 +192,7 @@ def make_release(
     published = kind.tables(task, outcome)
     timings["method"] = round(time.perf_counter() - started, 3)
 
-    orders = {name: rng.permutation(table.rows) for name, table in published.items()}
+    orders = {name: _random_order(rng, table.rows) for name, table in published.items()}
     suppressed = kind.suppressed(outcome)
     manifest = Manifest(
         discreet=__version__,
@@ -199,10 +222,33 @@ def make_release(
             for requirement in task.requirements
         ],
     )
-    private = {"seed": seed, "engine": "local", "timings": timings}
+    private: dict[str, Any] = {"seed": seed, "engine": "local", "timings": timings}
+    if source_sha256 is not None:
+        private["source_sha256"] = source_sha256
     from_path = data is None or isinstance(data, str | Path)
     like = FrameKind.POLARS if from_path else frame_kind(data)
     return Release(manifest, published, orders, task, job, private, like)
+
+
+def _source_hash(job: Job, data: Any) -> str | None:
+    """The hash of the source file; None for a frame, and where the file can't be read."""
+    if data is not None and not isinstance(data, str | Path):
+        return None
+    try:
+        return sha256_of(source_of(job, data).path)
+    except (InputError, OSError):
+        return None  # reading the table says what is wrong
+
+
+def _random_order(rng: np.random.Generator, rows: int) -> NDArray[np.int32]:
+    order = np.arange(rows, dtype=np.int32)
+    rng.shuffle(order)
+    return order
+
+
+def _hashes(folder: Path, manifest: Manifest) -> dict[str, str]:
+    """The hash of each table's file, as it stands on the disk."""
+    return {name: sha256_of(folder / entry.file) for name, entry in manifest.tables.items()}
 
 
 def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:

@@ -28,22 +28,11 @@ class Places:
         return f"{where}{name}: {message}" if name else f"{where}{message}"
 
     def line(self, trail: Trail) -> int | None:
-        """The line of the longest known part of a trail.
-
-        A trail from validation leaves out the name in ``- k-anonymity: {k: 5}``, so a part that
-        is not found is looked for once below the only key there.
-        """
-        best: int | None = None
-        known: Trail = ()
-        for part in trail:
-            nested = [t for t in self.lines if len(t) == len(known) + 1 and t[:-1] == known]
-            if (*known, part) not in self.lines and len(nested) == 1:
-                known = nested[0]
-            known = (*known, part)
-            if known not in self.lines:
-                break
-            best = self.lines[known]
-        return best
+        """The line of the longest known part of a trail."""
+        for length in range(len(trail), 0, -1):
+            if trail[:length] in self.lines:
+                return self.lines[trail[:length]]
+        return None
 
 
 def load_yaml(text: str, place: str) -> tuple[Any, Places, list[str]]:

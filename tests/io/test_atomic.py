@@ -68,7 +68,7 @@ def test_an_error_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> 
 def test_what_is_there_is_refused_before_any_work(tmp_path: Path) -> None:
     publish(tmp_path / "release", "old")
     with (
-        pytest.raises(ReleaseError, match="is there already.*--force"),
+        pytest.raises(ReleaseError, match=r"is there already.*--force"),
         release_place(tmp_path / "release"),
     ):
         pytest.fail("the block must not run")

@@ -159,7 +159,7 @@ def test_faults_have_a_place(path: Path, data: bytes | str, message: str) -> Non
 
 
 def test_a_wrong_encoding_is_found_where_it_begins(path: Path) -> None:
-    with pytest.raises(InputError, match="line 2: byte 6 .0xff. is not euc_jp"):
+    with pytest.raises(InputError, match=r"line 2: byte 6 .0xff. is not euc_jp"):
         read(path, b"ab,b\nx\xff,2\n", encoding="euc_jp")
 
 
@@ -172,7 +172,7 @@ def test_values_that_do_not_parse_have_a_line(path: Path) -> None:
     data = 'age,"x"\n1,"a\nb"\n\n2,b\nxyz,c\nxyz,d\n3.5,e\n'
     spec = {"age": ColumnSpec(Role.QUASI_IDENTIFIER, ValueType.INTEGER)}
     with pytest.raises(
-        InputError, match="line 6, column 'age'.*2 values are not integers"
+        InputError, match=r"line 6, column 'age'.*2 values are not integers"
     ) as caught:
         read(path, data, spec)
     assert "'xyz'" in str(caught.value)

@@ -102,7 +102,7 @@ def test_what_is_there_is_kept(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="is there already"):
         write_table(path, "csv", [published("a", ["x"])])
     assert path.read_text() == "precious"
-    with pytest.raises(ReleaseError, match="cannot be written .No such file"):
+    with pytest.raises(ReleaseError, match=r"cannot be written .No such file"):
         write_table(tmp_path / "nowhere" / "t.csv", "csv", [published("a", ["x"])])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from discreet.algorithms.full_domain import FullDomain, minimal_nodes
 from discreet.algorithms.method import Task
-from discreet.data.roles import Role, ValueType
+from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.table import CodedTable, Column
 from discreet.errors import InfeasibleError
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
@@ -77,7 +78,9 @@ def tasks(draw: st.DrawFn, requirements: st.SearchStrategy[list[Requirement]]) -
     for j in range(draw(st.integers(1, 2))):
         values = draw(st.integers(1, 4))
         codes = draw(st.lists(st.integers(0, values - 1), min_size=rows, max_size=rows))
-        columns[f"s{j}"] = column(f"s{j}", Role.SENSITIVE, codes, values)
+        distance = draw(st.sampled_from([Distance.EQUAL, Distance.ORDERED]))
+        made = column(f"s{j}", Role.SENSITIVE, codes, values)
+        columns[made.name] = replace(made, distance=distance)
     table = CodedTable(columns, rows)
     return Task(table, hierarchies, draw(requirements), np.random.default_rng(0))
 
@@ -105,7 +108,7 @@ REQUIREMENTS = st.lists(
 Class = list[tuple[int, ...]]  # the sensitive codes of its rows
 
 
-def passes(requirement: Requirement, members: Class, published: Class) -> bool:
+def passes(task: Task, requirement: Requirement, members: Class, published: Class) -> bool:
     if isinstance(requirement, KAnonymity):
         return len(members) >= requirement.k
     if isinstance(requirement, MultiAttributeLDiversity):
@@ -114,13 +117,18 @@ def passes(requirement: Requirement, members: Class, published: Class) -> bool:
             for j in range(len(members[0]))
             for others in {m[:j] + m[j + 1 :] for m in members}
         )
-    return all(
-        attribute_passes(requirement, [m[j] for m in members], [m[j] for m in published])
-        for j in range(len(members[0]))
-    )
+    for j, c in enumerate(task.table.sensitive):
+        values, reference = [m[j] for m in members], [m[j] for m in published]
+        if isinstance(requirement, TCloseness):
+            distance = ordered if c.distance is Distance.ORDERED else equal
+            if float(distance(values, reference)) > requirement.t + 1e-9:
+                return False
+        elif not diverse(requirement, values):
+            return False
+    return True
 
 
-def attribute_passes(requirement: Requirement, values: list[int], reference: list[int]) -> bool:
+def diverse(requirement: Requirement, values: list[int]) -> bool:
     counts = sorted(Counter(values).values(), reverse=True)
     n = len(values)
     if isinstance(requirement, DistinctLDiversity):
@@ -130,13 +138,26 @@ def attribute_passes(requirement: Requirement, values: list[int], reference: lis
         return entropy >= math.log(requirement.l) - 1e-9
     if isinstance(requirement, RecursiveCLDiversity):
         return counts[0] < requirement.c * sum(counts[requirement.l - 1 :])
-    if isinstance(requirement, PDiversity):
-        return counts[0] * Fraction(str(requirement.l)) <= n
-    assert isinstance(requirement, TCloseness)
-    mine, whole = Counter(values), Counter(reference)
-    m = len(reference)
-    distance = sum(abs(Fraction(mine[v], n) - Fraction(whole[v], m)) for v in whole) / 2
-    return float(distance) <= requirement.t + 1e-9
+    assert isinstance(requirement, PDiversity)
+    return counts[0] * Fraction(str(requirement.l)) <= n
+
+
+def equal(values: list[int], reference: list[int]) -> Fraction:
+    n, m = len(values), len(reference)
+    differences = (
+        Fraction(values.count(v), n) - Fraction(reference.count(v), m) for v in set(reference)
+    )
+    return sum((abs(d) for d in differences), Fraction(0)) / 2
+
+
+def ordered(values: list[int], reference: list[int]) -> Fraction:
+    domain = sorted(set(reference))
+    carried = total = Fraction(0)
+    for v in domain:
+        carried += Fraction(values.count(v), len(values))
+        carried -= Fraction(reference.count(v), len(reference))
+        total += abs(carried)
+    return total / max(len(domain) - 1, 1)
 
 
 def classes_at(task: Task, node: tuple[int, ...]) -> dict[tuple[int, ...], list[int]]:
@@ -166,7 +187,9 @@ def publish(task: Task, node: tuple[int, ...], budget: int) -> list[list[int]] |
         good = [
             rows
             for rows in kept
-            if all(passes(r, [sensitive[i] for i in rows], published) for r in task.requirements)
+            if all(
+                passes(task, r, [sensitive[i] for i in rows], published) for r in task.requirements
+            )
         ]
         left = sum(map(len, good))
         if not left or task.table.rows - left > budget:

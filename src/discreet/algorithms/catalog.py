@@ -6,8 +6,9 @@ from typing import Annotated
 
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
+from discreet.algorithms.mondrian import Mondrian
 from discreet.named import ByName
 
-METHODS: tuple[type[Method], ...] = (FullDomain,)
+METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian)
 
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

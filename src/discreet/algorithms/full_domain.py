@@ -45,6 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from discreet.algorithms.compression import Compressed
 from discreet.algorithms.costs import (
     CellCost,
     Measure,
@@ -53,12 +54,15 @@ from discreet.algorithms.costs import (
     discernibility,
     discernibility_left,
 )
-from discreet.algorithms.frequency_sets import Compressed, FrequencySet, FrequencySets, Node
-from discreet.algorithms.lattice_search import Finding, Lattice, Search
+from discreet.algorithms.frequency_sets import FrequencySet, FrequencySets
+from discreet.algorithms.infeasibility import infeasible
+from discreet.algorithms.lattice import Lattice, Node
+from discreet.algorithms.lattice_search import Finding, Marks, Search
 from discreet.algorithms.lattice_search import minimal_nodes as search_minimal_nodes
 from discreet.algorithms.method import CellColumn, Generalized, Method, Task
+from discreet.data.counts import ClassCounts
 from discreet.errors import InfeasibleError, InputError
-from discreet.models.requirement import Requirement
+from discreet.models.requirement import Requirement, SizeRequirement
 
 Mask = NDArray[np.bool_]
 
@@ -67,18 +71,26 @@ class FullDomain(Method):
     """Recode every quasi-identifier to one level, the same for all rows, at the least cost."""
 
     name: ClassVar[str] = "full-domain"
-    needs_hierarchies: ClassVar[bool] = True
 
     suppression: float = Field(
         default=0.0, ge=0, le=1, description="The share of the rows that may be suppressed."
     )
     minimize: Measure = Field(default="loss", description="The cost that the best node has least.")
 
+    @property
+    def needs_hierarchies(self) -> bool:
+        return True
+
     def run(self, task: Task) -> Generalized:
         """The cheapest recoding that meets all requirements, or InfeasibleError."""
         domain = Recodings(task, suppression_budget(self.suppression, task.table.rows))
         search = domain.search(self.minimize)
-        optimum = search.run(lambda node: domain.examine(node, self.minimize))
+
+        def examine(node: Node) -> Finding:
+            task.progress("searching", search.share_closed)
+            return domain.examine(node, self.minimize)
+
+        optimum = search.run(examine)
         if optimum is None:
             raise domain.infeasible(search.examined)
         facts = {
@@ -112,7 +124,7 @@ class Judgement:
 
     hopeless: Mask  # (classes,) fail a condition that gets easier upward
     passes: Mask  # (classes,) published
-    within: bool  # whether the hopeless rows are within the budget
+    within: bool  # whether what gets easier upward leaves room for it in the budget
     publishable: bool  # whether all rows that fail are, and some row is left
     suppressed: int  # rows; if not publishable, as far as they were counted
 
@@ -131,7 +143,6 @@ class Recodings:
         self.budget = budget
         self.requirements = tuple(task.requirements)
         self.domains = task.domains
-        self.progress = task.progress
         self.table = Compressed(self.columns, self.hierarchies, table.rows, table.sensitive)
         self.sets = FrequencySets(self.table)
         self._refined = any(r.needs_refined_counts for r in self.requirements)
@@ -209,7 +220,7 @@ class Recodings:
         judgement = self._judge(classes, self.budget)
         floor = self._floor(classes, measure)
         if not judgement.within:
-            return Finding(False, None, floor)
+            return Finding(False, None, floor, ruled_out=self._ruled_out(classes, judgement))
         surcharge = self._surcharge(classes, judgement.hopeless, measure)
         cost = None
         if judgement.publishable:
@@ -220,6 +231,23 @@ class Recodings:
             else:
                 cost = floor + surcharge
         return Finding(True, cost, floor, surcharge)
+
+    def _ruled_out(self, classes: FrequencySet, judgement: Judgement) -> Marks | None:
+        """All nodes at which one class that fails here, the smallest, still fails by its size.
+
+        One pass over the tuples tells the size of a tuple's class at every node, so a failing
+        class that stays small until far up closes more nodes than lie below this one.
+        """
+        on_size = [r for r in self.requirements if isinstance(r, SizeRequirement)]
+        if self.budget or not on_size:
+            return None
+        smallest = int(np.where(judgement.passes, self.rows + 1, classes.size).argmin())
+        around = self.table.sizes_around(int(classes.tuples[smallest]), self.lattice)
+        counts = ClassCounts(around, {})
+        ruled_out = np.zeros(self.lattice.nodes, bool)
+        for requirement in on_size:
+            ruled_out |= ~requirement.passes(counts, self.domains)
+        return ruled_out
 
     def _floor(self, classes: FrequencySet, measure: Measure) -> float:
         """The cost of a node as if nothing were suppressed."""
@@ -265,33 +293,16 @@ class Recodings:
 
     def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
         """Which requirement fails at the most general node, by how much, what is feasible."""
-        counts = self.sets[self.lattice.top].counts(refined=self._refined)
-        failures: list[dict[str, object]] = []
-        sentences = []
-        for requirement in self.requirements:
-            verdict = requirement.check(counts, self.domains)
-            if verdict.holds:
-                continue
-            asked = requirement.parameters()
-            failures.append(
-                {
-                    "requirement": requirement.name,
-                    "parameters": asked,
-                    "achieved": verdict.achieved,
-                    "feasible": verdict.achieved,
-                }
-            )
-            reached = ", ".join(f"{name} = {figure:g}" for name, figure in verdict.achieved.items())
-            wanted = ", ".join(f"{name} = {value}" for name, value in asked.items())
-            sentences.append(f"{requirement.name} ({wanted}) reaches {reached} there at best")
-        message = (
-            "full-domain: no recoding meets the requirements, not even the most general one: "
-            + "; ".join(sentences)
-        )
+        advice = "Ask for no more than that, or allow more suppression, or add levels."
         if self.budget:
-            message += f". {self._least_suppressed(examined)}"
-        message += ". Ask for no more than that, or allow more suppression, or add levels."
-        return InfeasibleError(message, failures)
+            advice = f"{self._least_suppressed(examined)}. {advice}"
+        return infeasible(
+            "full-domain: no recoding meets the requirements, not even the most general one",
+            self.requirements,
+            self.sets[self.lattice.top].counts(refined=self._refined),
+            self.domains,
+            advice,
+        )
 
     def _least_suppressed(self, examined: Sequence[Node]) -> str:
         best = min(

@@ -10,6 +10,7 @@ lower bound on their cost, and learns from every node that it examines:
 * where nothing may be suppressed, publishable nodes close everything above them, since all
   measures rise upward;
 * its cost without suppression is a lower bound for all above;
+* it may rule out others by itself (``ruled_out``);
 * what its hopeless rows cost (those that fail a condition that gets easier upward) is added for
   all below, whose hopeless rows include these and have more left to lose.
 
@@ -22,20 +23,17 @@ Ties: less height, then the lexicographically least levels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algorithms.costs import Costs
-from discreet.algorithms.frequency_sets import Node
-from discreet.errors import InputError
+from discreet.algorithms.lattice import Lattice, Node, sum_below
 from discreet.kernels import kernel
 
 Marks = NDArray[np.bool_]
-
-NODE_LIMIT = 2**24
 
 
 @dataclass(frozen=True)
@@ -46,60 +44,22 @@ class Finding:
     cost: float | None = None  # None if the node can't be published
     floor: float = 0.0  # a lower bound of the cost of all nodes above
     surcharge: float = 0.0  # what is added to the floor of all nodes below, and of this one
+    ruled_out: Marks | None = None  # (nodes,) other nodes that cannot be published
 
 
 Examine = Callable[[Node], Finding]
 
 
-class Lattice:
-    """All nodes in lexicographic order, so that a level more is a fixed stride ahead."""
-
-    def __init__(self, heights: Sequence[int]) -> None:
-        self.shape = tuple(height + 1 for height in heights)
-        self.nodes = 1
-        for levels in self.shape:
-            self.nodes *= levels
-        if self.nodes > NODE_LIMIT:
-            raise InputError(
-                f"full-domain: {len(heights)} quasi-identifiers have {self.nodes} combinations of"
-                f" levels; an exact search takes up to {NODE_LIMIT}. Give the hierarchies fewer"
-                " levels, make some attributes insensitive or drop them, or use mondrian."
-            )
-
-        self.levels = np.indices(self.shape, np.uint8).reshape(len(self.shape), -1).T.copy()
-        sizes = [self.nodes]
-        for levels in self.shape:
-            sizes.append(sizes[-1] // levels)
-        self.strides = np.array(sizes[1:], np.int64)
-
-    @property
-    def top(self) -> Node:
-        return self.node(self.nodes - 1)
-
-    def node(self, flat: int) -> Node:
-        return tuple(self.levels[flat].tolist())
-
-    def flat(self, node: Node) -> int:
-        return int(np.dot(node, self.strides))
-
-    def sum_levels(self, of_level: Sequence[Costs]) -> Costs:
-        """For every node, the sum of a figure of each attribute's level."""
-        total = np.zeros(1)
-        for figures in of_level:
-            total = np.add.outer(total, figures).ravel()
-        return total
-
-
 def minimal_nodes(lattice: Lattice, holds: Callable[[Node], bool]) -> list[Node]:
     """All nodes at which a condition that gets easier upward holds and below which it does not."""
-    levels, strides = lattice.levels, lattice.strides
+    levels = lattice.levels
     unknown = np.ones(lattice.nodes, bool)
     holding = np.zeros(lattice.nodes, bool)
     while unknown.any():
-        below = unknown.astype(np.int32)
-        count_below(below, levels, strides)
-        above = unknown[::-1].astype(np.int32)  # the lattice upside down has the same shape
-        count_below(above, levels, strides)
+        below = unknown.astype(np.int64)
+        sum_below(below, lattice.shape)
+        above = unknown[::-1].astype(np.int64)  # the lattice upside down has the same shape
+        sum_below(above, lattice.shape)
         flat = int(np.where(unknown, np.minimum(below, above[::-1]), -1).argmax())
         if holds(lattice.node(flat)):
             reached = (levels >= levels[flat]).all(axis=1)
@@ -108,7 +68,7 @@ def minimal_nodes(lattice: Lattice, holds: Callable[[Node], bool]) -> list[Node]
             reached = (levels <= levels[flat]).all(axis=1)
         unknown &= ~reached
     minimal = holding.copy()
-    for axis, stride in enumerate(strides):
+    for axis, stride in enumerate(lattice.strides):
         higher = np.flatnonzero(levels[:, axis])
         minimal[higher] &= ~holding[higher - stride]
     return [lattice.node(int(flat)) for flat in np.flatnonzero(minimal)]
@@ -151,13 +111,17 @@ class Search:
         self._rank += np.arange(lattice.nodes)  # the order of ties
         self._open = np.argsort(-guide.ravel(), kind="stable").astype(np.int32)  # dearest first
 
+    @property
+    def share_closed(self) -> float:
+        """The share of the nodes of which it is known that they are not the optimum."""
+        return 1 - len(self._open) / self.lattice.nodes
+
     def run(self, examine: Examine) -> Optimum | None:
         """Examine nodes until none that is open is left."""
         while len(self._open):
             flat = int(_cheapest(self._open, self._floor, self._surcharge))
             if not self._within[flat]:
-                levels, strides = self.lattice.levels, self.lattice.strides
-                flat = int(_most_telling(self._open, self._within, levels, strides))
+                flat = int(_most_telling(self._open, self._within, self.lattice.shape))
             node = self.lattice.node(flat)
             self.examined.append(node)
             self._learn(flat, node, examine(node))
@@ -166,6 +130,8 @@ class Search:
     def _learn(self, flat: int, node: Node, finding: Finding) -> None:
         if finding.cost is not None and self._beats(flat, finding.cost):
             self.optimum = Optimum(node, finding.cost)
+        if finding.ruled_out is not None:
+            self._open = self._open[~finding.ruled_out[self._open]]
         best = self.optimum
         self._open = _close(
             self._open,
@@ -198,7 +164,7 @@ def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> 
     least = np.inf
     for node in open_nodes:
         bound = floor[node] + surcharge[node]
-        if bound < least:
+        if bound <= least:  # of equal ones the cheapest by the guide, which comes last
             least = bound
             cheapest = node
     return np.int64(cheapest)
@@ -208,14 +174,13 @@ def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> 
 def _most_telling(
     open_nodes: NDArray[np.int32],  # dearest first
     within: Marks,
-    levels: NDArray[np.uint8],
-    strides: NDArray[np.int64],
+    shape: NDArray[np.int64],
 ) -> np.int64:
     """The node of which both outcomes close many."""
-    below = np.zeros(len(levels), np.int32)
+    below = np.zeros(len(within), np.int64)
     for node in open_nodes:
         below[node] = not within[node]
-    count_below(below, levels, strides)
+    sum_below(below, shape)
     chosen, most, dearer = open_nodes[0], 0, 0
     for node in open_nodes:
         if not within[node]:
@@ -228,22 +193,10 @@ def _most_telling(
 
 
 @kernel
-def count_below(
-    count: NDArray[np.int32], levels: NDArray[np.uint8], strides: NDArray[np.int64]
-) -> None:
-    """Add to the count of each node those of all nodes below it, in place."""
-    for axis in range(len(strides)):
-        stride = strides[axis]
-        for node in range(stride, len(count)):
-            if levels[node, axis]:
-                count[node] += count[node - stride]
-
-
-@kernel
 def _close(
     open_nodes: NDArray[np.int32],
     examined: int,
-    levels: NDArray[np.uint8],
+    levels: NDArray[np.int16],
     holds: bool,
     closed_upward: bool,
     within: Marks,

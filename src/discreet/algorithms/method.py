@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +78,10 @@ Outcome = Generalized
 class Method(Named):
     """A method with its parameters: a frozen, validated value."""
 
-    # Whether every quasi-identifier must have a hierarchy; one is built where the job gives none.
-    needs_hierarchies: ClassVar[bool] = False
+    @property
+    def needs_hierarchies(self) -> bool:
+        """Whether every quasi-identifier must have a hierarchy; a missing one is then built."""
+        return False
 
     @abstractmethod
     def run(self, task: Task) -> Outcome:

@@ -26,6 +26,8 @@ class ValueCounts:
     value: NDArray[np.int32]  # (entries,) ascending within a class
     count: NDArray[np.int64]  # (entries,) above 0
     cardinality: int  # of the attribute's dictionary
+    # (values,) how often each value occurs in the table, where these classes are not all of it
+    reference: NDArray[np.int64] | None = None
 
     @property
     def classes(self) -> int:
@@ -37,11 +39,16 @@ class ValueCounts:
 
     @cached_property
     def total(self) -> NDArray[np.int64]:
-        """How often each value occurs in all classes together: the reference distribution."""
+        """How often each value occurs in the table: the reference distribution.
+
+        That is in all classes together, unless a reference was given.
+        """
+        if self.reference is not None:
+            return self.reference
         return np.bincount(self.value, self.count, self.cardinality).astype(np.int64)
 
     def keep(self, mask: NDArray[np.bool_]) -> ValueCounts:
-        """The counts of some classes alone, renumbered in order."""
+        """The counts of some classes alone, renumbered in order; they are then the table."""
         entries = mask[self.class_of_entry]
         lengths = np.diff(self.start)[mask]
         start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from discreet.data.roles import Role
 from discreet.data.table import Codes
@@ -31,3 +33,5 @@ class PublishedTable:
     name: str
     columns: Sequence[PublishedColumn]
     rows: int
+    # (rows,) the source's row that each stands for; None where all of the source's are, in order
+    source_row: NDArray[np.int32] | None = None

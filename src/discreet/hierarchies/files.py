@@ -92,7 +92,7 @@ def hierarchy_from_rows(
         raise HierarchyError(
             f"Hierarchy of '{column.name}' ({place}): it does not fit the published values."
         )
-    return _hierarchy(column, Path(place), leaf_rows, null_row, row_of_value)
+    return _hierarchy(column, place, leaf_rows, null_row, row_of_value)
 
 
 def _hierarchy(

@@ -292,3 +292,6 @@ AnyHierarchy = Annotated[
         ),
     ),
 ]
+
+# The tags above, which pydantic puts into the places of errors.
+HIERARCHY_KINDS = frozenset(kind.__name__ for kind in (*_WORDS, *_KEYS.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -110,7 +111,7 @@ def render(values: pl.Series, kind: ValueType = ValueType.TEXT) -> pl.Series:
 
 
 def _all_midnight(values: pl.Series) -> bool:
-    return values.dtype == pl.Datetime and bool((values.dt.time() == pl.time(0)).all())
+    return bool((values.dt.time() == datetime.time()).all())
 
 
 def _type_of(raw: pl.Series) -> ValueType:

@@ -44,7 +44,7 @@ from discreet.io.tokens import (
     tokenize,
 )
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16
 SAMPLE_RECORDS = 20
 DELIMITERS = (",", ";", "\t", "|")

@@ -158,7 +158,7 @@ def _compact(series: pl.Series, numbers: pl.Series, size: int) -> tuple[pl.Serie
 
 
 def to_frame(
-    columns: Sequence[PublishedColumn], like: FrameKind, order: NDArray[np.int64] | None = None
+    columns: Sequence[PublishedColumn], like: FrameKind, order: NDArray[np.integer] | None = None
 ) -> Any:
     """Published columns as a frame of the kind that came in, rows in the given order."""
     series = [
@@ -174,8 +174,17 @@ def to_frame(
         case FrameKind.ARROW:
             return frame.to_arrow()
         case FrameKind.PANDAS:
-            return frame.to_pandas()
+            return _to_pandas(frame)
 
 
-def _ordered(codes: Codes, order: NDArray[np.int64] | None) -> Codes:
+def _to_pandas(frame: pl.DataFrame) -> Any:
+    """A pandas frame in which integers with a missing value among them stay integers."""
+    result = frame.to_pandas()
+    for series in frame:
+        if series.null_count() and (series.dtype.is_integer() or series.dtype == pl.Boolean):
+            result[series.name] = series.to_pandas(use_pyarrow_extension_array=True)
+    return result
+
+
+def _ordered(codes: Codes, order: NDArray[np.integer] | None) -> Codes:
     return codes if order is None else codes[order]

@@ -267,6 +267,23 @@ def _same(words: Words, one: int, other: int, length: int) -> Any:
 
 
 @kernel
+def _read_cell(
+    words: Words, data: Bytes, begin: int, delimiters: np.uint64, quote: int
+) -> tuple[int, int, int, np.uint64]:
+    """Where the text of a cell begins and ends, what follows the cell, and the text's hash."""
+    if data[begin] == quote:
+        begin += 1
+        end, place = _unquote(data, quote, begin)
+        if data[place] == CARRIAGE_RETURN and data[place + 1] == LINE_FEED:
+            place += 1
+        return begin, end, place, _hash(words, begin, end)
+    place, key = _scan(words, begin, delimiters, np.uint64(0x0A0A0A0A0A0A0A0A))
+    if data[place] == LINE_FEED and place > begin and data[place - 1] == CARRIAGE_RETURN:
+        return begin, place - 1, place, _hash(words, begin, place - 1)
+    return begin, place, place, key
+
+
+@kernel
 def _tokenize(
     words: Words,
     data: Bytes,
@@ -283,7 +300,6 @@ def _tokenize(
 ) -> tuple[int, int, int, int]:
     fields = len(slot_of_field)
     delimiters = np.uint64(delimiter) * np.uint64(0x0101010101010101)
-    line_feeds = np.uint64(LINE_FEED) * np.uint64(0x0101010101010101)
     capacity = np.full(len(slots), _FIRST_SLOTS)
     filled = np.zeros(len(slots), np.int64)
     slots[:, :_FIRST_SLOTS] = -1
@@ -298,43 +314,28 @@ def _tokenize(
         field = 0
         last = False
         while not last:
-            begin = place
-            if data[place] == quote:
-                begin += 1
-                end, place = _unquote(data, quote, begin)
-                if data[place] == CARRIAGE_RETURN and data[place + 1] == LINE_FEED:
-                    place += 1
-                if data[place] != delimiter and data[place] != LINE_FEED:
-                    return row, entries, TEXT_AFTER_QUOTE, field
-                key = _hash(words, begin, end)
-            else:
-                place, key = _scan(words, begin, delimiters, line_feeds)
-                end = place
-                if data[place] == LINE_FEED and end > begin and data[end - 1] == CARRIAGE_RETURN:
-                    end -= 1
-                    key = _hash(words, begin, end)
+            begin, end, place, key = _read_cell(words, data, place, delimiters, quote)
             last = data[place] == LINE_FEED
+            if not last and data[place] != delimiter:
+                return row, entries, TEXT_AFTER_QUOTE, field
             place += 1
             slot = slot_of_field[field] if field < fields else -1
             field += 1
             if slot < 0:
                 continue
-            mask = capacity[slot] - 1
-            at = np.int64(key & np.uint64(mask))
+            at = np.int64(key & np.uint64(capacity[slot] - 1))
             entry = slots[slot, at]
             while entry >= 0 and not (
                 hashes[entry] == key
                 and length[entry] == end - begin
                 and _same(words, start[entry], begin, end - begin)
             ):
-                at = (at + 1) & mask
+                at = (at + 1) & (capacity[slot] - 1)
                 entry = slots[slot, at]
             if entry < 0:
                 entry = entries
-                start[entry] = begin
-                length[entry] = end - begin
-                column[entry] = slot
-                hashes[entry] = key
+                start[entry], length[entry] = begin, end - begin
+                column[entry], hashes[entry] = slot, key
                 slots[slot, at] = entry
                 entries += 1
                 filled[slot] += 1

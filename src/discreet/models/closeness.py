@@ -63,9 +63,15 @@ class TCloseness(AttributeRequirement):
 
         So if x of n rows go and the rest is within t of what is published, n·d is at most
         (n − x)·(t + share) + x. Under the equal distance the values that a class lacks, and so
-        each part of it, must also fill no more than t of what is published.
+        each part of it, must also fill no more than t of what is published. The ordered distance
+        counts the steps between the published values, so each value that may vanish takes one of
+        m − 1 steps away.
         """
         reach = self.t + share + TOLERANCE
+        if domain.distance is Distance.ORDERED:
+            reference = np.sort(values.total[values.total > 0])
+            may_vanish = np.cumsum(reference) <= share * size.sum() + TOLERANCE
+            reach += int(may_vanish.sum()) / max(len(reference) - 1, 1)
         if reach >= 1:
             return np.zeros(len(size))
         distance = self.measure(values, size, domain)

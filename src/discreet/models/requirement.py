@@ -106,6 +106,11 @@ class Requirement(Named):
         """The name of its figure, and whether a smaller one is better."""
         return self.figure_name, self.smaller_is_better
 
+    @property
+    def least_rows(self) -> int:
+        """A class with fewer rows fails, whatever they hold; 1 says that nothing is known."""
+        return 1
+
     @abstractmethod
     def sentence(self) -> str:
         """The promise in plain English, for the person who signs it."""

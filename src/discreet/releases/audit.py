@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.algorithms.method import Task
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.spec import ColumnSpec
@@ -61,9 +64,15 @@ def audit_folder(folder: Path, original: Task | None = None) -> Audit:
 
 
 def audit_tables(
-    tables: Mapping[str, CodedTable], manifest: Manifest, original: Task | None = None
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task | None = None,
+    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
 ) -> Audit:
-    """Audit published tables against a manifest."""
+    """Audit published tables against a manifest.
+
+    ``source_rows`` is known to whoever made the release: the original's row behind each row.
+    """
     kind = kind_of(manifest.kind)
     requirements = [promise.to_requirement() for promise in manifest.promises]
     refined = any(requirement.needs_refined_counts for requirement in requirements)
@@ -71,7 +80,10 @@ def audit_tables(
     promises = [Promise.of(r, kind.verdict(r, views)) for r in requirements]
     problems = kind.inconsistencies(tables, manifest)
     if original is not None:
-        problems += kind.changes(tables, original, manifest)
+        if source_rows is None:
+            problems += kind.changes(tables, original, manifest)
+        else:
+            problems += kind.traced_changes(tables, original, manifest, source_rows)
     return Audit(tuple(promises), tuple(problems), original is not None)
 
 

@@ -19,6 +19,7 @@ from discreet.hierarchies.coverage import cover
 from discreet.models.requirement import Domains
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
+from discreet.releases.tracing import untraced_rows
 
 RECORDS = "records"
 
@@ -40,7 +41,8 @@ class GeneralizedKind(Kind):
             else:
                 codes = column.codes if whole else column.codes[kept]
                 columns.append(PublishedColumn(column.name, column.role, codes, column.values))
-        return {RECORDS: PublishedTable(RECORDS, columns, len(kept))}
+        source_row = None if whole else kept.astype(np.int32)
+        return {RECORDS: PublishedTable(RECORDS, columns, len(kept), source_row)}
 
     def suppressed(self, outcome: Generalized) -> int:
         return int((outcome.class_of_row < 0).sum())
@@ -70,21 +72,39 @@ class GeneralizedKind(Kind):
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
+        excess = _invented_rows(tables[RECORDS], task, _levels(manifest))
+        return _said(tables[RECORDS], task, manifest, excess)
+
+    def traced_changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
         records = tables[RECORDS]
-        lost = task.table.rows - records.rows - manifest.suppressed_rows
-        problems = []
-        if lost:
-            problems.append(
-                f"the original has {task.table.rows} rows, the release accounts for "
-                f"{records.rows + manifest.suppressed_rows}"
-            )
-        levels = getattr(manifest.method, "levels", {})
-        excess = _invented_rows(records, task, levels)
-        if excess:
-            problems.append(
-                f"{excess} of {records.rows} published rows stand for no row of the original"
-            )
-        return problems
+        excess = untraced_rows(records, task, _levels(manifest), source_rows[RECORDS])
+        return _said(records, task, manifest, excess)
+
+
+def _levels(manifest: Manifest) -> Mapping[str, int]:
+    """The levels of a full-domain recoding."""
+    levels: Mapping[str, int] = getattr(manifest.method, "levels", {})
+    return levels
+
+
+def _said(records: CodedTable, task: Task, manifest: Manifest, excess: int) -> list[str]:
+    problems = []
+    if task.table.rows - records.rows - manifest.suppressed_rows:
+        problems.append(
+            f"the original has {task.table.rows} rows, the release accounts for "
+            f"{records.rows + manifest.suppressed_rows}"
+        )
+    if excess:
+        problems.append(
+            f"{excess} of {records.rows} published rows stand for no row of the original"
+        )
+    return problems
 
 
 def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:

@@ -26,13 +26,12 @@ pre { overflow-x: auto; padding: .8rem; border: 1px solid var(--line); border-ra
 
 def release_page(manifest: Manifest, job: Job) -> str:
     """The whole page of one release."""
-    job_text = job.model_copy(update={"source": None, "output": type(job.output)()}).to_yaml()
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         f"<title>Release by {escape(manifest.method.name)}</title><style>{_STYLE}</style></head>"
         f"<body><h1>What was published, and what it promises</h1>{release_fragment(manifest)}"
-        f"<h2>The job that made it</h2><pre>{escape(job_text)}</pre>"
+        f"<h2>The job that made it</h2><pre>{escape(job.publishable_yaml())}</pre>"
         "<h2>How to check it</h2><p>Everything above can be derived again from the published "
         "files alone: <code>discreet audit FOLDER</code>.</p></body></html>\n"
     )

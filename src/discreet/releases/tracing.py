@@ -1,0 +1,104 @@
+"""Whether published rows stand for rows of the original that they may stand for.
+
+Whoever makes a release knows which source row each published row stands for. With that as a
+witness the check is direct: every published cell must cover the value of its own source row, and
+no source row may be used twice. The witness only names rows; cells and values are read from the
+written files and the original, so a wrong witness can make the check fail and never make it pass.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.algorithms.method import Task
+from discreet.data.roles import Role
+from discreet.data.table import CodedTable, Codes, Column
+from discreet.hierarchies.coverage import Coverage, cover
+from discreet.kernels import kernel
+
+SourceRows = NDArray[np.int32]
+
+
+def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Coverage:
+    """Which values of the original each cell of a published column covers."""
+    source = task.table[published.name]
+    cells = published.text.to_list()
+    if published.role is not Role.QUASI_IDENTIFIER:
+        return _exact(published, source)
+    return cover(source, cells, task.hierarchies.get(published.name), levels.get(published.name))
+
+
+def _exact(published: Column, source: Column) -> Coverage:
+    """The coverage of a column that is published as it is; a value that is no source's covers none.
+
+    Every cell has a run; that of an unknown value is empty.
+    """
+    code_of_value = {text: code for code, text in enumerate(source.text.to_list())}
+    low = np.array([code_of_value.get(text, -1) for text in published.text.to_list()], np.int64)
+    numbers = np.arange(published.cardinality)
+    return Coverage(published.cardinality, source.cardinality, numbers, low, low + (low >= 0))
+
+
+def untraced_rows(
+    records: CodedTable, task: Task, levels: Mapping[str, int], source_row: SourceRows
+) -> int:
+    """How many published rows don't stand for their own source row."""
+    if len(source_row) != records.rows:
+        return records.rows
+
+    def uncovered(column: Column) -> NDArray[np.bool_]:
+        coverage = coverage_of(column, task, levels)
+        first_run = np.searchsorted(coverage.cell_of_run, np.arange(coverage.cells + 1))
+        return _uncovered(
+            column.codes,
+            task.table[column.name].codes,
+            source_row,
+            first_run,
+            coverage.low.astype(np.int32),
+            coverage.high.astype(np.int32),
+        )
+
+    wrong = _used_before(source_row, task.table.rows)
+    source_row = np.clip(source_row, 0, task.table.rows - 1)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for found in pool.map(uncovered, records):
+            wrong |= found
+    return int(np.count_nonzero(wrong))
+
+
+@kernel
+def _uncovered(
+    cell: Codes,  # (rows,)
+    value: Codes,  # (source rows,)
+    source_row: SourceRows,  # (rows,)
+    first_run: NDArray[np.int64],  # (cells + 1,)
+    low: Codes,  # (runs,)
+    high: Codes,  # (runs,)
+) -> NDArray[np.bool_]:
+    """Which cells don't cover the value of their source row."""
+    wrong = np.zeros(len(cell), np.bool_)
+    for row in range(len(cell)):
+        held = value[source_row[row]]
+        covered = False
+        for run in range(first_run[cell[row]], first_run[cell[row] + 1]):
+            covered |= low[run] <= held < high[run]
+        wrong[row] = not covered
+    return wrong
+
+
+@kernel
+def _used_before(source_row: SourceRows, source_rows: int) -> NDArray[np.bool_]:
+    """Which rows name a source row that is not there or that an earlier row has named."""
+    used = np.zeros(source_rows, np.bool_)
+    wrong = np.zeros(len(source_row), np.bool_)
+    for row in range(len(source_row)):
+        if source_row[row] < 0 or source_row[row] >= source_rows or used[source_row[row]]:
+            wrong[row] = True
+        else:
+            used[source_row[row]] = True
+    return wrong

@@ -1,0 +1,129 @@
+"""The Python calls of the contract, on each kind of frame."""
+
+from __future__ import annotations
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+
+ROWS = {
+    "name": [f"p{i}" for i in range(12)],
+    "zip": ["13053", "13068", "13068", "13053", "14853", "14853", "14850", "14850", "13053",
+            "13053", "13068", "13068"],
+    "age": [28, 29, 21, 23, 50, 55, 47, 49, 31, 37, 36, 35],
+    "condition": ["heart", "heart", "viral", "viral", "cancer", "heart", "viral", "viral", "cancer",
+                  "cancer", "cancer", "cancer"],
+}  # fmt: skip
+
+
+def job(**changes) -> dc.Job:
+    described = {
+        "attributes": {
+            "name": {"role": "identifier"},
+            "zip": {"role": "quasi-identifier", "hierarchy": {"mask": "right"}},
+            "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20, 40, "*"]}},
+            "condition": {"role": "sensitive"},
+        },
+        "requirements": [dc.KAnonymity(k=4)],
+        "method": dc.FullDomain(),
+    }
+    return dc.Job(**{**described, **changes})
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, pl.LazyFrame])
+def test_the_kind_of_frame_that_comes_in_goes_out(make, tmp_path):
+    frame = make(ROWS)
+    release = dc.publish(frame, job(), seed=1)
+    records = release.tables["records"]
+    assert type(records) is type(frame)
+    assert release.audit.ok
+    assert release.manifest.promises[0].achieved["k"] >= 4
+    release.save(tmp_path / "release")
+    assert dc.audit(tmp_path / "release").ok
+    measured = dc.measure(release, original=frame)
+    assert measured.loss == pytest.approx(release.manifest.utility["loss"])
+    assert dc.measure(tmp_path / "release", original=frame, job=job()).loss == measured.loss
+
+
+def test_results_print_and_render(tmp_path):
+    release = dc.publish(pl.DataFrame(ROWS), job())
+    assert "at least 4 members" in str(release)
+    assert "<table>" in release._repr_html_()
+    assert "loss" in str(dc.measure(release, original=None))
+
+
+def test_values_are_frozen_and_validated():
+    with pytest.raises(ValueError, match="frozen"):
+        dc.KAnonymity(k=4).k = 1
+    with pytest.raises(ValueError, match="greater than or equal to 1"):
+        dc.KAnonymity(k=0)
+    with pytest.raises(dc.JobError) as caught:
+        job(requirements=[{"k-anonymity": {"k": "many"}}], method={"full-domain": {"tea": 1}})
+    assert len(caught.value.problems) == 2
+
+
+def test_minimal_nodes_of_the_lattice():
+    nodes = dc.minimal_nodes(pl.DataFrame(ROWS), job())
+    assert nodes
+    for node in nodes:
+        assert set(node) == {"zip", "age"}
+
+
+def test_columns_of_a_frame_must_match_the_job():
+    with pytest.raises(dc.JobError, match="'condition'"):
+        dc.publish(pl.DataFrame(ROWS).drop("condition"), job())
+
+
+def test_a_value_that_looks_like_notation_is_refused_unless_escaped():
+    rows = {**ROWS, "zip": ["*", *ROWS["zip"][1:]]}
+    with pytest.raises(dc.InputError, match="'zip'.*escape: true"):
+        dc.publish(pl.DataFrame(rows), job(requirements=[]))
+    attributes = {
+        "name": {"role": "identifier"},
+        "zip": {"role": "quasi-identifier", "hierarchy": "suppress", "escape": True},
+        "age": {"role": "drop"},
+        "condition": {"role": "sensitive"},
+    }
+    release = dc.publish(pl.DataFrame(rows), job(attributes=attributes, requirements=[]))
+    assert "\\*" in release.tables["records"]["zip"].to_list()
+    assert release.audit.ok
+
+
+def test_leading_zeros_and_nulls_survive(tmp_path):
+    rows = {"code": ["007", "007", None, None], "s": ["x", "y", None, "x"]}
+    attributes = {"code": {"role": "quasi-identifier"}, "s": {"role": "sensitive"}}
+    release = dc.publish(
+        pl.DataFrame(rows), job(attributes=attributes, requirements=[dc.KAnonymity(k=2)])
+    )
+    records = release.tables["records"]
+    assert sorted(records["code"].to_list(), key=str) == ["007", "007", None, None]
+    release.save(tmp_path / "release")
+    assert dc.audit(tmp_path / "release").ok
+
+
+def test_one_row_and_no_quasi_identifier():
+    attributes = {"s": {"role": "sensitive"}}
+    release = dc.publish(pl.DataFrame({"s": ["x"]}), job(attributes=attributes, requirements=[]))
+    assert release.tables["records"]["s"].to_list() == ["x"]
+
+
+def test_hierarchical_distance_is_audited_from_the_manifest(tmp_path):
+    attributes = {
+        "name": {"role": "identifier"},
+        "zip": {"role": "quasi-identifier", "hierarchy": {"mask": "right"}},
+        "age": {"role": "drop"},
+        "condition": {
+            "role": "sensitive",
+            "distance": "hierarchical",
+            "hierarchy": {"tree": {"chronic": ["heart", "cancer"], "acute": ["viral"]}},
+        },
+    }
+    requirement = dc.TCloseness(t=0.4)
+    release = dc.publish(pl.DataFrame(ROWS), job(attributes=attributes, requirements=[requirement]))
+    release.save(tmp_path / "release")
+    found = dc.audit(tmp_path / "release")
+    assert found.ok
+    assert found.promises[0].achieved == release.audit.promises[0].achieved

@@ -7,8 +7,9 @@ from typing import Annotated
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
 from discreet.algorithms.mondrian import Mondrian
+from discreet.algorithms.quasi_sensitive import QuasiSensitive
 from discreet.named import ByName
 
-METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian)
+METHODS: tuple[type[Method], ...] = (FullDomain, Mondrian, QuasiSensitive)
 
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

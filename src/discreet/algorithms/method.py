@@ -9,15 +9,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
 from discreet.data.table import CodedTable, Codes
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.knowledge.links import Links, estimated_prior, link
+from discreet.knowledge.table import Knowledge
 from discreet.models.requirement import Domain, Domains, Requirement
 from discreet.named import Named
 
@@ -37,21 +41,41 @@ class Task:
     requirements: Sequence[Requirement]
     rng: np.random.Generator
     progress: Progress = no_progress
+    knowledge: Mapping[str, Knowledge] = field(default_factory=dict)  # of quasi-sensitive ones
 
     @property
     def domains(self) -> Domains:
-        """What requirements may know about the sensitive attributes."""
-        return {
+        """What requirements may know about the sensitive and quasi-sensitive attributes."""
+        sensitive = {
             column.name: Domain(
                 tuple(column.text.to_list()), column.distance, self.hierarchies.get(column.name)
             )
             for column in self.table.sensitive
         }
+        linked = {
+            name: Domain(links.knowledge.labels, links=links) for name, links in self.links.items()
+        }
+        return sensitive | linked
+
+    @cached_property
+    def links(self) -> dict[str, Links]:
+        """The labels that the original's cells link to, with a prior that is given or estimated."""
+        found = {}
+        for name, knowledge in self.knowledge.items():
+            column = self.table[name]
+            links = link(column, knowledge)
+            if links.prior is None:
+                links = links.with_prior(estimated_prior(links, column.counts))
+            found[name] = links
+        return found
 
     def count(self, classes: Classes) -> ClassCounts:
         """The counts that the task's requirements need."""
         refined = any(requirement.needs_refined_counts for requirement in self.requirements)
-        return count_classes(classes, self.table.sensitive, refined=refined)
+        linked = [self.table[name] for name in self.knowledge]
+        return count_classes(
+            classes, self.table.sensitive, refined=refined, quasi_sensitive=linked
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +88,21 @@ class CellColumn:
 
 
 @dataclass(frozen=True, eq=False)
+class RowColumn:
+    """A published column whose cells differ from the source's row by row."""
+
+    codes: Codes  # (rows,) of all source rows
+    cells: pl.Series  # (cells,) what is written for each code; null is an empty cell
+
+
+@dataclass(frozen=True, eq=False)
 class Generalized:
     """Rows in classes that share their published quasi-identifiers: kind "generalized"."""
 
     class_of_row: NDArray[np.int32]  # (rows,) −1 for a suppressed row
     cells: Mapping[str, CellColumn]  # for every quasi-identifier
     facts: dict[str, Any] = field(default_factory=dict)  # for the manifest, under "method"
+    row_cells: Mapping[str, RowColumn] = field(default_factory=dict)  # other columns that changed
 
 
 Outcome = Generalized

@@ -25,7 +25,7 @@ class Knowledge:
     term_start: NDArray[np.int64]  # (labels + 1,)
     term: NDArray[np.int32]  # (pairs,) the terms of each label, ascending
     weight: NDArray[np.float64] | None = None  # (labels,) the prior if the table gives one; Σ = 1
-    notes: tuple[str, ...] = ()  # what a publisher should know about the table, in sentences
+    doubled: tuple[str, ...] = ()  # labels on several lines, whose sets were joined
 
     @cached_property
     def labels_of_term(self) -> NDArray[np.uint64]:
@@ -35,6 +35,12 @@ class Knowledge:
         one = np.left_shift(np.uint64(1), (label % WORD).astype(np.uint64))
         np.bitwise_or.at(bits, (self.term, label // WORD), one)
         return bits
+
+    @property
+    def without_terms(self) -> tuple[str, ...]:
+        """The labels without terms: only a row without terms links to them."""
+        empty = np.flatnonzero(np.diff(self.term_start) == 0)
+        return tuple(self.labels[label] for label in empty)
 
     @cached_property
     def sha256(self) -> str:
@@ -65,7 +71,7 @@ def every_label(labels: int) -> NDArray[np.uint64]:
 def knowledge_from_sets(
     sets: Sequence[tuple[str, Sequence[str]]],
     weight_of_label: dict[str, float] | None = None,
-    notes: Sequence[str] = (),
+    doubled: Sequence[str] = (),
 ) -> Knowledge:
     """A knowledge table from labels with their terms; a label that occurs twice gets both sets."""
     joined: dict[str, set[str]] = {}
@@ -81,4 +87,4 @@ def knowledge_from_sets(
     if weight_of_label is not None:
         weight = np.array([weight_of_label[label] for label in labels], np.float64)
         weight /= weight.sum()
-    return Knowledge(labels, terms, start, flat, weight, tuple(notes))
+    return Knowledge(labels, terms, start, flat, weight, tuple(doubled))

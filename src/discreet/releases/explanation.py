@@ -59,6 +59,8 @@ def _promises(manifest: Manifest) -> list[str]:
 def promise_sentence(promise: Promise) -> str:
     """One promise, whether it holds, and what was achieved."""
     requirement = promise.to_requirement()
+    if promise.unproved is not None:
+        return f"NOT CHECKED: {requirement.sentence()} The reason: {promise.unproved}."
     achieved = ", ".join(
         f"{name} = {'unbounded' if figure is None else f'{figure:.6g}'}"
         for name, figure in promise.achieved.items()

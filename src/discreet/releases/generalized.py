@@ -16,6 +16,7 @@ from discreet.data.published import PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.hierarchies.coverage import cover
+from discreet.knowledge.terms import terms_of
 from discreet.models.requirement import Domains
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
@@ -39,8 +40,11 @@ class GeneralizedKind(Kind):
                 cells = outcome.cells[column.name]
                 columns.append(_recoded(column, cells, class_of_row))
             else:
-                codes = column.codes if whole else column.codes[kept]
-                columns.append(PublishedColumn(column.name, column.role, codes, column.values))
+                changed = outcome.row_cells.get(column.name)
+                codes = column.codes if changed is None else changed.codes
+                values = column.values if changed is None else changed.cells
+                codes = codes if whole else codes[kept]
+                columns.append(PublishedColumn(column.name, column.role, codes, values))
         source_row = None if whole else kept.astype(np.int32)
         return {RECORDS: PublishedTable(RECORDS, columns, len(kept), source_row)}
 
@@ -52,7 +56,11 @@ class GeneralizedKind(Kind):
     ) -> list[View]:
         records = tables[RECORDS]
         classes = classes_of(records.quasi_identifiers, records.rows)
-        return [View(count_classes(classes, records.sensitive, refined=refined), domains)]
+        linked = [column for column in records.quasi_sensitive if column.name in domains]
+        counts = count_classes(
+            classes, records.sensitive, refined=refined, quasi_sensitive=linked
+        )
+        return [View(counts, domains)]
 
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         rows = tables[RECORDS].rows
@@ -73,7 +81,10 @@ class GeneralizedKind(Kind):
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
         excess = _invented_rows(tables[RECORDS], task, _levels(manifest))
-        return _said(tables[RECORDS], task, manifest, excess)
+        return [
+            *_said(tables[RECORDS], task, manifest, excess),
+            *_added_terms(tables[RECORDS], task),
+        ]
 
     def traced_changes(
         self,
@@ -118,11 +129,14 @@ def _invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
     Every original row is recoded to the published cells that cover its values; then each
     combination of published cells may occur at most as often as among the recoded rows. A column
     whose cells overlap (local recoding) is left out of the comparison of combinations; its cells
-    are still checked to cover some value each.
+    are still checked to cover some value each. So are quasi-sensitive columns, which may have lost
+    terms (``_added_terms``).
     """
     published, original, cardinalities = [], [], []
     for column in records:
         source = task.table[column.name]
+        if column.role is Role.QUASI_SENSITIVE:
+            continue
         if column.role is Role.QUASI_IDENTIFIER:
             hierarchy = task.hierarchies.get(column.name)
             cells = column.text.to_list()
@@ -136,11 +150,28 @@ def _invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
         published.append(column.codes)
         original.append(recoded[source.codes])
         cardinalities.append(column.cardinality + 1)
+    if not published:
+        return max(records.rows - task.table.rows, 0)
     both = [np.concatenate(pair) for pair in zip(published, original, strict=True)]
     classes = group_codes(both, cardinalities, records.rows + task.table.rows)
     seen = np.bincount(classes.class_of_row[: records.rows], minlength=classes.count)
     held = np.bincount(classes.class_of_row[records.rows :], minlength=classes.count)
     return int(np.maximum(seen - held, 0).sum())
+
+
+def _added_terms(records: CodedTable, task: Task) -> list[str]:
+    """Terms that are published more often than the original has them."""
+    problems = []
+    for column in records.quasi_sensitive:
+        published, source = terms_of(column), terms_of(task.table[column.name])
+        held = dict(zip(source.names.to_list(), source.counts(task.table[column.name].counts)))
+        seen = zip(published.names.to_list(), published.counts(column.counts), strict=True)
+        added = sum(count > held.get(name, 0) for name, count in seen)
+        if added:
+            problems.append(
+                f"{added} terms of '{column.name}' are published more often than they occur"
+            )
+    return problems
 
 
 def _code_of_value(published: Column, source: Column) -> NDArray[np.int64]:

@@ -93,6 +93,6 @@ def measure(
                 release, original=original, queries=queries, seed=seed, progress=progress
             )
         if json:
-            say_json(found.to_dict())
+            say_json(found.to_dict(private=True))
         else:
             say(str(found))

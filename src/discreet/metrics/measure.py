@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
 from discreet.hierarchies.coverage import Coverage, cover
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.knowledge.links import Links
 from discreet.metrics.implied import ImpliedGeneralized
 from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
+from discreet.metrics.terms import TermCoverage, TermMeasures, measure_terms, term_coverage
 from discreet.metrics.structure import Structure, structure
 from discreet.releases.generalized import RECORDS
 from discreet.releases.manifest import Manifest
@@ -32,6 +34,7 @@ class Measures:
     loss_by_sensitive: Mapping[str, float]  # above 0 where sensitive cells are masked
     entropy: float  # non-uniform, bits, Σ over all quasi-identifier cells
     query_error: QueryErrors | None = None
+    terms: Mapping[str, TermMeasures] = field(default_factory=dict)  # quasi-sensitive attributes
 
     @property
     def loss(self) -> float:
@@ -53,10 +56,24 @@ class Measures:
             shown = "none had an answer" if found is None else f"{found:.4f}"
             beside = "" if base is None else f"   beside {base:.4f} with no link at all"
             lines.append(f"median query error   {shown}{beside}")
+        for name, terms in self.terms.items():
+            lines.append(
+                f"terms of {name}: {terms.suppressed_terms:,} removed "
+                f"({terms.suppressed_share:.1%}), cost {terms.cost:.4f}"
+            )
+            if terms.belief_change is not None:
+                change = terms.belief_change
+                lines.append(
+                    f"belief in its labels   moves by {change.mean:.6f} on average, by "
+                    f"{change.greatest:.4f} at most"
+                )
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The manifest's ``utility``; what does not apply is left out."""
+    def to_dict(self, *, private: bool = False) -> dict[str, Any]:
+        """The manifest's ``utility``; what does not apply is left out.
+
+        ``private`` adds what the publisher may see and a release must not hold.
+        """
         result: dict[str, Any] = {
             "discernibility": self.structure.discernibility,
             "loss": self.loss,
@@ -66,6 +83,10 @@ class Measures:
             "classes": self.structure.classes,
             "loss_by_attribute": dict(self.loss_by_attribute),
             "loss_sensitive": _mean(self.loss_by_sensitive) if self.loss_by_sensitive else None,
+            "terms": {
+                name: found.to_dict(private=private) for name, found in self.terms.items()
+            }
+            or None,
             "query_error": None if self.query_error is None else self.query_error.to_dict(),
         }
         return {key: value for key, value in result.items() if value is not None}
@@ -92,6 +113,7 @@ def measure_release(
         levels=getattr(manifest.method, "levels", None),
         queries=QueryWorkload(queries=queries) if queries else None,
         seed=seed,
+        links=task.links,
     )
 
 
@@ -103,6 +125,7 @@ def measure_generalized(
     levels: Mapping[str, int] | None = None,
     queries: QueryWorkload | None = None,
     seed: int = 0,
+    links: Mapping[str, Links] | None = None,
 ) -> Measures:
     """Measure the published rows of a generalized release against the original.
 
@@ -113,7 +136,7 @@ def measure_generalized(
     _check_same_people(original, published, suppressed_rows)
     records = {column.name: _occurring(published[column.name]) for column in _measured(original)}
     quasi_identifiers, sensitive = original.quasi_identifiers, original.sensitive
-    coverages: dict[str, Coverage] = {}
+    covered: dict[str, Coverage] = {}
     loss: dict[str, float] = {}
     for column in _measured(original):
         # a sensitive cell is exact, a set or masked: never a label, even if it reads like one
@@ -121,25 +144,33 @@ def measure_generalized(
         hierarchy = hierarchies.get(column.name) if is_generalized else None
         level = (levels or {}).get(column.name)
         cells = records[column.name]
-        coverages[column.name] = cover(column, cells.text.to_list(), hierarchy, level)
-        lost = loss_of_cells(column, cells, coverages[column.name], hierarchy, level)
+        covered[column.name] = cover(column, cells.text.to_list(), hierarchy, level)
+        lost = loss_of_cells(column, cells, covered[column.name], hierarchy, level)
         loss[column.name] = mean_loss(lost, cells.counts, suppressed_rows)
     classes = classes_of([records[c.name] for c in quasi_identifiers], published.rows)
+    coverages: dict[str, Coverage | TermCoverage] = {**covered}
+    terms = {}
+    for column in original.quasi_sensitive:
+        cells = records[column.name] = _occurring(published[column.name])
+        coverages[column.name] = term_coverage(column, cells)
+        terms[column.name] = measure_terms(column, cells, classes, (links or {}).get(column.name))
     implied = ImpliedGeneralized(list(records.values()), coverages, published.rows, suppressed_rows)
     return Measures(
         structure=structure(classes, suppressed_rows, levels),
         loss_by_attribute={column.name: loss[column.name] for column in quasi_identifiers},
         loss_by_sensitive={column.name: loss[column.name] for column in sensitive},
         entropy=sum(
-            entropy(column, coverages[column.name], records[column.name].counts, suppressed_rows)
+            entropy(column, covered[column.name], records[column.name].counts, suppressed_rows)
             for column in quasi_identifiers
         ),
         query_error=None if queries is None else query_errors(original, implied, queries, seed),
+        terms=terms,
     )
 
 
 def _check_same_people(original: CodedTable, published: CodedTable, suppressed_rows: int) -> None:
-    lacking = [c.name for c in _measured(original) if c.name not in published.columns]
+    wanted = [*_measured(original), *original.quasi_sensitive]
+    lacking = [c.name for c in wanted if c.name not in published.columns]
     if lacking:
         raise InputError(
             f"The release lacks {len(lacking)} columns of the original: {', '.join(lacking)}. "

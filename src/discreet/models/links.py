@@ -104,12 +104,12 @@ class QSCLDiversity(LinkRequirement):
         return beliefs.head_and_tail(self.l)
 
     def sentence(self) -> str:
-        rank = "" if self.l == 1 else f", even without the {self.l - 1} likeliest"
-        if self.l == 2:
-            rank = ", without the likeliest itself"
+        others = {1: "all labels together", 2: "all others together"}.get(
+            self.l, f"all but the {self.l - 1} likeliest together"
+        )
         return (
-            f"Who looks the {self.subject} of a group up in the knowledge table finds no label"
-            f" more than {self.c:g} times as likely as all labels together{rank}."
+            f"Who looks up {self.subject} of a group in the knowledge table finds no label more"
+            f" than {self.c:g} times as likely as {others}."
         )
 
 
@@ -137,8 +137,8 @@ class QSTCloseness(LinkRequirement):
     def sentence(self) -> str:
         how = "Euclidean distance" if self.distance == "l2" else "total variation"
         return (
-            f"Who looks the {self.subject} of a group up in the knowledge table believes about"
-            f" its people, within {self.t:g} ({how}), what was believed of anyone before."
+            f"Who looks up {self.subject} of a group in the knowledge table believes of its people"
+            f" what was believed of anyone before, within {self.t:g} ({how})."
         )
 
 

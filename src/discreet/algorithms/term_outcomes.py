@@ -147,7 +147,7 @@ def _row_outcomes(
             if not differs:
                 continue
             slot = np.int64(hash_row(candidate) & np.uint64(4 * capacity - 1))
-            while slots[slot] >= 0 and not _same_bits(found[slots[slot]], candidate):
+            while slots[slot] >= 0 and not _same_bits(found, slots[slot], candidate):
                 slot = (slot + 1) & (4 * capacity - 1)
             if slots[slot] >= 0:
                 continue
@@ -164,7 +164,7 @@ def _row_outcomes(
     if not complete:  # the untouched row is always among them
         known = False
         for which in range(count):
-            known = known or _same_bits(found[which], full)
+            known = known or _same_bits(found, which, full)
         if not known:
             found[count] = full
             count += 1
@@ -188,18 +188,20 @@ def _grown(
 
 
 @kernel
-def _same_bits(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> bool:
-    for word in range(len(first)):
-        if first[word] != second[word]:
+def _same_bits(found: NDArray[np.uint64], which: int, row: NDArray[np.uint64]) -> bool:
+    for word in range(len(row)):
+        if found[which, word] != row[word]:
             return False
     return True
 
 
 @kernel
-def keeps(label_set: NDArray[np.uint64], labels_of_one: NDArray[np.uint64]) -> bool:
-    """Whether a term may stay in a row that is to link to a whole label set."""
-    for word in range(len(label_set)):
-        if label_set[word] & ~labels_of_one[word]:
+def keeps(
+    sets: NDArray[np.uint64], which: int, labels_of_term: NDArray[np.uint64], term: int
+) -> bool:
+    """Whether a term may stay in a row that is to link to the whole of one of some label sets."""
+    for word in range(sets.shape[1]):
+        if sets[which, word] & ~labels_of_term[term, word]:
             return False
     return True
 
@@ -217,7 +219,7 @@ def _by_remaining(
     at_level = np.zeros(width + 2, np.int64)
     for which in range(count):
         for place in range(width):
-            if keeps(found[which], labels_of_term[terms[place]]):
+            if keeps(found, which, labels_of_term, terms[place]):
                 kept[which] += 1
         at_level[width - kept[which] + 1] += 1
     for level in range(width + 1):
@@ -256,9 +258,9 @@ def _labels(
             rest = bits[outcome, word]
             bit = word * 64
             while rest:
-                while rest & np.uint64(0xFF) == np.uint64(0):
-                    rest >>= np.uint64(8)
-                    bit += 8
+                while rest & np.uint64(0xF) == np.uint64(0):
+                    rest >>= np.uint64(4)
+                    bit += 4
                 if rest & np.uint64(1):
                     label[place] = bit
                     total += weight[bit]

@@ -163,9 +163,9 @@ def _search_groups(
             nodes[group] = count
             if solved:
                 for row in range(rows[0], rows[1]):
-                    label_set = outcomes.bits[chosen[row - rows[0]]]
+                    which = chosen[row - rows[0]]
                     for place in range(term_start[row], term_start[row + 1]):
-                        kept[place] = keeps(label_set, labels_of_term[term[place]])
+                        kept[place] = keeps(outcomes.bits, which, labels_of_term, term[place])
         else:
             solved, proved, count, first = paper_search(
                 rows,

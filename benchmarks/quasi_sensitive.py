@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from benchmarks.full_domain import adult, data_folder
 from numpy.typing import NDArray
 
-from benchmarks.full_domain import adult, data_folder
 from discreet.algorithms.quasi_sensitive import principles_of
 from discreet.algorithms.term_removal import (
     PAPER_ADAPTIVE,
@@ -64,9 +64,7 @@ def paper_knowledge(rng: np.random.Generator, labels: int = 3000) -> Knowledge:
 
 def columbia() -> Knowledge:
     """The real disease–symptom table, its counts as weights."""
-    source = KnowledgeSource(
-        path="columbia.csv", label="disease", term="symptom", weight="count"
-    )
+    source = KnowledgeSource(path="columbia.csv", label="disease", term="symptom", weight="count")
     return read_knowledge(source, data_folder() / "symptoms")
 
 
@@ -95,9 +93,7 @@ def draw_groups(
     )
 
 
-def principles(
-    knowledge: Knowledge, groups: Groups, requirement: LinkRequirement
-) -> Principles:
+def principles(knowledge: Knowledge, groups: Groups, requirement: LinkRequirement) -> Principles:
     """A principle with the prior that the groups themselves give."""
     terms = Terms(groups.term_start, groups.term, pl.Series(knowledge.terms))
     links: Links = link_terms(terms, knowledge)

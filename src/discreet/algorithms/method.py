@@ -73,9 +73,7 @@ class Task:
         """The counts that the task's requirements need."""
         refined = any(requirement.needs_refined_counts for requirement in self.requirements)
         linked = [self.table[name] for name in self.knowledge]
-        return count_classes(
-            classes, self.table.sensitive, refined=refined, quasi_sensitive=linked
-        )
+        return count_classes(classes, self.table.sensitive, refined=refined, quasi_sensitive=linked)
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,9 @@ def lagrange(
             for which in range(MULTIPLIERS):
                 least = NEVER
                 for o in range(first, outcomes.start[row + 1]):
-                    least = min(least, outcomes.cost[o] + multiplier[number, which] * added[number, o])
+                    least = min(
+                        least, outcomes.cost[o] + multiplier[number, which] * added[number, o]
+                    )
                 floor[number, which, row] = floor[number, which, row + 1] + least
     return multiplier, floor, added
 
@@ -152,9 +154,7 @@ def hopeless_below(
 
 
 @kernel
-def _within(
-    outcomes: Outcomes, least_share: NDArray[np.float64], row: int, left: float
-) -> float:
+def _within(outcomes: Outcomes, least_share: NDArray[np.float64], row: int, left: float) -> float:
     """The least share of a row's outcomes that cost less than what is left."""
     low, high = outcomes.start[row], outcomes.start[row + 1]
     while high - low > 1:
@@ -163,7 +163,7 @@ def _within(
             low = middle
         else:
             high = middle
-    return least_share[low]
+    return float(least_share[low])
 
 
 @kernel
@@ -194,4 +194,4 @@ def _required(
             high = middle
         else:
             low = middle + 1
-    return outcomes.cost[low]
+    return float(outcomes.cost[low])

@@ -96,7 +96,7 @@ def group_outcomes(
         sums = harmonic(width)
         for outcome in range(start[row], start[row + 1]):
             cost[outcome] = sums[width] - sums[remaining[outcome]]
-    share, label_start, label = _labels(bits[:total], weight, count)
+    share, label_start, label = labels_of_sets(bits[:total], weight, count)
     return Outcomes(
         start,
         remaining[:total].copy(),
@@ -172,9 +172,7 @@ def _row_outcomes(
 
 
 @kernel
-def _grown(
-    found: NDArray[np.uint64], count: int
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+def _grown(found: NDArray[np.uint64], count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     capacity = 2 * len(found)
     larger = np.empty((capacity, found.shape[1]), np.uint64)
     larger[:count] = found[:count]
@@ -235,10 +233,10 @@ def _by_remaining(
 
 
 @kernel
-def _labels(
+def labels_of_sets(
     bits: NDArray[np.uint64], weight: NDArray[np.float64], rows: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
-    """The labels of every outcome as lists, and the share of one unit of weight in the group."""
+    """The labels of bit rows as lists, and the share of one unit of weight in a group of rows."""
     outcomes, words = bits.shape
     start = np.zeros(outcomes + 1, np.int64)
     for outcome in range(outcomes):

@@ -13,10 +13,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.term_outcomes import harmonic
-from discreet.algorithms.term_state import DIVERSITY, SLACK, Principles, State, passes
+from discreet.algorithms.term_state import DIVERSITY, SLACK, Principles, State, add, clear, passes
 from discreet.kernels import kernel
 from discreet.knowledge.table import every_label
+
+FIRST_NODES = 2**16  # within which a first solution must be found
 
 
 @kernel
@@ -45,8 +46,8 @@ def paper_search(
     here = np.ones(size, np.bool_)
     best = here.copy()
     own = term[first:last]
-    belief = _belief(here, row_of, own, len(left), labels_of_term, principles)
-    if passes(belief, principles):
+    _believe(state, here, row_of, own, len(left), labels_of_term, principles)
+    if passes(state, principles):
         return True, True, 0, True
     # a stack of tailsets: at depth k the occurrences in order, and which one is being tried
     tail = np.empty((size + 1, size), np.int64)
@@ -55,9 +56,9 @@ def paper_search(
     spent = np.zeros(size + 1)
     solved, best_cost, nodes, depth = False, np.inf, 0, 0
     tail[0], length[0] = np.arange(size), size
-    limit = np.int64(65536)
+    limit = FIRST_NODES
     if adaptive:
-        _reorder(tail[0], size, here, row_of, own, left, labels_of_term, principles)
+        _reorder(state, tail[0], size, here, row_of, own, left, labels_of_term, principles)
     while depth >= 0:
         if place[depth] >= length[depth]:
             depth -= 1
@@ -77,8 +78,8 @@ def paper_search(
         nodes += 1
         here[which] = False
         left[row_of[which]] -= 1
-        belief = _belief(here, row_of, own, len(left), labels_of_term, principles)
-        if passes(belief, principles):
+        _believe(state, here, row_of, own, len(left), labels_of_term, principles)
+        if passes(state, principles):
             if not solved:
                 limit = nodes + budget
             solved, best_cost = True, cost
@@ -87,7 +88,7 @@ def paper_search(
             rest = length[depth] - place[depth] - 1
             tail[depth + 1, :rest] = tail[depth, place[depth] + 1 : length[depth]]
             if adaptive:
-                _reorder(tail[depth + 1], rest, here, row_of, own, left, labels_of_term, principles)
+                _reorder(state, tail[depth + 1], rest, here, row_of, own, left, labels_of_term, principles)
             depth += 1
             length[depth], place[depth], spent[depth] = rest, 0, cost
             continue
@@ -100,50 +101,32 @@ def paper_search(
 
 
 @kernel
-def _belief(
+def _believe(
+    state: State,
     here: NDArray[np.bool_],
     row_of: NDArray[np.int64],
     term: NDArray[np.int32],
     rows: int,
     labels_of_term: NDArray[np.uint64],
     principles: Principles,
-) -> NDArray[np.float64]:
-    """β of the group with the occurrences that are left."""
-    labels = len(principles.weight)
-    belief = np.zeros(labels)
+) -> None:
+    """Form the state of the group with the occurrences that are left."""
+    clear(state, principles)
     sets = np.empty((rows, labels_of_term.shape[1]), np.uint64)
-    everything = every_label(labels)
+    everything = every_label(len(principles.weight))
     for row in range(rows):
         sets[row] = everything
     for which in range(len(here)):
         if here[which]:
             sets[row_of[which]] &= labels_of_term[term[which]]
+    share, start, label = labels_of_sets(sets, principles.weight, rows)
     for row in range(rows):
-        _add_row(belief, sets[row], principles, rows)
-    return belief
-
-
-@kernel
-def _add_row(
-    belief: NDArray[np.float64], label_set: NDArray[np.uint64], principles: Principles, rows: int
-) -> None:
-    total = 0.0
-    for turn in range(2):  # the weights are summed, then shared out
-        for word in range(len(label_set)):
-            rest = label_set[word]
-            bit = word * 64
-            while rest:
-                if rest & np.uint64(1):
-                    if turn == 0:
-                        total += principles.weight[bit]
-                    else:
-                        belief[bit] += principles.weight[bit] / (total * rows)
-                rest >>= np.uint64(1)
-                bit += 1
+        add(state, principles, label[start[row] : start[row + 1]], share[row])
 
 
 @kernel
 def _reorder(
+    state: State,
     tail: NDArray[np.int64],
     length: int,
     here: NDArray[np.bool_],
@@ -156,15 +139,15 @@ def _reorder(
     """Order a tailset by what each removal gains for its cost, the most first; ties by the cost."""
     if length == 0:
         return
-    now = _progress(_belief(here, row_of, term, len(left), labels_of_term, principles), principles)
+    _believe(state, here, row_of, term, len(left), labels_of_term, principles)
+    now = _progress(state.belief, principles)
     score = np.empty(length)
     cheapness = np.empty(length)
     for place in range(length):
         which = tail[place]
         here[which] = False
-        then = _progress(
-            _belief(here, row_of, term, len(left), labels_of_term, principles), principles
-        )
+        _believe(state, here, row_of, term, len(left), labels_of_term, principles)
+        then = _progress(state.belief, principles)
         here[which] = True
         cheapness[place] = left[row_of[which]]  # the cost is 1 / terms left
         score[place] = (then - now) * cheapness[place]

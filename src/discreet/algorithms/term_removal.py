@@ -103,23 +103,21 @@ def _run(
 ) -> None:
     batches = [todo[first : first + BATCH] for first in range(0, len(todo), BATCH)]
     most = WITHOUT_END if exact else MOST_OUTCOMES
+    given = (
+        groups.row_start,
+        groups.term_start,
+        groups.term,
+        groups.labels_of_term,
+        principles,
+        budget,
+    )
+    found = (removal.kept, removal.status, removal.cost, removal.nodes)
 
     def run(batch: NDArray[np.int64]) -> None:
-        _search_groups(
-            batch,
-            groups.row_start,
-            groups.term_start,
-            groups.term,
-            groups.labels_of_term,
-            principles,
-            search,
-            budget,
-            most,
-            removal.kept,
-            removal.status,
-            removal.cost,
-            removal.nodes,
-        )
+        if search == ROWS:
+            _search_rows(batch, *given, most, *found)
+        else:
+            _search_paper(batch, *given, search == PAPER_ADAPTIVE, *found)
 
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         for number, _ in enumerate(pool.map(run, batches), 1):
@@ -127,14 +125,13 @@ def _run(
 
 
 @kernel
-def _search_groups(
+def _search_rows(
     batch: NDArray[np.int64],
     row_start: NDArray[np.int64],
     term_start: NDArray[np.int64],
     term: NDArray[np.int32],
     labels_of_term: NDArray[np.uint64],
     principles: Principles,
-    search: int,
     budget: int,
     most: int,
     kept: NDArray[np.bool_],
@@ -145,44 +142,51 @@ def _search_groups(
     state = new_state(principles)
     for group in batch:
         rows = (row_start[group], row_start[group + 1])
-        if rows[0] == rows[1]:
+        outcomes = group_outcomes(rows, term_start, term, labels_of_term, principles.weight, most)
+        chosen = outcomes.start[:-1].copy()
+        if chosen_passes(state, principles, outcomes, chosen):
             status[group] = UNTOUCHED
             continue
-        if search == ROWS:
-            outcomes = group_outcomes(
-                rows, term_start, term, labels_of_term, principles.weight, most
-            )
-            chosen = outcomes.start[:-1].copy()
-            if chosen_passes(state, principles, outcomes, chosen):
-                status[group] = UNTOUCHED
-                continue
-            solved, chosen = greedy(state, principles, outcomes)
-            solved, chosen, proved, count = branch_and_bound(
-                state, principles, outcomes, solved, chosen, budget
-            )
-            nodes[group] = count
-            if solved:
-                for row in range(rows[0], rows[1]):
-                    which = chosen[row - rows[0]]
-                    for place in range(term_start[row], term_start[row + 1]):
-                        kept[place] = keeps(outcomes.bits, which, labels_of_term, term[place])
-        else:
-            solved, proved, count, first = paper_search(
-                rows,
-                term_start,
-                term,
-                labels_of_term,
-                state,
-                principles,
-                search == PAPER_ADAPTIVE,
-                budget,
-                kept,
-            )
-            nodes[group] = count
-            if first:
-                status[group] = UNTOUCHED
-                continue
-        if solved:
+        solved, chosen = greedy(state, principles, outcomes)
+        solved, chosen, proved, count = branch_and_bound(
+            state, principles, outcomes, solved, chosen, budget
+        )
+        nodes[group] = count
+        if not solved:
+            status[group] = INFEASIBLE if proved else UNSOLVED
+            continue
+        status[group] = OPTIMAL if proved else SOLVED
+        for row in range(rows[0], rows[1]):
+            which = chosen[row - rows[0]]
+            for place in range(term_start[row], term_start[row + 1]):
+                kept[place] = keeps(outcomes.bits, which, labels_of_term, term[place])
+        cost[group] = _cost(rows, term_start, kept)
+
+
+@kernel
+def _search_paper(
+    batch: NDArray[np.int64],
+    row_start: NDArray[np.int64],
+    term_start: NDArray[np.int64],
+    term: NDArray[np.int32],
+    labels_of_term: NDArray[np.uint64],
+    principles: Principles,
+    budget: int,
+    adaptive: bool,
+    kept: NDArray[np.bool_],
+    status: NDArray[np.int64],
+    cost: NDArray[np.float64],
+    nodes: NDArray[np.int64],
+) -> None:
+    state = new_state(principles)
+    for group in batch:
+        rows = (row_start[group], row_start[group + 1])
+        solved, proved, nodes[group], untouched = paper_search(
+            rows, term_start, term, labels_of_term, state, principles, adaptive, budget, kept
+        )
+        if untouched:
+            status[group] = UNTOUCHED
+        elif solved:
             status[group] = OPTIMAL if proved else SOLVED
             cost[group] = _cost(rows, term_start, kept)
         else:
@@ -190,9 +194,7 @@ def _search_groups(
 
 
 @kernel
-def _cost(
-    rows: tuple[int, int], term_start: NDArray[np.int64], kept: NDArray[np.bool_]
-) -> float:
+def _cost(rows: tuple[int, int], term_start: NDArray[np.int64], kept: NDArray[np.bool_]) -> float:
     """The inverse weighted cost of a group: 0 nothing removed, 1 everything (equation 2)."""
     removed, everything = 0.0, 0.0
     for row in range(rows[0], rows[1]):

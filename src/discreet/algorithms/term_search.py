@@ -48,12 +48,10 @@ def form(
 
 
 @kernel
-def chosen_passes(
-    state: State, principles: Principles, outcomes: Outcomes, chosen: Chosen
-) -> bool:
+def chosen_passes(state: State, principles: Principles, outcomes: Outcomes, chosen: Chosen) -> bool:
     """Whether chosen outcomes pass, computed anew."""
     form(state, principles, outcomes, chosen, -1)
-    return passes(state.belief, principles)
+    return passes(state, principles)
 
 
 @kernel
@@ -66,9 +64,7 @@ def cost_of(outcomes: Outcomes, chosen: Chosen) -> float:
 
 
 @kernel
-def greedy(
-    state: State, principles: Principles, outcomes: Outcomes
-) -> tuple[bool, Chosen]:
+def greedy(state: State, principles: Principles, outcomes: Outcomes) -> tuple[bool, Chosen]:
     """A first solution; whether there is one, and the outcome of each row."""
     rows = len(outcomes.start) - 1
     chosen = outcomes.start[:-1].copy()
@@ -117,9 +113,7 @@ def greedy(
 
 
 @kernel
-def cheapened(
-    state: State, principles: Principles, outcomes: Outcomes, chosen: Chosen
-) -> Chosen:
+def cheapened(state: State, principles: Principles, outcomes: Outcomes, chosen: Chosen) -> Chosen:
     """A solution made cheaper row by row, the greatest saving first, as long as it passes."""
     chosen = chosen.copy()
     while True:
@@ -131,7 +125,7 @@ def cheapened(
                 if saving <= top_saving + SLACK:
                     break
                 add(state, principles, labels_of(outcomes, o), outcomes.share[o])
-                good = violation(state, principles) <= SLACK and passes(state.belief, principles)
+                good = violation(state, principles) <= SLACK and passes(state, principles)
                 undo(state, principles, labels_of(outcomes, o), outcomes.share[o])
                 if good:
                     top_saving, top_row, top_outcome = saving, row, o
@@ -186,7 +180,9 @@ def branch_and_bound(
             ):
                 solved, best_cost = True, cost
                 best[:] = chosen
-        elif not hopeless_below(state, principles, outcomes, least_share, row + 1, best_cost - cost):
+        elif not hopeless_below(
+            state, principles, outcomes, least_share, row + 1, best_cost - cost
+        ):
             row += 1
             spent[row] = cost
             chosen[row] = outcomes.start[row]

@@ -65,9 +65,7 @@ def clear(state: State, principles: Principles) -> None:
 
 
 @kernel
-def add(
-    state: State, principles: Principles, labels: NDArray[np.int32], share: float
-) -> None:
+def add(state: State, principles: Principles, labels: NDArray[np.int32], share: float) -> None:
     """Let a row link to some labels, each with its share of the weight."""
     square, absolute = state.figures[1], state.figures[2]
     active = np.int64(state.figures[0])
@@ -85,9 +83,7 @@ def add(
 
 
 @kernel
-def undo(
-    state: State, principles: Principles, labels: NDArray[np.int32], share: float
-) -> None:
+def undo(state: State, principles: Principles, labels: NDArray[np.int32], share: float) -> None:
     """Take back the last row that was added."""
     square, absolute = state.figures[1], state.figures[2]
     for label in labels:
@@ -146,18 +142,19 @@ def violation(state: State, principles: Principles) -> float:
 
 
 @kernel
-def passes(belief: NDArray[np.float64], principles: Principles) -> bool:
-    """Whether a belief over all labels satisfies every principle, computed anew."""
+def passes(state: State, principles: Principles) -> bool:
+    """Whether a state that was just formed passes; the distances are computed anew."""
     for number in range(len(principles.kind)):
         kind, bound = principles.kind[number], principles.bound[number]
         if kind == DIVERSITY:
-            ordered = np.sort(belief)
-            tail = ordered[: max(0, len(ordered) - principles.ell[number] + 1)].sum()
-            failed = ordered[-1] - bound * tail
-        elif kind == EUCLIDEAN:
-            failed = np.sqrt(((belief - principles.prior) ** 2).sum()) - bound
+            head, top = head_and_top(state, principles.ell[number])
+            failed = head - bound * max(0.0, 1 - top)
         else:
-            failed = np.abs(belief - principles.prior).sum() / 2 - bound
+            failed = 0.0
+            for label in range(len(principles.prior)):
+                off = abs(state.belief[label] - principles.prior[label])
+                failed += off * off if kind == EUCLIDEAN else off / 2
+            failed = (np.sqrt(failed) if kind == EUCLIDEAN else failed) - bound
         if failed > TOLERANCE:
             return False
     return True

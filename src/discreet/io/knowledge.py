@@ -67,8 +67,12 @@ def read_knowledge(given: KnowledgeSource, folder: Path) -> Knowledge:
     names = column_names(source)
     term_columns = _term_columns(given, names)
     wanted = [given.label, *term_columns, *([given.weight] if given.weight else [])]
-    problems = [f"no column '{name}'. {nearest(name, names)}" for name in wanted if name not in names]
-    problems += [f"column '{n}' is named twice" for n, times in Counter(wanted).items() if times > 1]
+    problems = [
+        f"no column '{name}'. {nearest(name, names)}" for name in wanted if name not in names
+    ]
+    problems += [
+        f"column '{n}' is named twice" for n, times in Counter(wanted).items() if times > 1
+    ]
     if not term_columns:
         problems.append("no column is left for the terms")
     _demand(problems, place)
@@ -114,7 +118,9 @@ def _sets(
     sets: list[tuple[str, list[str]]] = [(label or "", []) for label in labels]
     for name in columns:
         for (_, terms), cell in zip(sets, _cells(table[name]), strict=True):
-            parts = [] if cell is None else cell.split(given.separator) if given.separator else [cell]
+            parts = (
+                [] if cell is None else cell.split(given.separator) if given.separator else [cell]
+            )
             terms += [part.strip() for part in parts if part.strip()]
     return sets
 

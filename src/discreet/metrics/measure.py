@@ -19,8 +19,8 @@ from discreet.knowledge.links import Links
 from discreet.metrics.implied import ImpliedGeneralized
 from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
-from discreet.metrics.terms import TermCoverage, TermMeasures, measure_terms, term_coverage
 from discreet.metrics.structure import Structure, structure
+from discreet.metrics.terms import TermCoverage, TermMeasures, measure_terms, term_coverage
 from discreet.releases.generalized import RECORDS
 from discreet.releases.manifest import Manifest
 
@@ -83,9 +83,7 @@ class Measures:
             "classes": self.structure.classes,
             "loss_by_attribute": dict(self.loss_by_attribute),
             "loss_sensitive": _mean(self.loss_by_sensitive) if self.loss_by_sensitive else None,
-            "terms": {
-                name: found.to_dict(private=private) for name, found in self.terms.items()
-            }
+            "terms": {name: found.to_dict(private=private) for name, found in self.terms.items()}
             or None,
             "query_error": None if self.query_error is None else self.query_error.to_dict(),
         }

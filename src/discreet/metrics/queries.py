@@ -65,10 +65,10 @@ class QueryWorkload(BaseModel):
                 members = {
                     name: np.stack([draw[name](rng) for _ in part], axis=1) for name in names
                 }
-                asked = {name: members[name] for name in names if name in terms}
-                for name, wanted in asked.items():
+                wanted_terms = {name: members[name] for name in names if name in terms}
+                for name, wanted in wanted_terms.items():
                     members[name] = _cells_with(terms[name].start, terms[name].term, wanted)
-                yield QueryBatch(np.array(part, np.int64), members, asked)
+                yield QueryBatch(np.array(part, np.int64), members, wanted_terms)
 
 
 def sides_of(original: CodedTable) -> tuple[list[Column], list[Column]]:

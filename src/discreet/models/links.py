@@ -24,7 +24,7 @@ stays what it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,19 +163,19 @@ class Beliefs:
 
     def head_and_tail(self, ell: int) -> tuple[Figures, Figures]:
         """For every class p1, and p_ℓ + …; both 0 for a class that links to nothing."""
-        return _head_and_tail(*self._arrays(), ell)
+        return _head_and_tail(self._evidence(), ell)
 
     def distance(self, distance: Literal["l2", "l1"]) -> Figures:
         """For every class its distance from the prior; 0 for a class that links to nothing."""
-        return _distances(*self._arrays(), _known_prior(self.links), distance == "l2")
+        return _distances(self._evidence(), _known_prior(self.links), distance == "l2")
 
     def changes(self) -> tuple[Figures, Figures]:
         """For every class the mean and the greatest |β − α| over the labels."""
-        return _changes(*self._arrays(), _known_prior(self.links))
+        return _changes(self._evidence(), _known_prior(self.links))
 
-    def _arrays(self) -> tuple[NDArray[np.generic], ...]:
+    def _evidence(self) -> _Evidence:
         values, links = self.values, self.links
-        return (
+        return _Evidence(
             values.start,
             links.set_of_value[values.value],
             values.count,
@@ -183,6 +183,17 @@ class Beliefs:
             links.label,
             self.weight,
         )
+
+
+class _Evidence(NamedTuple):
+    """What the beliefs of all classes follow from, as the kernels read it."""
+
+    start: NDArray[np.int64]  # (classes + 1,)
+    set_of_entry: NDArray[np.int32]
+    count: NDArray[np.int64]
+    set_start: NDArray[np.int64]
+    set_label: NDArray[np.int32]
+    weight: NDArray[np.float64]  # (labels,)
 
 
 def _known_prior(links: Links) -> Figures:
@@ -194,32 +205,25 @@ def _known_prior(links: Links) -> Figures:
 
 
 @kernel
-def _belief(
-    entries: tuple[int, int],
-    set_of_entry: NDArray[np.int32],
-    count: NDArray[np.int64],
-    set_start: NDArray[np.int64],
-    set_label: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    belief: NDArray[np.float64],
-) -> int:
+def _belief(evidence: _Evidence, of_class: int, belief: NDArray[np.float64]) -> int:
     """Fill ``belief`` with β of one class; returns the number of linked rows."""
     belief[:] = 0.0
     linked = 0
-    for entry in range(entries[0], entries[1]):
-        which = set_of_entry[entry]
+    for entry in range(evidence.start[of_class], evidence.start[of_class + 1]):
+        which = evidence.set_of_entry[entry]
         if which < 0:
             continue
-        linked += count[entry]
-        low, high = set_start[which], set_start[which + 1]
+        count = evidence.count[entry]
+        linked += count
+        low, high = evidence.set_start[which], evidence.set_start[which + 1]
         total = 0.0
         for place in range(low, high):
-            total += weight[set_label[place]]
+            total += evidence.weight[evidence.set_label[place]]
         for place in range(low, high):
-            label = set_label[place]
+            label = evidence.set_label[place]
             # labels that never occur, all of them: nothing to choose by, so equally likely
-            share = weight[label] / total if total > 0 else 1 / (high - low)
-            belief[label] += count[entry] * share
+            share = evidence.weight[label] / total if total > 0 else 1 / (high - low)
+            belief[label] += count * share
     if linked:
         belief /= linked
     return linked
@@ -227,20 +231,13 @@ def _belief(
 
 @kernel
 def _head_and_tail(
-    start: NDArray[np.int64],
-    set_of_entry: NDArray[np.int32],
-    count: NDArray[np.int64],
-    set_start: NDArray[np.int64],
-    set_label: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    ell: int,
+    evidence: _Evidence, ell: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    classes = len(start) - 1
+    classes = len(evidence.start) - 1
     head, tail = np.zeros(classes), np.zeros(classes)
-    belief = np.empty(len(weight))
+    belief = np.empty(len(evidence.weight))
     for c in range(classes):
-        entries = (start[c], start[c + 1])
-        if _belief(entries, set_of_entry, count, set_start, set_label, weight, belief):
+        if _belief(evidence, c, belief):
             ordered = np.sort(belief)  # ascending
             head[c] = ordered[-1]
             for place in range(len(ordered) - ell + 1):
@@ -250,21 +247,13 @@ def _head_and_tail(
 
 @kernel
 def _distances(
-    start: NDArray[np.int64],
-    set_of_entry: NDArray[np.int32],
-    count: NDArray[np.int64],
-    set_start: NDArray[np.int64],
-    set_label: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    euclidean: bool,
+    evidence: _Evidence, prior: NDArray[np.float64], euclidean: bool
 ) -> NDArray[np.float64]:
-    classes = len(start) - 1
+    classes = len(evidence.start) - 1
     distance = np.zeros(classes)
-    belief = np.empty(len(weight))
+    belief = np.empty(len(evidence.weight))
     for c in range(classes):
-        entries = (start[c], start[c + 1])
-        if _belief(entries, set_of_entry, count, set_start, set_label, weight, belief):
+        if _belief(evidence, c, belief):
             if euclidean:
                 distance[c] = np.sqrt(((belief - prior) ** 2).sum())
             else:
@@ -274,20 +263,13 @@ def _distances(
 
 @kernel
 def _changes(
-    start: NDArray[np.int64],
-    set_of_entry: NDArray[np.int32],
-    count: NDArray[np.int64],
-    set_start: NDArray[np.int64],
-    set_label: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    prior: NDArray[np.float64],
+    evidence: _Evidence, prior: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    classes = len(start) - 1
+    classes = len(evidence.start) - 1
     mean, greatest = np.zeros(classes), np.zeros(classes)
-    belief = np.empty(len(weight))
+    belief = np.empty(len(evidence.weight))
     for c in range(classes):
-        entries = (start[c], start[c + 1])
-        if _belief(entries, set_of_entry, count, set_start, set_label, weight, belief):
+        if _belief(evidence, c, belief):
             change = np.abs(belief - prior)
             mean[c], greatest[c] = change.mean(), change.max()
     return mean, greatest

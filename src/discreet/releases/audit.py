@@ -71,9 +71,7 @@ def audit_folder(
     damages = _damages(folder, manifest)
     if damages:
         return Audit(tuple(_unproved(manifest)), tuple(damages), original is not None)
-    return audit_tables(
-        read_tables(folder, manifest), manifest, original, knowledge=knowledge
-    )
+    return audit_tables(read_tables(folder, manifest), manifest, original, knowledge=knowledge)
 
 
 def audit_tables(
@@ -145,9 +143,7 @@ def _not_derived(requirement: Requirement, reason: str) -> Promise:
     )
 
 
-def domains_of(
-    tables: Mapping[str, CodedTable], manifest: Manifest
-) -> dict[str, Domain]:
+def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, Domain]:
     """What the requirements may know about each sensitive attribute, from the release alone."""
     domains = {}
     for table in tables.values():

@@ -57,9 +57,7 @@ class GeneralizedKind(Kind):
         records = tables[RECORDS]
         classes = classes_of(records.quasi_identifiers, records.rows)
         linked = [column for column in records.quasi_sensitive if column.name in domains]
-        counts = count_classes(
-            classes, records.sensitive, refined=refined, quasi_sensitive=linked
-        )
+        counts = count_classes(classes, records.sensitive, refined=refined, quasi_sensitive=linked)
         return [View(counts, domains)]
 
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
@@ -164,7 +162,7 @@ def _added_terms(records: CodedTable, task: Task) -> list[str]:
     problems = []
     for column in records.quasi_sensitive:
         published, source = terms_of(column), terms_of(task.table[column.name])
-        held = dict(zip(source.names.to_list(), source.counts(task.table[column.name].counts)))
+        held = dict(zip(source.names.to_list(), source.counts(task.table[column.name].counts), strict=True))
         seen = zip(published.names.to_list(), published.counts(column.counts), strict=True)
         added = sum(count > held.get(name, 0) for name, count in seen)
         if added:

@@ -127,7 +127,9 @@ def _associations(profile: Profile) -> Table:
 
 def _links(links: LinkProfile, rows: int) -> Iterator[RenderableType]:
     share = links.single_rows / rows if rows else 0.0
-    known = "" if links.mean_labels is None else f" A linked row fits {links.mean_labels:.1f} labels"
+    known = (
+        "" if links.mean_labels is None else f" A linked row fits {links.mean_labels:.1f} labels"
+    )
     yield Text(
         f"Looked up in a knowledge table of {links.labels:,} labels and {links.terms:,} terms, "
         f"'{links.name}' links {links.single_rows:,} rows ({share:.1%}) to exactly one label, "

@@ -22,6 +22,7 @@ _HOME_OF_NAME = {
     "measure": "discreet.checking",
     "FullDomain": "discreet.algorithms.full_domain",
     "Mondrian": "discreet.algorithms.mondrian",
+    "QuasiSensitive": "discreet.algorithms.quasi_sensitive",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -43,6 +44,9 @@ _HOME_OF_NAME = {
     "AlphaKAnonymity": "discreet.models.likeness",
     "BetaLikeness": "discreet.models.likeness",
     "DeltaDisclosure": "discreet.models.likeness",
+    "QSCLDiversity": "discreet.models.links",
+    "QSTCloseness": "discreet.models.links",
+    "KnowledgeSource": "discreet.io.knowledge",
 }
 
 __all__ = ["__version__", *_HOME_OF_NAME]
@@ -63,6 +67,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from discreet.algorithms.full_domain import FullDomain as FullDomain
     from discreet.algorithms.mondrian import Mondrian as Mondrian
+    from discreet.algorithms.quasi_sensitive import QuasiSensitive as QuasiSensitive
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
     from discreet.errors import AuditError as AuditError
@@ -73,6 +78,7 @@ if TYPE_CHECKING:
     from discreet.errors import JobError as JobError
     from discreet.errors import PromiseError as PromiseError
     from discreet.errors import ReleaseError as ReleaseError
+    from discreet.io.knowledge import KnowledgeSource as KnowledgeSource
     from discreet.io.source import Source as Source
     from discreet.job import Attribute as Attribute
     from discreet.job import Job as Job
@@ -88,6 +94,8 @@ if TYPE_CHECKING:
     from discreet.models.likeness import AlphaKAnonymity as AlphaKAnonymity
     from discreet.models.likeness import BetaLikeness as BetaLikeness
     from discreet.models.likeness import DeltaDisclosure as DeltaDisclosure
+    from discreet.models.links import QSCLDiversity as QSCLDiversity
+    from discreet.models.links import QSTCloseness as QSTCloseness
     from discreet.models.multi_attribute import MultiAttributeLDiversity as MultiAttributeLDiversity
     from discreet.models.sizes import KAnonymity as KAnonymity
     from discreet.publishing import Release as Release

@@ -117,7 +117,8 @@ method: quasi-sensitive
     release = dc.publish(None, job)
     found = release.tables["records"].group_by("state").agg(pl.col("symptoms").sort()).sort("state")
     # No symptom is in both diseases, so only a row without any fits both. In Georgia two rows must
-    # lose all: the flu then has (1 + 1/2 + 1/2) / 3 = 2/3 ≤ 2 · 1/3; those of two symptoms cost less.
+    # lose all: the flu then has (1 + 1/2 + 1/2) / 3 = 2/3 ≤ 2 · 1/3; those of two symptoms are the
+    # cheapest.
     georgia, texas = found["symptoms"].to_list()
     assert len(georgia) == 3
     assert sorted(cell == "*" for cell in georgia) == [False, True, True]

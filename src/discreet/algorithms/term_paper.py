@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.algorithms.term_outcomes import labels_of_sets
 from discreet.algorithms.term_state import DIVERSITY, SLACK, Principles, State, add, clear, passes
 from discreet.kernels import kernel
 from discreet.knowledge.table import every_label
@@ -88,7 +89,17 @@ def paper_search(
             rest = length[depth] - place[depth] - 1
             tail[depth + 1, :rest] = tail[depth, place[depth] + 1 : length[depth]]
             if adaptive:
-                _reorder(state, tail[depth + 1], rest, here, row_of, own, left, labels_of_term, principles)
+                _reorder(
+                    state,
+                    tail[depth + 1],
+                    rest,
+                    here,
+                    row_of,
+                    own,
+                    left,
+                    labels_of_term,
+                    principles,
+                )
             depth += 1
             length[depth], place[depth], spent[depth] = rest, 0, cost
             continue

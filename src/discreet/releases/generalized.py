@@ -162,7 +162,9 @@ def _added_terms(records: CodedTable, task: Task) -> list[str]:
     problems = []
     for column in records.quasi_sensitive:
         published, source = terms_of(column), terms_of(task.table[column.name])
-        held = dict(zip(source.names.to_list(), source.counts(task.table[column.name].counts), strict=True))
+        held = dict(
+            zip(source.names.to_list(), source.counts(task.table[column.name].counts), strict=True)
+        )
         seen = zip(published.names.to_list(), published.counts(column.counts), strict=True)
         added = sum(count > held.get(name, 0) for name, count in seen)
         if added:

@@ -134,7 +134,7 @@ def _links(links: LinkProfile, rows: int) -> Iterator[RenderableType]:
         f"Looked up in a knowledge table of {links.labels:,} labels and {links.terms:,} terms, "
         f"'{links.name}' links {links.single_rows:,} rows ({share:.1%}) to exactly one label, "
         f"{links.unlinked_rows:,} to none and {links.open_rows:,} (without terms) to all."
-        f"{known}{' on average.' if known else ''}"
+        f"{known}"
     )
     notes = [
         (links.unknown_terms, f"terms, in {links.unknown_rows:,} rows, are in no label"),

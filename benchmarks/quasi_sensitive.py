@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from benchmarks.full_domain import adult, data_folder
 from numpy.typing import NDArray
 
+from benchmarks.full_domain import adult, data_folder
 from discreet.algorithms.quasi_sensitive import principles_of
 from discreet.algorithms.term_removal import (
     PAPER_ADAPTIVE,

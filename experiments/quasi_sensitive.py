@@ -30,6 +30,7 @@ from benchmarks.quasi_sensitive import (
     paper_knowledge,
     principles,
 )
+
 from discreet.algorithms.term_removal import PAPER_ADAPTIVE, PAPER_PLAIN, ROWS, remove_terms
 from discreet.job import Job
 from discreet.knowledge.table import Knowledge
@@ -63,9 +64,15 @@ def figures_6_and_7(knowledge: Knowledge, groups: int) -> Iterator[tuple[str, Ro
     diverse, close = QSCLDiversity(c=1, l=30), QSTCloseness(t=0.4)
     for name, requirement in (("6", diverse), ("7", close)):
         for terms in (5, 7, 9, 11):
-            yield f"{name}a", {"terms a row": terms, **compared(knowledge, groups, 5, terms, requirement)}
+            yield (
+                f"{name}a",
+                {"terms a row": terms, **compared(knowledge, groups, 5, terms, requirement)},
+            )
         for rows in (3, 5, 7, 9):
-            yield f"{name}b", {"rows a group": rows, **compared(knowledge, groups, rows, 9, requirement)}
+            yield (
+                f"{name}b",
+                {"rows a group": rows, **compared(knowledge, groups, rows, 9, requirement)},
+            )
     for c in (0.5, 1, 2, 4):
         found = compared(knowledge, groups, 5, 9, QSCLDiversity(c=c, l=30))
         yield "6c", {"c": c, **found}
@@ -164,7 +171,10 @@ def figures_9_to_12(output: Path, rows: int, synthetic: Knowledge) -> Iterator[t
                 found = released(frame, path, k, QSCLDiversity(c=1, l=ell))
                 yield "9", {"table": name, "l": ell, **found}
             if name == "synthetic":
-                yield "10", {"table": name, "c": 4, **released(frame, path, k, QSCLDiversity(c=4, l=60))}
+                yield (
+                    "10",
+                    {"table": name, "c": 4, **released(frame, path, k, QSCLDiversity(c=4, l=60))},
+                )
             for t in (0.3, 0.5):
                 found = released(frame, path, k, QSTCloseness(t=t))
                 yield "11 and 12", {"table": name, "t": t, **found}

@@ -20,7 +20,10 @@ _HOME_OF_NAME = {
     "Release": "discreet.publishing",
     "audit": "discreet.checking",
     "measure": "discreet.checking",
+    "read_release": "discreet.releases.reading",
+    "explore_projections": "discreet.exploration",
     "FullDomain": "discreet.algorithms.full_domain",
+    "Codip": "discreet.algorithms.codip",
     "Mondrian": "discreet.algorithms.mondrian",
     "QuasiSensitive": "discreet.algorithms.quasi_sensitive",
     "DiscreetError": "discreet.errors",
@@ -65,6 +68,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from discreet.algorithms.codip import Codip as Codip
     from discreet.algorithms.full_domain import FullDomain as FullDomain
     from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.algorithms.quasi_sensitive import QuasiSensitive as QuasiSensitive
@@ -78,6 +82,7 @@ if TYPE_CHECKING:
     from discreet.errors import JobError as JobError
     from discreet.errors import PromiseError as PromiseError
     from discreet.errors import ReleaseError as ReleaseError
+    from discreet.exploration import explore_projections as explore_projections
     from discreet.io.knowledge import KnowledgeSource as KnowledgeSource
     from discreet.io.source import Source as Source
     from discreet.job import Attribute as Attribute
@@ -101,3 +106,4 @@ if TYPE_CHECKING:
     from discreet.publishing import Release as Release
     from discreet.publishing import minimal_nodes as minimal_nodes
     from discreet.publishing import publish as publish
+    from discreet.releases.reading import read_release as read_release

@@ -32,7 +32,7 @@ from discreet.io.atomic import release_place, write_private
 from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
-from discreet.metrics.measure import measure_release
+from discreet.metrics.release import measure_release
 from discreet.preparation import prepare, source_of
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome
@@ -40,6 +40,7 @@ from discreet.releases.explanation import explain
 from discreet.releases.manifest import (
     FILE_NAME,
     AttributeEntry,
+    BitmapEntry,
     KnowledgeEntry,
     Manifest,
     MethodEntry,
@@ -113,7 +114,9 @@ class Release:
             with ThreadPoolExecutor(1) as pool:
                 hashes = pool.submit(_hashes, folder, manifest)
                 progress("reading back", 0.0)
-                tables = read_tables(folder, manifest)
+                tables = read_tables(
+                    folder, manifest, lambda share: progress("reading back", share)
+                )
                 progress("audit", 0.0)
                 audit = audit_tables(tables, manifest, self.task, self.source_rows())
                 _demand(audit)
@@ -135,9 +138,12 @@ class Release:
     def _write_tables(self, folder: Path, format_: OutputFormat, progress: Progress) -> Manifest:
         manifest = self.manifest.model_copy(deep=True)
         for number, (name, table) in enumerate(self.published.items()):
-            progress("writing", number / len(self.published))
+
+            def tell(share: float, before: int = number) -> None:
+                progress("writing", (before + share) / len(self.published))
+
             file = folder / f"{name}.{format_}"
-            write_table(file, format_, table.columns, self.orders[name])
+            write_table(file, format_, table.columns, self.orders[name], tell)
             manifest.tables[name].file = file.name
         return manifest
 
@@ -210,6 +216,7 @@ def make_release(
             for name, table in published.items()
         },
         attributes={column.name: _attribute_entry(column, task, job) for column in task.table},
+        bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
         suppressed_rows=suppressed,
@@ -254,7 +261,7 @@ def _hashes(folder: Path, manifest: Manifest) -> dict[str, str]:
 
 def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
     """What a reader must know to derive the promises about an attribute again."""
-    attribute = job.attributes[column.name]
+    attribute = job.attributes.get(column.name)  # none for a bit
     sensitive = column.role is Role.SENSITIVE
     hierarchy = task.hierarchies.get(column.name)
     tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
@@ -262,7 +269,7 @@ def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
         type=column.type,
         distance=column.distance if sensitive else None,
         multi_valued=column.separator,
-        escaped=attribute.escape,
+        escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
         knowledge=_knowledge_entry(column, task, job),
     )

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.bitmaps import Bitmap
 from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
 from discreet.data.table import CodedTable, Codes
@@ -41,6 +42,9 @@ class Task:
     requirements: Sequence[Requirement]
     rng: np.random.Generator
     progress: Progress = no_progress
+    bitmaps: Mapping[str, Bitmap] = field(default_factory=dict)  # of attributes that became bits
+    # by sensitive attribute: (values,) which are sensitive; all of an attribute that is not here
+    sensitive_values: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     knowledge: Mapping[str, Knowledge] = field(default_factory=dict)  # of quasi-sensitive ones
 
     @property
@@ -103,7 +107,28 @@ class Generalized:
     row_cells: Mapping[str, RowColumn] = field(default_factory=dict)  # other columns that changed
 
 
-Outcome = Generalized
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """One table of several: some sensitive attributes beside quasi-identifiers of its own."""
+
+    attributes: tuple[str, ...]  # the sensitive ones, in the table's order
+    recoding: Generalized
+
+
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """Several tables about the same people: kind "projected"."""
+
+    projections: tuple[Projection, ...]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def projection_name(number: int) -> str:
+    """The name of the published table with a number, from 0."""
+    return f"projection_{number + 1}"
+
+
+Outcome = Generalized | Projected
 
 
 class Method(Named):

@@ -3,8 +3,9 @@
 A node is a set of removed occurrences; its tailset holds those that may still be removed below it.
 ``adaptive`` tries every occurrence of the tailset, orders them by Δl' per cost (the rise of the
 largest ℓ' that passes) or by the drop of the distance per cost, ties by the lower cost, and
-descends in that order; otherwise the order is that of the rows. Every node costs one look at the belief. The search is complete, and optimal where it ends within its budget; a first solution is often long in coming to
-the optimum, which is why it is not the default.
+descends in that order; otherwise the order is that of the rows. The search is complete, and its
+result optimal where it ends within its budget; but a first solution is often far from the optimum,
+which is why this is not the default.
 """
 
 from __future__ import annotations

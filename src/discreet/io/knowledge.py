@@ -1,11 +1,11 @@
 """Knowledge tables on disk: the ``knowledge`` key of a quasi-sensitive attribute.
 
-============================================================  =====================================
-``{path: e.csv, label: disease, term: symptom}``              long: a row for each pair
-``{…, term: [s1, s2, s3]}``, ``{…, term: "*"}``               wide: a row a label; ``"*"`` stands for
-                                                              all columns but label and weight
-``{…, term: symptoms, separator: "|"}``                       a row a label, its terms in one cell
-============================================================  =====================================
+==================================================  ==============================================
+``{path: e.csv, label: disease, term: symptom}``    long: a row for each pair
+``{…, term: [s1, s2, s3]}``, ``{…, term: "*"}``     wide: a row a label; ``"*"`` stands for all
+                                                    columns but label and weight
+``{…, term: symptoms, separator: "|"}``             a row a label, its terms in one cell
+==================================================  ==============================================
 
 ``weight`` names a column with how likely a label is, in any unit; it is then the prior. A label on
 several lines gets all their terms; in the last two forms that is reported, as it may be a slip.

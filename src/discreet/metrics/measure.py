@@ -1,15 +1,13 @@
-"""All measures of a generalized release, in the form in which the manifest holds them."""
+"""All measures of a generalized table, in the form in which the manifest holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from discreet.algorithms.method import Task
-from discreet.data.classes import classes_of
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
@@ -21,8 +19,6 @@ from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
 from discreet.metrics.structure import Structure, structure
 from discreet.metrics.terms import TermCoverage, TermMeasures, measure_terms, term_coverage
-from discreet.releases.generalized import RECORDS
-from discreet.releases.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -52,21 +48,8 @@ class Measures:
         if self.structure.height is not None:
             lines.append(f"height               {self.structure.height}   levels climbed in all")
         if self.query_error is not None:
-            found, base = self.query_error.release.median, self.query_error.unlinked.median
-            shown = "none had an answer" if found is None else f"{found:.4f}"
-            beside = "" if base is None else f"   beside {base:.4f} with no link at all"
-            lines.append(f"median query error   {shown}{beside}")
-        for name, terms in self.terms.items():
-            lines.append(
-                f"terms of {name}: {terms.suppressed_terms:,} removed "
-                f"({terms.suppressed_share:.1%}), cost {terms.cost:.4f}"
-            )
-            if terms.belief_change is not None:
-                change = terms.belief_change
-                lines.append(
-                    f"belief in its labels   moves by {change.mean:.6f} on average, by "
-                    f"{change.greatest:.4f} at most"
-                )
+            lines.append(self.query_error.line())
+        lines += [str(found) for found in self.terms.values()]
         return "\n".join(lines)
 
     def to_dict(self, *, private: bool = False) -> dict[str, Any]:
@@ -94,27 +77,6 @@ def _mean(loss_of_attribute: Mapping[str, float]) -> float:
     return float(np.mean(list(loss_of_attribute.values()))) if loss_of_attribute else 0.0
 
 
-def measure_release(
-    tables: Mapping[str, CodedTable],
-    task: Task,
-    manifest: Manifest,
-    *,
-    queries: int = 0,
-    seed: int = 0,
-) -> Measures:
-    """Measure a release of any kind against the original; no queries where none are asked for."""
-    return measure_generalized(
-        task.table,
-        task.hierarchies,
-        tables[RECORDS],
-        manifest.suppressed_rows,
-        levels=getattr(manifest.method, "levels", None),
-        queries=QueryWorkload(queries=queries) if queries else None,
-        seed=seed,
-        links=task.links,
-    )
-
-
 def measure_generalized(
     original: CodedTable,
     hierarchies: Mapping[str, Hierarchy],
@@ -131,59 +93,111 @@ def measure_generalized(
     several levels is read on the one that was used. ``queries`` None leaves the queries out.
     Every value in the original's dictionaries must occur: they are the domain of each attribute.
     """
-    _check_same_people(original, published, suppressed_rows)
-    records = {column.name: _occurring(published[column.name]) for column in _measured(original)}
-    quasi_identifiers, sensitive = original.quasi_identifiers, original.sensitive
-    covered: dict[str, Coverage] = {}
+    sensitive = [column.name for column in original.sensitive]
+    parts = measure_parts(original, hierarchies, published, suppressed_rows, levels, sensitive)
+    measures, implied = parts.measures, parts.implied
+    if original.quasi_sensitive:
+        measures, implied = _with_terms(parts, original, published, suppressed_rows, links or {})
+    if queries is None:
+        return measures
+    return replace(measures, query_error=query_errors(original, implied, queries, seed))
+
+
+def _with_terms(
+    parts: Parts,
+    original: CodedTable,
+    published: CodedTable,
+    suppressed_rows: int,
+    links: Mapping[str, Links],
+) -> tuple[Measures, ImpliedGeneralized]:
+    """The same with what is left of the quasi-sensitive attributes."""
+    _check_same_people(original.quasi_sensitive, original.rows, published, suppressed_rows)
+    columns = [*parts.quasi_identifiers, *parts.sensitive]
+    coverages: dict[str, Coverage | TermCoverage] = {**parts.coverages}
+    terms = {}
+    for column in original.quasi_sensitive:
+        cells = _occurring(published[column.name])
+        columns.append(cells)
+        coverages[column.name] = term_coverage(column, cells)
+        terms[column.name] = measure_terms(column, cells, published.classes, links.get(column.name))
+    implied = ImpliedGeneralized(columns, coverages, published.rows, suppressed_rows)
+    return replace(parts.measures, terms=terms), implied
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The measures of one generalized table, and what they were made from."""
+
+    measures: Measures
+    implied: ImpliedGeneralized
+    coverages: Mapping[str, Coverage]  # of all measured columns
+    quasi_identifiers: Sequence[Column]  # as published, with dictionaries of what occurs
+    sensitive: Sequence[Column]
+
+
+def measure_parts(
+    original: CodedTable,
+    hierarchies: Mapping[str, Hierarchy],
+    published: CodedTable,
+    suppressed_rows: int,
+    levels: Mapping[str, int] | None,
+    sensitive: Sequence[str],
+) -> Parts:
+    """Measure a table with all quasi-identifiers and some sensitive attributes, but no queries."""
+    measured = [*original.quasi_identifiers, *(original[name] for name in sensitive)]
+    _check_same_people(measured, original.rows, published, suppressed_rows)
+    records = {column.name: _occurring(published[column.name]) for column in measured}
+    coverages: dict[str, Coverage] = {}
     loss: dict[str, float] = {}
-    for column in _measured(original):
+    for column in measured:
         # a sensitive cell is exact, a set or masked: never a label, even if it reads like one
         is_generalized = column.role is Role.QUASI_IDENTIFIER
         hierarchy = hierarchies.get(column.name) if is_generalized else None
         level = (levels or {}).get(column.name)
         cells = records[column.name]
-        covered[column.name] = cover(column, cells.text.to_list(), hierarchy, level)
-        lost = loss_of_cells(column, cells, covered[column.name], hierarchy, level)
+        coverages[column.name] = cover(column, cells.text.to_list(), hierarchy, level)
+        lost = loss_of_cells(column, cells, coverages[column.name], hierarchy, level)
         loss[column.name] = mean_loss(lost, cells.counts, suppressed_rows)
-    classes = classes_of([records[c.name] for c in quasi_identifiers], published.rows)
-    coverages: dict[str, Coverage | TermCoverage] = {**covered}
-    terms = {}
-    for column in original.quasi_sensitive:
-        cells = records[column.name] = _occurring(published[column.name])
-        coverages[column.name] = term_coverage(column, cells)
-        terms[column.name] = measure_terms(column, cells, classes, (links or {}).get(column.name))
-    implied = ImpliedGeneralized(list(records.values()), coverages, published.rows, suppressed_rows)
-    return Measures(
-        structure=structure(classes, suppressed_rows, levels),
+    quasi_identifiers = [records[column.name] for column in original.quasi_identifiers]
+    measures = Measures(
+        structure=structure(published.classes, suppressed_rows, levels),
         loss_by_attribute={column.name: loss[column.name] for column in quasi_identifiers},
-        loss_by_sensitive={column.name: loss[column.name] for column in sensitive},
+        loss_by_sensitive={name: loss[name] for name in sensitive},
         entropy=sum(
-            entropy(column, covered[column.name], records[column.name].counts, suppressed_rows)
-            for column in quasi_identifiers
+            entropy(column, coverages[column.name], records[column.name].counts, suppressed_rows)
+            for column in original.quasi_identifiers
         ),
-        query_error=None if queries is None else query_errors(original, implied, queries, seed),
-        terms=terms,
+    )
+    return Parts(
+        measures,
+        ImpliedGeneralized(list(records.values()), coverages, published.rows, suppressed_rows),
+        coverages,
+        quasi_identifiers,
+        [records[name] for name in sensitive],
     )
 
 
-def _check_same_people(original: CodedTable, published: CodedTable, suppressed_rows: int) -> None:
-    wanted = [*_measured(original), *original.quasi_sensitive]
-    lacking = [c.name for c in wanted if c.name not in published.columns]
+def _check_same_people(
+    measured: Sequence[Column], rows: int, published: CodedTable, suppressed_rows: int
+) -> None:
+    lacking = [column.name for column in measured if column.name not in published.columns]
     if lacking:
         raise InputError(
             f"The release lacks {len(lacking)} columns of the original: {', '.join(lacking)}. "
             "Name the job that made the release."
         )
-    if published.rows + suppressed_rows != original.rows:
+    if published.rows + suppressed_rows != rows:
         raise InputError(
             f"The release has {published.rows} rows and {suppressed_rows} suppressed, the original "
-            f"{original.rows}. Name the job that made the release, with its own table."
+            f"{rows}. Name the job that made the release, with its own table."
         )
 
 
 def _occurring(column: Column) -> Column:
     """The column with a dictionary of the cells that do occur."""
     occurs = column.counts > 0
+    if occurs.all():
+        return column
     code = np.cumsum(occurs, dtype=np.int32) - 1
     return replace(
         column,
@@ -192,7 +206,3 @@ def _occurring(column: Column) -> Column:
         values=column.values.filter(occurs),
         numbers=None if column.numbers is None else column.numbers[occurs],
     )
-
-
-def _measured(table: CodedTable) -> list[Column]:
-    return [*table.quasi_identifiers, *table.sensitive]

@@ -43,6 +43,7 @@ class BeliefChange:
 class TermMeasures:
     """What was removed from one quasi-sensitive attribute."""
 
+    attribute: str
     suppressed_terms: int  # of published and of suppressed rows
     suppressed_share: float  # of all term occurrences
     emptied_rows: int  # published rows of which all terms were removed
@@ -50,6 +51,19 @@ class TermMeasures:
     belief_change: BeliefChange | None  # where there is a knowledge table
     by_term: Mapping[str, int]  # how often each was removed; not for publication
     by_row: Mapping[str, Mapping[int, int]]  # rows by number of terms, "original" and "published"
+
+    def __str__(self) -> str:
+        change = self.belief_change
+        said = (
+            f"{self.suppressed_terms:,} removed ({self.suppressed_share:.1%}), cost {self.cost:.4f}"
+        )
+        lines = [f"terms of {self.attribute}: {said}"]
+        if change is not None:
+            lines.append(
+                f"belief in its labels moves by {change.mean:.6f} on average, by "
+                f"{change.greatest:.4f} at most"
+            )
+        return "\n".join(lines)
 
     def to_dict(self, *, private: bool) -> dict[str, Any]:
         """For the manifest, or with what must not be published: which terms were removed."""
@@ -83,6 +97,7 @@ def measure_terms(
     starred = (published.text == SUPPRESSED).fill_null(False).to_numpy()
     whole = _harmonic_sum(before, original.counts)
     return TermMeasures(
+        attribute=original.name,
         suppressed_terms=gone,
         suppressed_share=gone / total if total else 0.0,
         emptied_rows=int(published.counts[starred].sum()),

@@ -190,7 +190,7 @@ class _Evidence(NamedTuple):
 
     start: NDArray[np.int64]  # (classes + 1,)
     set_of_entry: NDArray[np.int32]
-    count: NDArray[np.int64]
+    rows_of_entry: NDArray[np.int64]
     set_start: NDArray[np.int64]
     set_label: NDArray[np.int32]
     weight: NDArray[np.float64]  # (labels,)
@@ -213,7 +213,7 @@ def _belief(evidence: _Evidence, of_class: int, belief: NDArray[np.float64]) -> 
         which = evidence.set_of_entry[entry]
         if which < 0:
             continue
-        count = evidence.count[entry]
+        count = evidence.rows_of_entry[entry]
         linked += count
         low, high = evidence.set_start[which], evidence.set_start[which + 1]
         total = 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from discreet.data.roles import Role
 from discreet.releases.manifest import Manifest, Promise
 
@@ -12,6 +14,8 @@ def explain(manifest: Manifest) -> list[str]:
         _rows(manifest),
         *_columns(manifest),
         *_terms(manifest),
+        *_sets(manifest),
+        *_projections(manifest),
         *_promises(manifest),
         *_utility(manifest),
     ]
@@ -38,15 +42,13 @@ def _columns(manifest: Manifest) -> list[str]:
     sentences = []
     quasi = by_role.get(Role.QUASI_IDENTIFIER, [])
     levels = getattr(manifest.method, "levels", None)
-    if quasi and levels:
-        changed = [f"{name} (level {levels[name]})" for name in quasi if levels.get(name)]
-        exact = [name for name in quasi if not levels.get(name)]
-        parts = []
-        if changed:
-            parts.append("made coarser: " + ", ".join(changed))
-        if exact:
-            parts.append("left exact: " + ", ".join(exact))
-        sentences.append("Of what a reader may know about people, " + "; ".join(parts) + ".")
+    if quasi and levels and set(levels) == set(manifest.tables):
+        sentences += [
+            f"In '{table}', of what a reader may know about people, {_coarseness(quasi, of)}."
+            for table, of in levels.items()
+        ]
+    elif quasi and levels:
+        sentences.append(f"Of what a reader may know about people, {_coarseness(quasi, levels)}.")
     elif quasi:
         sentences.append("What a reader may know about people: " + ", ".join(quasi) + ".")
     if by_role.get(Role.SENSITIVE):
@@ -118,6 +120,49 @@ def _terms(manifest: Manifest) -> list[str]:
                 f"For {unsolved:,} groups no removal was found; their rows were left out."
             )
     return sentences
+
+
+def _coarseness(quasi: Sequence[str], levels: Mapping[str, int]) -> str:
+    changed = [f"{name} (level {levels[name]})" for name in quasi if levels.get(name)]
+    exact = [name for name in quasi if not levels.get(name)]
+    parts = []
+    if changed:
+        parts.append("made coarser: " + ", ".join(changed))
+    if exact:
+        parts.append("left exact: " + ", ".join(exact))
+    return "; ".join(parts)
+
+
+def _sets(manifest: Manifest) -> list[str]:
+    """How sets became bits, and whether they can be had back."""
+    sentences = []
+    for attribute, entry in manifest.bitmaps.items():
+        sentence = f"The sets of '{attribute}' were published as {len(entry.members)} bits"
+        if entry.rest is None:
+            sentence += ", from which they can be had back where all stand in one table."
+        else:
+            sentence += (
+                f", and '{entry.rest}', which {entry.rest_members} rare members share, so that "
+                "the sets can't be had back."
+            )
+        sentences.append(sentence)
+    return sentences
+
+
+def _projections(manifest: Manifest) -> list[str]:
+    """How the sensitive attributes were spread over several tables."""
+    plan = getattr(manifest.method, "plan", None)
+    if manifest.kind != "projected" or not plan:
+        return []
+    loss = getattr(manifest.method, "association_loss", None)
+    exposure = getattr(manifest.method, "information_exposure", None)
+    split = " | ".join(", ".join(block) for block in plan)
+    return [
+        f"The sensitive attributes stand in {len(plan)} tables about the same people, each in a "
+        f"random order of its own: {split}.",
+        f"Between tables {loss:.1%} of what the attributes tell of each other is lost; of what "
+        f"somebody who knows one value could join to, {exposure:.1%} is left.",
+    ]
 
 
 def _promises(manifest: Manifest) -> list[str]:

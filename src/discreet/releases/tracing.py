@@ -23,6 +23,7 @@ from discreet.kernels import kernel
 from discreet.knowledge.terms import terms_of
 
 SourceRows = NDArray[np.int32]
+TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stays in the cache
 
 
 def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Coverage:
@@ -56,10 +57,14 @@ def untraced_rows(
         if column.role is Role.QUASI_SENSITIVE:
             return _with_added_terms(column, task.table[column.name], source_row)
         coverage = coverage_of(column, task, levels)
+        if coverage.cells * coverage.cardinality <= TABLE_LIMIT:
+            return _outside(
+                column.codes, _narrow(task.table[column.name]), source_row, coverage.matrix()
+            )
         first_run = np.searchsorted(coverage.cell_of_run, np.arange(coverage.cells + 1))
         return _uncovered(
             column.codes,
-            task.table[column.name].codes,
+            _narrow(task.table[column.name]),
             source_row,
             first_run,
             coverage.low.astype(np.int32),
@@ -120,16 +125,36 @@ def _added_terms(
     return wrong
 
 
+def _narrow(column: Column) -> NDArray[np.integer]:
+    """The codes in the narrowest type: to gather them in random order is to miss the cache."""
+    dtype = np.min_scalar_type(max(column.cardinality - 1, 0))
+    return column.codes.astype(dtype)
+
+
+@kernel
+def _outside(
+    cell: Codes,  # (rows,)
+    value: NDArray[np.integer],  # (source rows,)
+    source_row: SourceRows,  # (rows,)
+    covers: NDArray[np.bool_],  # (cells, values)
+) -> NDArray[np.bool_]:
+    """Which cells don't cover the value of their source row, by a table."""
+    wrong = np.empty(len(cell), np.bool_)
+    for row in range(len(cell)):
+        wrong[row] = not covers[cell[row], value[source_row[row]]]
+    return wrong
+
+
 @kernel
 def _uncovered(
     cell: Codes,  # (rows,)
-    value: Codes,  # (source rows,)
+    value: NDArray[np.integer],  # (source rows,)
     source_row: SourceRows,  # (rows,)
     first_run: NDArray[np.int64],  # (cells + 1,)
     low: Codes,  # (runs,)
     high: Codes,  # (runs,)
 ) -> NDArray[np.bool_]:
-    """Which cells don't cover the value of their source row."""
+    """Which cells don't cover the value of their source row, by the runs of codes."""
     wrong = np.zeros(len(cell), np.bool_)
     for row in range(len(cell)):
         held = value[source_row[row]]

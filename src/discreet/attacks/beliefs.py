@@ -35,6 +35,11 @@ class Beliefs:
     def targets(self) -> int:
         return int(self.count.sum())
 
+    @property
+    def mean(self) -> float:
+        """The mean belief in the truth."""
+        return float((self.belief * self.count).sum() / max(self.targets, 1))
+
 
 def beliefs_in(reading: Reading, attribute: str, known: Sequence[str] = ()) -> Beliefs:
     """The belief in each target's true value, given the target's values of other attributes."""

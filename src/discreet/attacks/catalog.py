@@ -10,7 +10,9 @@ from discreet.attacks.classes import Homogeneity, Linking, Similarity, Skewness
 from discreet.attacks.definetti import DeFinetti
 from discreet.attacks.join import BackgroundJoin
 from discreet.attacks.membership import Absence, Membership
+from discreet.attacks.minimality import Minimality
 from discreet.attacks.non_membership import NonMembership
+from discreet.attacks.sensitive_table import LinkThroughSensitiveTable, SetHomogeneity
 from discreet.named import ByName
 
 ATTACKS: tuple[type[Attack], ...] = (
@@ -22,7 +24,10 @@ ATTACKS: tuple[type[Attack], ...] = (
     BackgroundKnowledge,
     BackgroundJoin,
     Membership,
+    SetHomogeneity,
+    LinkThroughSensitiveTable,
     Absence,
+    Minimality,
     DeFinetti,
 )
 

@@ -444,3 +444,66 @@ def test_minimality_of_groups_along_the_curve(tmp_path):
     assert found.method == "exact"
     assert found.greatest > 1 / 2
     assert "immune" in findings["blocks"].inapplicable["minimality"]
+
+
+def test_intersection_of_independent_releases_000_tables_1c_and_1d(tmp_path):
+    """Each 1/2 alone; together all four are certain."""
+    people = [["1", "HT"], ["2", "HT"], ["3", "DB"], ["4", "AS"]]
+    made = []
+    for name, groups in (("c", "1212"), ("d", "1221")):
+        (tmp_path / name).mkdir()
+        made.append(
+            Handmade(
+                tmp_path / name,
+                {"person": "q", "diagnosis": "s"},
+                people,
+                {
+                    "quasi_identifiers": (
+                        ["person", "group"],
+                        [[row[0], g] for row, g in zip(people, groups, strict=True)],
+                    ),
+                    "sensitive": (
+                        ["group", "diagnosis"],
+                        [[g, row[1]] for row, g in zip(people, groups, strict=True)],
+                    ),
+                },
+                kind="bucketized",
+            )
+        )
+    assert made[0].one("homogeneity").greatest == made[1].one("homogeneity").greatest == 0.5
+    found = made[0].one({"intersection": {"releases": [str(made[1].place)]}})
+    assert found.certain == 1
+    assert found.method == "exact"
+
+
+def codip(folder, promises=()):
+    """{diagnosis} as in table 1(c), {family, job} as in 1(b); sex told apart for certainty."""
+    rows = [["w1", "f", *BOB[0][2:]], ["w2", "m", *BOB[1][2:]], ["w3", "m", *BOB[2][2:]],
+            ["b4", "m", *BOB[3][2:]]]  # fmt: skip
+    c = ["{w1, w3}", "{b4, w2}", "{w1, w3}", "{b4, w2}"]
+    b = ["{w1, w2}", "{w1, w2}", "{b4, w3}", "{b4, w3}"]
+    return Handmade(
+        folder,
+        BOB_COLUMNS,
+        rows,
+        {
+            "projection_1": (["race", "sex", "diagnosis"],
+                             [[cell, "*", row[2]] for cell, row in zip(c, rows, strict=True)]),
+            "projection_2": (["race", "sex", "family", "job"],
+                             [[cell, "*", *row[3:]] for cell, row in zip(b, rows, strict=True)]),
+        },
+        promises,
+        kind="projected",
+    )  # fmt: skip
+
+
+def test_codip_000_keeps_the_diagnosis_from_one_who_knows_the_job(tmp_path):
+    made = codip(tmp_path)
+    assert made.one("homogeneity", "diagnosis").greatest == pytest.approx(1 / 2)
+    joined = made.attack("background-join")
+    assert {f.aim for f in joined} == {"family", "job"}  # inside the second table alone
+    assert max(f.greatest for f in joined) == 1
+    assert made.one("homogeneity", "family").greatest == pytest.approx(1 / 2)
+    pairs = {f.aim: f for f in made.attack("intersection")}
+    assert pairs["diagnosis and job"].greatest == pytest.approx(1 / 4)
+    assert pairs["diagnosis and family"].mean == pytest.approx(1 / 4)

@@ -8,6 +8,7 @@ from discreet.attacks.attack import Attack
 from discreet.attacks.background import BackgroundKnowledge
 from discreet.attacks.classes import Homogeneity, Linking, Similarity, Skewness
 from discreet.attacks.definetti import DeFinetti
+from discreet.attacks.intersection import Intersection
 from discreet.attacks.join import BackgroundJoin
 from discreet.attacks.membership import Absence, Membership
 from discreet.attacks.minimality import Minimality
@@ -23,6 +24,7 @@ ATTACKS: tuple[type[Attack], ...] = (
     NonMembership,
     BackgroundKnowledge,
     BackgroundJoin,
+    Intersection,
     Membership,
     SetHomogeneity,
     LinkThroughSensitiveTable,

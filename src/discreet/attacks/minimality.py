@@ -76,8 +76,8 @@ class Minimality(Attack):
             return "immune: groups are formed in blocks without a look at sensitive values"
         if all(isinstance(r, SizeRequirement) for r in scene.requirements):
             return "immune: the groups were formed without a look at sensitive values"
-        if manifest.suppressed_rows or parameters.get("suppression"):
-            return "not assessed where rows may be suppressed"
+        if manifest.suppressed_rows:
+            return "not assessed where rows were suppressed"
         if any(not _everybody_certain(reading) for reading in scene.readings):
             return "not assessed where people fit several groups"
         return None
@@ -192,6 +192,8 @@ def _publishes(method: Method, task: Task, group_of_person: NDArray[np.int32]) -
 
 def _by_predecessors(scene: Scene, reading: Reading) -> tuple[dict[str, Figures] | None, str]:
     """Upper bounds from the share of drawn worlds in which every finer node fails."""
+    if scene.manifest.method.parameters.get("suppression"):
+        return None, "rows might have been suppressed"
     finer = _finer_classes(scene)
     requirements = scene.requirements
     on_size = [r for r in requirements if isinstance(r, SizeRequirement)]

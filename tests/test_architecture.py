@@ -16,7 +16,8 @@ PACKAGE = Path(discreet.__file__).parent
 ORDER = [
     "errors", "kernels", "named", "yaml_places", "data", "hierarchies", "models", "algorithms",
     "io", "releases", "attacks", "metrics", "proposal", "profile", "job", "preparation",
-    "verifying", "report", "publishing", "checking", "demonstration", "cli", "__main__",
+    "verifying", "report", "exploration", "publishing", "checking", "demonstration", "cli",
+    "__main__",
 ]  # fmt: skip
 ENGINE_LIBRARIES = {"pyspark"}
 

@@ -21,13 +21,19 @@ _HOME_OF_NAME = {
     "Release": "discreet.publishing",
     "audit": "discreet.checking",
     "measure": "discreet.checking",
-    "attack": "discreet.checking",
+    "read_release": "discreet.releases.reading",
+    "explore_projections": "discreet.exploration",
     "FullDomain": "discreet.algorithms.full_domain",
+    "Codip": "discreet.algorithms.codip",
+    "attack": "discreet.checking",
     "Anatomy": "discreet.algorithms.anatomy",
     "Decomposition": "discreet.algorithms.decomposition",
     "Mondrian": "discreet.algorithms.mondrian",
     "MsaDiversity": "discreet.algorithms.msa_diversity",
     "LocalRecoding": "discreet.algorithms.local_recoding",
+    "LiYe": "discreet.algorithms.li_ye",
+    "Gal": "discreet.algorithms.gal",
+    "Mmdcf": "discreet.algorithms.mmdcf",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -70,9 +76,13 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from discreet.algorithms.anatomy import Anatomy as Anatomy
+    from discreet.algorithms.codip import Codip as Codip
     from discreet.algorithms.decomposition import Decomposition as Decomposition
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.gal import Gal as Gal
+    from discreet.algorithms.li_ye import LiYe as LiYe
     from discreet.algorithms.local_recoding import LocalRecoding as LocalRecoding
+    from discreet.algorithms.mmdcf import Mmdcf as Mmdcf
     from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
     from discreet.checking import attack as attack
@@ -86,6 +96,7 @@ if TYPE_CHECKING:
     from discreet.errors import JobError as JobError
     from discreet.errors import PromiseError as PromiseError
     from discreet.errors import ReleaseError as ReleaseError
+    from discreet.exploration import explore_projections as explore_projections
     from discreet.io.source import Source as Source
     from discreet.job import Attribute as Attribute
     from discreet.job import Job as Job
@@ -109,3 +120,4 @@ if TYPE_CHECKING:
     from discreet.publishing import Release as Release
     from discreet.publishing import minimal_nodes as minimal_nodes
     from discreet.publishing import publish as publish
+    from discreet.releases.reading import read_release as read_release

@@ -18,7 +18,7 @@ from discreet.attacks.running import AttackReport, run_attacks
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
 from discreet.job import Job
-from discreet.metrics.measure import Measures, measure_release
+from discreet.metrics.release import Utility, measure_release
 from discreet.preparation import prepare
 from discreet.publishing import Release
 from discreet.releases.audit import Audit, audit_folder, read_tables
@@ -62,7 +62,7 @@ def measure(
     queries: int = 1000,
     seed: int = 0,
     progress: Progress = no_progress,
-) -> Measures:
+) -> Utility:
     """Measure what a release is still worth against the original.
 
     ``original`` is a job or the path of one; for a release in memory, or with ``job``, it may be

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
@@ -24,6 +25,7 @@ from pydantic_core import PydanticCustomError
 
 from discreet.algorithms.catalog import AnyMethod
 from discreet.algorithms.full_domain import FullDomain
+from discreet.algorithms.method import Method
 from discreet.attacks.catalog import ATTACKS, AnyAttack
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import InputError, JobError
@@ -33,6 +35,16 @@ from discreet.models.catalog import AnyRequirement
 from discreet.models.requirement import AttributeRequirement
 from discreet.named import nearest
 from discreet.yaml_places import Places, load_yaml
+
+Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None  # null is a missing value
+Values = Annotated[tuple[Value, ...], BeforeValidator(lambda given: _listed(given))]
+
+
+def _listed(given: object) -> object:
+    """YAML reads ``{a, b}`` as keys without values."""
+    if isinstance(given, Mapping) and all(value is None for value in given.values()):
+        return tuple(given)
+    return given
 
 
 class _Part(BaseModel):
@@ -55,7 +67,22 @@ class Attribute(_Part):
         "numbers and dates, unless said otherwise.",
     )
     multi_valued: str | None = Field(
-        None, min_length=1, description="What separates the members of a cell that holds a set."
+        None,
+        min_length=1,
+        description="What separates the members of a cell that holds a set. A sensitive attribute "
+        "is then published as bits, one for each member.",
+    )
+    min_support: int | None = Field(
+        None,
+        ge=1,
+        description="Of a multi-valued sensitive attribute: members that fewer rows hold share "
+        "one bit, so that the sets can't be had back.",
+    )
+    sensitive_values: Values | None = Field(
+        None, description="The values of a sensitive attribute that are sensitive; else all are."
+    )
+    non_sensitive_values: Values | None = Field(
+        None, description="The values of a sensitive attribute that are not sensitive."
     )
     escape: bool = Field(
         False,
@@ -88,7 +115,40 @@ class Attribute(_Part):
                 "a distance is for sensitive attributes, not for role '{role}'. Remove it.",
                 {"role": str(self.role)},
             )
+        self._sets_fit()
+        self._sensitive_values_fit()
         return self
+
+    def _sets_fit(self) -> None:
+        """Bits have neither a hierarchy nor another distance."""
+        becomes_bits = self.multi_valued is not None and self.role is Role.SENSITIVE
+        if becomes_bits and (self.hierarchy is not None or self.distance is not None):
+            raise PydanticCustomError(
+                "multi_valued_bits",
+                "a multi-valued sensitive attribute becomes bits, which have neither a hierarchy "
+                "nor a distance of their own. Remove them.",
+            )
+        if self.min_support is not None and not becomes_bits:
+            raise PydanticCustomError(
+                "min_support",
+                "'min_support' is for a multi-valued sensitive attribute. Remove it, or add "
+                "'multi_valued'.",
+            )
+
+    def _sensitive_values_fit(self) -> None:
+        named = self.sensitive_values is not None, self.non_sensitive_values is not None
+        if any(named) and self.role is not Role.SENSITIVE:
+            raise PydanticCustomError(
+                "sensitive_values_role",
+                "sensitive values are for sensitive attributes, not for role '{role}'. Remove "
+                "them.",
+                {"role": str(self.role)},
+            )
+        if all(named):
+            raise PydanticCustomError(
+                "sensitive_values_both",
+                "give either 'sensitive_values' or 'non_sensitive_values', not both.",
+            )
 
 
 class Output(_Part):
@@ -182,6 +242,12 @@ class Job(_Part):
         """What relative paths of the job are relative to."""
         return self._folder
 
+    def using(self, method: Method) -> Job:
+        """The same job by another method."""
+        job = self.model_copy(update={"method": method})
+        job._folder = self._folder
+        return job
+
     def with_role(self, role: Role) -> list[str]:
         """The names of the attributes with a role, in the job's order."""
         return [name for name, attribute in self.attributes.items() if attribute.role is role]
@@ -212,13 +278,20 @@ class Job(_Part):
             problems += [
                 f"{place}: '{name}' is not a sensitive attribute. Allowed: {allowed}."
                 for name in requirement.named
-                if name not in sensitive
+                if name not in sensitive and not self._may_be_bit(name)
             ]
         if problems:
             raise PydanticCustomError(
                 "requirements", "{problems}", {"problems": "\n".join(problems)}
             )
         return self
+
+    def _may_be_bit(self, name: str) -> bool:
+        """Whether a name can be that of a bit, which only the data can tell."""
+        return any(
+            attribute.multi_valued is not None and name.startswith(f"{of}=")
+            for of, attribute in self.attributes.items()
+        )
 
     def publishable_yaml(self) -> str:
         """The job as a report may show it: no source, and of paths the file's name alone."""

@@ -32,6 +32,7 @@ from discreet.models.feasibility import (
     permissible_ell,
     value_entropy,
 )
+from discreet.models.information import mutual_information
 from discreet.models.requirement import Domain
 from discreet.proposal import Proposal, suggest_roles
 
@@ -254,9 +255,7 @@ def _least_suppressed(columns: Sequence[Column], rows: int) -> dict[int, float]:
 
 
 def _association(first: Column, second: Column) -> Association:
-    pairs = classes_of([first, second], len(first.codes))
-    entropies = value_entropy(first.counts), value_entropy(second.counts)
-    information = max(0.0, sum(entropies) - value_entropy(pairs.size))
-    least = min(entropies)
+    information = mutual_information(first, second)
+    least = min(value_entropy(first.counts), value_entropy(second.counts))
     normalized = min(1.0, information / least) if least > 0 else 0.0
     return Association(first.name, second.name, information, normalized)

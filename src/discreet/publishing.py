@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
-from discreet.algorithms.method import Outcome, Progress, Task, no_progress
+from discreet.algorithms.method import Generalized, Outcome, Progress, Task, no_progress
 from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
-from discreet.data.roles import Distance, Role
+from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.table import CodedTable, Column
 from discreet.errors import AuditError, InputError
 from discreet.hierarchies.files import rows_of_hierarchy
@@ -33,7 +33,7 @@ from discreet.io.atomic import release_place, write_private
 from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
-from discreet.metrics.measure import measure_release
+from discreet.metrics.release import measure_release
 from discreet.models.requirement import Requirement
 from discreet.preparation import prepare, source_of
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
@@ -42,6 +42,7 @@ from discreet.releases.explanation import explain
 from discreet.releases.manifest import (
     FILE_NAME,
     AttributeEntry,
+    BitmapEntry,
     Manifest,
     MethodEntry,
     Promise,
@@ -116,7 +117,9 @@ class Release:
             with ThreadPoolExecutor(1) as pool:
                 hashes = pool.submit(_hashes, folder, manifest)
                 progress("reading back", 0.0)
-                tables = read_tables(folder, manifest)
+                tables = read_tables(
+                    folder, manifest, lambda share: progress("reading back", share)
+                )
                 progress("audit", 0.0)
                 audit = _audit(tables, manifest, self.task, self.source_rows())
                 progress("measures", 0.0)
@@ -139,9 +142,12 @@ class Release:
     def _write_tables(self, folder: Path, format_: OutputFormat, progress: Progress) -> Manifest:
         manifest = self.manifest.model_copy(deep=True)
         for number, (name, table) in enumerate(self.published.items()):
-            progress("writing", number / len(self.published))
+
+            def tell(share: float, before: int = number) -> None:
+                progress("writing", (before + share) / len(self.published))
+
             file = folder / f"{name}.{format_}"
-            write_table(file, format_, table.columns, self.orders[name])
+            write_table(file, format_, table.columns, self.orders[name], tell)
             manifest.tables[name].file = file.name
         return manifest
 
@@ -217,7 +223,8 @@ def make_release(
             )
             for name, table in published.items()
         },
-        attributes={column.name: _attribute_entry(column, task, job) for column in task.table},
+        attributes={c.name: _attribute_entry(c, task, job, outcome) for c in task.table},
+        bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
         suppressed_rows=suppressed,
@@ -267,17 +274,20 @@ def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
     return asked + [promise for promise in outcome.promises if promise not in asked]
 
 
-def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
+def _attribute_entry(column: Column, task: Task, job: Job, outcome: Outcome) -> AttributeEntry:
     """What a reader must know to derive the promises about an attribute again."""
-    attribute = job.attributes[column.name]
+    attribute = job.attributes.get(column.name)  # none for a bit
     sensitive = column.role is Role.SENSITIVE
+    if isinstance(outcome, Generalized) and column.name in outcome.masked:  # '*' is no number
+        escaped = attribute is not None and attribute.escape
+        return AttributeEntry(type=ValueType.TEXT, distance=Distance.EQUAL, escaped=escaped)
     hierarchy = task.hierarchies.get(column.name)
     tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
     return AttributeEntry(
         type=column.type,
         distance=column.distance if sensitive else None,
         multi_valued=column.separator,
-        escaped=attribute.escape,
+        escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
     )
 

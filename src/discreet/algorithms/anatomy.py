@@ -9,16 +9,20 @@ Cost: linear in the rows.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from discreet.algorithms.largest_groups import largest_groups
 from discreet.algorithms.method import Bucketized, Method, Task
+from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.residual_rows import join_residual_rows
 from discreet.errors import InfeasibleError, InputError, JobError
-from discreet.models.diversity import PDiversity
+from discreet.models.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.models.feasibility import permissible_ell
+from discreet.models.requirement import Requirement
+from discreet.models.sa_diversity import SADiversity
+from discreet.models.sizes import KAnonymity
 
 
 class Anatomy(Method):
@@ -47,7 +51,9 @@ class Anatomy(Method):
             )
         (column,) = table.sensitive
         permissible = permissible_ell(column.counts)
-        ell = permissible if self.l is None else self.l
+        ell = max([self.l or 1, *map(_asked_by, task.requirements)])
+        if self.l is None and ell == 1:
+            ell = permissible
         promise = PDiversity(l=ell, attribute=column.name)
         if ell > permissible:
             raise InfeasibleError(
@@ -63,7 +69,18 @@ class Anatomy(Method):
                     }
                 ],
             )
-        formed = largest_groups(column, (), ell, (), task.rng)
+        formed = form_groups(column, (), ell, (), task, self.prefer)
         group_of_row = join_residual_rows(formed, column, (), (), task.rng)
         facts = {"l": ell, "groups": formed.groups}
         return Bucketized(group_of_row, counted=True, facts=facts, promises=(promise,))
+
+
+def _asked_by(requirement: Requirement) -> int:
+    """The rows of distinct values that a requirement of the job asks for."""
+    if isinstance(requirement, KAnonymity):
+        return requirement.k
+    if isinstance(requirement, SADiversity):
+        return max(requirement.l.values())
+    if isinstance(requirement, DistinctLDiversity | EntropyLDiversity | PDiversity):
+        return ceil(requirement.l)
+    return 1

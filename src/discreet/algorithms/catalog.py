@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from discreet.algorithms.anatomy import Anatomy
+from discreet.algorithms.codip import Codip
 from discreet.algorithms.decomposition import Decomposition
 from discreet.algorithms.full_domain import FullDomain
+from discreet.algorithms.gal import Gal
+from discreet.algorithms.li_ye import LiYe
 from discreet.algorithms.local_recoding import LocalRecoding
 from discreet.algorithms.method import Method
+from discreet.algorithms.mmdcf import Mmdcf
 from discreet.algorithms.mondrian import Mondrian
 from discreet.algorithms.msa_diversity import MsaDiversity
 from discreet.named import ByName
@@ -20,6 +24,10 @@ METHODS: tuple[type[Method], ...] = (
     MsaDiversity,
     Decomposition,
     Anatomy,
+    Codip,
+    LiYe,
+    Gal,
+    Mmdcf,
 )
 
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

@@ -37,9 +37,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.algorithms.diversity_targets import Targets, find_targets
 from discreet.algorithms.exchanges import exchange_rows
-from discreet.algorithms.largest_groups import largest_groups
 from discreet.algorithms.merging_groups import Groups, merge_lacking
 from discreet.algorithms.method import Decomposed, Method, NoiseValues, Task
+from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.noise import (
     NO_READER,
     PAIR,
@@ -99,7 +99,7 @@ class Decomposition(Method):
         wanted = targets.wanted
         if conditional:
             wanted = [max(want, conditional.l) for want in wanted]
-        formed = largest_groups(targets.primary, targets.others, ell, wanted, task.rng)
+        formed = form_groups(targets.primary, targets.others, ell, wanted, task, self.prefer)
         group_of_row = join_residual_rows(formed, targets.primary, targets.others, wanted, task.rng)
         task.progress(self.name, 0.7)
         asked = np.ones(formed.groups, bool) if conditional else formed.short

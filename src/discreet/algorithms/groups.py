@@ -45,9 +45,18 @@ class Grouping:
 
     @staticmethod
     def of(space: Space, unit: Integers, group: Integers, rows: Integers) -> Grouping:
-        """Groups from pieces in any order; group numbers may have gaps."""
-        order = np.argsort(group, kind="stable")
+        """Groups from pieces in any order; group numbers may have gaps.
+
+        Pieces of the same unit and group become one; rows below 0 are taken away.
+        """
+        order = np.lexsort((unit, group))
         unit, group, rows = unit[order], group[order], rows[order]
+        same = (np.diff(group, prepend=-1) == 0) & (np.diff(unit, prepend=-1) == 0)
+        if same.any():
+            first = np.flatnonzero(~same)
+            rows = np.add.reduceat(rows, first)
+            kept = rows > 0
+            unit, group, rows = unit[first][kept], group[first][kept], rows[kept]
         begins = np.diff(group, prepend=-1) != 0
         start = np.append(np.flatnonzero(begins), len(group))
         number = np.cumsum(begins) - 1
@@ -144,40 +153,129 @@ def hulls_of(
 
 
 @kernel
-def join_costs(
-    space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, group: int
-) -> Floats:
-    """What joining a group to each other adds to the cost of all rows; ∞ for itself."""
-    added = np.full(len(size), np.inf)
-    own = size[group] * cost[group]
-    for g in range(len(size)):
-        if g == group or size[g] == 0:
-            continue
-        joined = joined_cost(space, low[group], high[group], low[g], high[g])
-        added[g] = joined * (size[group] + size[g]) - own - size[g] * cost[g]
-    return added
+def nearest_groups(
+    space: Space,
+    low: Ranks,
+    high: Ranks,
+    size: Integers,
+    cost: Floats,
+    groups: Integers,
+    count: int,
+) -> tuple[Integers, Floats]:
+    """The groups that are cheapest to join with each of some, and what all rows pay more.
+
+    Cheapest first; −1 and ∞ where there are fewer. A group is given up as soon as the attributes
+    that were looked at cost more than the last one kept.
+    """
+    attributes = low.shape[1]
+    near = np.full((len(groups), count), -1, np.int64)
+    added = np.full((len(groups), count), np.inf)
+    for i in range(len(groups)):
+        f = groups[i]
+        for g in range(len(size)):
+            if g == f or size[g] == 0:
+                continue
+            rows = size[f] + size[g]
+            more = -size[f] * cost[f] - size[g] * cost[g]
+            for j in range(attributes):
+                more += rows * cell_cost(
+                    space, j, min(low[f, j], low[g, j]), max(high[f, j], high[g, j])
+                )
+                if more >= added[i, count - 1]:
+                    break
+            if more >= added[i, count - 1]:
+                continue
+            place = count - 1
+            while place > 0 and added[i, place - 1] > more:
+                near[i, place], added[i, place] = near[i, place - 1], added[i, place - 1]
+                place -= 1
+            near[i, place], added[i, place] = g, more
+    return near, added
+
+
+def place_left(
+    space: Space, least: int, unit: Integers, group: Integers, rows: Integers, left: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """Pieces in which rows that are too few for a group found the place where they cost least.
+
+    They join a group, or found one with rows that they borrow from a piece of a group that can
+    spare them. Where there is no group at all, they are one.
+    """
+    units = np.flatnonzero(left)
+    if not len(group):
+        return units, np.zeros(len(units), np.int64), left[units]
+    names, number = np.unique(group, return_inverse=True)
+    low, high, size, cost = hulls_of(space, unit, number, rows, len(names))
+    for u in units:
+        needed = max(least - int(left[u]), 0)
+        g, joins = _cheapest_join(space, low, high, size, cost, int(u), int(left[u]))
+        piece, founds = _cheapest_loan(
+            space, unit, number, rows, size, cost, int(u), int(left[u]), needed, least
+        )
+        if founds < joins:
+            g = len(size)
+            size[number[piece]] -= needed
+            rows = rows.copy()
+            rows[piece] -= needed
+            unit, number = np.append(unit, unit[piece]), np.append(number, g)
+            rows = np.append(rows, needed)
+            low = np.concatenate((low, np.minimum(space.rank[unit[piece]], space.rank[u])[None]))
+            high = np.concatenate((high, np.maximum(space.rank[unit[piece]], space.rank[u])[None]))
+            size = np.append(size, least)
+            cost = np.append(cost, hull_cost(space, low[g], high[g]))
+        else:
+            size[g] += left[u]
+            low[g] = np.minimum(low[g], space.rank[u])
+            high[g] = np.maximum(high[g], space.rank[u])
+            cost[g] = hull_cost(space, low[g], high[g])
+        unit, number = np.append(unit, u), np.append(number, g)
+        rows = np.append(rows, left[u])
+    new = np.arange(len(size) - len(names)) + names.max() + 1
+    kept = rows > 0
+    return unit[kept], np.concatenate((names, new))[number[kept]], rows[kept]
 
 
 @kernel
-def attach(
+def _cheapest_join(
     space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, unit: int, rows: int
-) -> int:
-    """Put the rows of a unit into the group where they cost least, in place; its number."""
+) -> tuple[int, float]:
+    """The group to which rows of a unit add least, and what they add."""
     best, least = -1, np.inf
     rank = space.rank[unit]
     for g in range(len(size)):
-        if size[g] == 0:
-            continue
         joined = joined_cost(space, low[g], high[g], rank, rank)
         added = joined * (size[g] + rows) - cost[g] * size[g]
         if added < least:
             best, least = g, added
-    size[best] += rows
-    for j in range(len(rank)):
-        low[best, j] = min(low[best, j], rank[j])
-        high[best, j] = max(high[best, j], rank[j])
-    cost[best] = hull_cost(space, low[best], high[best])
-    return best
+    return best, least
+
+
+@kernel
+def _cheapest_loan(
+    space: Space,
+    units: Integers,
+    group: Integers,
+    rows: Integers,
+    size: Integers,
+    cost: Floats,
+    unit: int,
+    own: int,
+    needed: int,
+    least: int,
+) -> tuple[int, float]:
+    """The piece of which a unit borrows the needed rows, and what their group adds."""
+    best, cheapest = -1, np.inf
+    rank = space.rank[unit]
+    for piece in range(len(units)):
+        g = group[piece]
+        if rows[piece] < needed or size[g] - needed < least:
+            continue
+        other = space.rank[units[piece]]
+        joined = joined_cost(space, rank, rank, other, other)
+        added = joined * (own + needed) - cost[g] * needed
+        if added < cheapest:
+            best, cheapest = piece, added
+    return best, cheapest
 
 
 @kernel

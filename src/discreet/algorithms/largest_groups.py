@@ -12,9 +12,9 @@ of a signature are shuffled first.
 How it stays near-linear. Rows of a bucket with the same signature are alike, so signatures are kept
 with their counts, the commonest first, and a choice stops at the first one without penalty. Taking
 a row moves its signature to the end of those with the same count, so the order holds at no cost.
-Where signatures are nearly all distinct (a numeric attribute) looking through those of a bucket
-would be quadratic: the attributes with the most values are then left out of the signature, and of
-the rows of the signature that was chosen a few are tried for them.
+Where signatures are nearly all distinct (a numeric attribute) none is common, and looking through
+those of a bucket would be quadratic: the attributes with the most values are then left out of the
+signature, and of the rows of the signature that was chosen a few are tried for them.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ Ints = NDArray[np.int64]
 
 SIGNATURES = 2**16  # in all buckets together, and 1 024 in each bucket: more are not indexed
 SIGNATURES_OF_BUCKET = 1024
+FEW_ROWS = 512  # half of a table that is small enough for any index
 TRIES = 16  # rows of a signature that are tried for the attributes outside it
 
 
@@ -109,7 +110,7 @@ def _sign(bucket: Column, columns: Sequence[Column]) -> tuple[_Signatures, int]:
         finer = group_codes(
             [found.class_of_row, column.codes], [found.count, column.cardinality], rows
         )
-        if finer.count > limit:
+        if finer.count > limit or finer.count > rows / 2 > FEW_ROWS:
             break
         found = finer
         indexed += 1

@@ -124,7 +124,7 @@ def join(
     size = 0
     for step in range(4):
         best = -1
-        least = np.int64(2**62)
+        least = 2**62
         for i in range(count):
             group = near[i]
             if groups.size[group] == 0:  # joined to another before

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from discreet.algorithms.blocks import cut_blocks
-from discreet.algorithms.groups import Grouping, Groups, Members
+from discreet.algorithms.groups import Grouping, Groups
 from discreet.algorithms.hulls import (
     Integers,
     Ranking,
@@ -55,10 +55,11 @@ from discreet.algorithms.hulls import (
     rank_by_value,
 )
 from discreet.algorithms.infeasibility import infeasible
+from discreet.algorithms.mending import mend
 from discreet.algorithms.method import CellColumn, Generalized, Method, Task
 from discreet.algorithms.neighbourhoods import search_neighbourhoods
 from discreet.algorithms.prices import improve_prices
-from discreet.algorithms.promises import Promises, mend
+from discreet.algorithms.promises import Promises
 from discreet.algorithms.rounds import Opening, group_in_rounds, open_candidates
 from discreet.algorithms.tightening import require_one_meaning, tightened
 from discreet.data.classes import classes_of, group_codes
@@ -96,7 +97,7 @@ class LocalRecoding(Method):
     name: ClassVar[str] = "local-recoding"
 
     effort: Literal["quick", "good", "best"] | Annotated[float, Field(gt=0, le=1e6)] = Field(
-        default="good",
+        default="quick",
         description="How long to search for less loss; a number is seconds, which are not "
         "reproducible with a seed.",
     )
@@ -211,8 +212,8 @@ class Recoding:
         return np.split(order, np.cumsum(region.size)[:-1])
 
     def _require_feasible(self, units: Integers, regions: int) -> None:
-        whole = [Members(units, self.space.rows[units])]
-        if self.promises.all_pass(whole):
+        whole = units, np.zeros_like(units), self.space.rows[units], 1
+        if self.promises.passes(*whole).all():
             return
         named = "the whole table as one"
         advice = "Ask for no more than that."
@@ -222,7 +223,7 @@ class Recoding:
         raise infeasible(
             f"local-recoding: no classes meet the requirements, not even {named}",
             self.promises.requirements,
-            self.promises.counts(whole),
+            self.promises.counts(*whole),
             self.promises.domains,
             advice,
         )
@@ -243,7 +244,7 @@ class Recoding:
         tell(0.3)
         if not promises.only_sizes:
             made = mend(made, promises)
-        if plan.tries and promises.all_pass(made.members()):
+        if plan.tries and promises.kept_by(made).all():
             tries = None
             if deadline is None:
                 tries = min(int(plan.tries * made.count) + 50, plan.most_tries)
@@ -251,7 +252,7 @@ class Recoding:
             search_neighbourhoods(
                 groups,
                 self.least,
-                promises.all_pass,
+                promises.all_kept,
                 self.task.rng,
                 tries,
                 deadline,

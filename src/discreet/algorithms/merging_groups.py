@@ -21,7 +21,7 @@ from discreet.data.table import Column
 Small = NDArray[np.int32]
 Fill = Callable[[NDArray[np.int64], Small], Noise]  # starts and members of some groups
 
-PARTNERS = 256  # groups that are considered as partners, drawn at random where there are more
+PARTNERS = 64  # groups that are considered as partners, drawn at random where there are more
 
 
 @dataclass(eq=False)
@@ -137,8 +137,7 @@ def _renumbered(
         number[group] = new
         group_of_row[members] = new
     untouched = number[noise.group] >= 0
-    for group in replaced:
-        untouched &= noise.group != group
+    untouched &= ~np.isin(noise.group, list(replaced))
     parts = [(number[noise.group[untouched]], noise.attribute[untouched], noise.value[untouched])]
     parts += [
         (np.full(len(one.value), number[group], np.int32), one.attribute, one.value)
@@ -156,29 +155,41 @@ def _partners(
     group: int, rows: dict[int, NDArray[np.int64]], size: NDArray[np.int64], task: Task
 ) -> list[int]:
     """Other groups: those of the same size first, the nearest of them first."""
-    others = np.array([other for other in rows if other != group], np.int64)
-    same = others[size[others] == size[group]]
-    different = others[size[others] != size[group]]
-    columns = task.table.quasi_identifiers
+    if len(rows) <= 4 * PARTNERS:
+        drawn = list(rows)
+    else:
+        drawn = task.rng.integers(0, len(size), 4 * PARTNERS).tolist()
+    others = [other for other in dict.fromkeys(drawn) if other != group and other in rows]
+    same = [other for other in others if size[other] == size[group]]
+    different = [other for other in others if size[other] != size[group]]
+    near = _Nearness(rows[group], task.table.quasi_identifiers)
     ordered: list[int] = []
     for part in (same, different):
-        if len(part) > PARTNERS:
-            part = task.rng.choice(part, PARTNERS, replace=False)
-        away = [_distance(rows[group], rows[int(other)], columns) for other in part]
-        ordered += [int(part[i]) for i in np.argsort(away, kind="stable")]
+        part = part[:PARTNERS] if len(rows) > 4 * PARTNERS else part
+        ordered += sorted(part, key=lambda other: near.distance(rows[other]))
     return ordered
 
 
-def _distance(
-    some: NDArray[np.int64], others: NDArray[np.int64], columns: Sequence[Column]
-) -> float:
-    """How far two groups are apart: means on a line, else the values that only one has."""
-    total = 0.0
-    for column in columns:
-        left, right = column.codes[some], column.codes[others]
-        if column.type.ordered:
-            total += abs(float(left.mean() - right.mean())) / max(column.cardinality - 1, 1)
-        else:
-            both = np.union1d(left, right)
-            total += 1 - len(np.intersect1d(left, right)) / len(both)
-    return total
+class _Nearness:
+    """How far other groups are from one: means on a line, else the values that only one has."""
+
+    def __init__(self, rows: NDArray[np.int64], columns: Sequence[Column]) -> None:
+        self._ordered = [
+            (column.codes, float(column.codes[rows].mean()), max(column.cardinality - 1, 1))
+            for column in columns
+            if column.type.ordered
+        ]
+        self._others = [
+            (column.codes, set(column.codes[rows].tolist()))
+            for column in columns
+            if not column.type.ordered
+        ]
+
+    def distance(self, rows: NDArray[np.int64]) -> float:
+        total = 0.0
+        for codes, mean, width in self._ordered:
+            total += abs(float(codes[rows].mean()) - mean) / width
+        for codes, own in self._others:
+            other = set(codes[rows].tolist())
+            total += 1 - len(own & other) / len(own | other)
+        return total

@@ -9,15 +9,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.bitmaps import Bitmap
 from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
 from discreet.data.table import CodedTable, Codes
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.models.information import Information, measure_information
 from discreet.models.requirement import Domain, Domains, Requirement
 from discreet.named import Named
 
@@ -37,6 +40,9 @@ class Task:
     requirements: Sequence[Requirement]
     rng: np.random.Generator
     progress: Progress = no_progress
+    bitmaps: Mapping[str, Bitmap] = field(default_factory=dict)  # of attributes that became bits
+    # by sensitive attribute: (values,) which are sensitive; all of an attribute that is not here
+    sensitive_values: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def domains(self) -> Domains:
@@ -47,6 +53,11 @@ class Task:
             )
             for column in self.table.sensitive
         }
+
+    @cached_property
+    def information(self) -> Information:
+        """What the sensitive attributes tell of each other."""
+        return measure_information(self.table.sensitive, self.sensitive_values)
 
     def count(self, classes: Classes) -> ClassCounts:
         """The counts that the task's requirements need."""
@@ -72,6 +83,31 @@ class Generalized:
     facts: dict[str, Any] = field(default_factory=dict)  # for the manifest, under "method"
     promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
     private: dict[str, Any] = field(default_factory=dict)  # for the publisher alone
+    # by sensitive attribute: (classes,) whether its values are masked in the whole class
+    masked: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """One table of several: some sensitive attributes beside quasi-identifiers of its own."""
+
+    attributes: tuple[str, ...]  # the sensitive ones, in the table's order
+    recoding: Generalized
+
+
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """Several tables about the same people: kind "projected"."""
+
+    projections: tuple[Projection, ...]
+    facts: dict[str, Any] = field(default_factory=dict)
+    promises: tuple[Requirement, ...] = ()
+    private: dict[str, Any] = field(default_factory=dict)
+
+
+def projection_name(number: int) -> str:
+    """The name of the published table with a number, from 0."""
+    return f"projection_{number + 1}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +144,7 @@ class Decomposed:
     private: dict[str, Any] = field(default_factory=dict)
 
 
-Outcome = Generalized | Bucketized | Decomposed
+Outcome = Generalized | Bucketized | Decomposed | Projected
 
 
 class Method(Named):

@@ -18,11 +18,11 @@ Departures. (1) Of the rows that may join a group the one with the fewest collis
 the paper's worked example and against its pseudo-code, which strands most people. (2) What is left
 over is placed, exchanged, or near groups are joined for it, so long as no value passes 1/ℓ: groups
 need not stay SA-distinct, because ℓ-pdiversity is ℓ-mdiversity. (3) A last pass exchanges members
-of near groups where that loses less. (4) Strict curve order leaks to a reader who knows the algorithm;
-``grouping: blocks`` cuts the curve without a look at sensitive values and groups inside a block by
-sensitive values and chance alone. (5) ℓ may be a fraction and differ between attributes, and
-``k-anonymity`` may ask for more rows than ℓ: a smallest group then has as many rows as all of them
-need, and a value may occur in it ⌊size/ℓ⌋ times.
+of near groups where that loses less. (4) Strict curve order leaks to a reader who knows the
+algorithm; ``grouping: blocks`` cuts the curve without a look at sensitive values and groups inside
+a block by sensitive values and chance alone. (5) ℓ may be a fraction and differ between
+attributes, and ``k-anonymity`` may ask for more rows than ℓ: a smallest group then has as many rows
+as all of them need, and a value may occur in it ⌊size/ℓ⌋ times.
 
 Cost: linear in the rows times window and candidates; the work for rows that are left over is
 bounded by a constant for each row of the table.
@@ -43,7 +43,6 @@ from pydantic import Field
 from discreet.algorithms.diverse_groups import RANGE, SET, TREE, Groups, Rows, empty_groups
 from discreet.algorithms.group_forming import cut_blocks, form_groups
 from discreet.algorithms.hilbert import scale_of_values, task_keys
-from discreet.algorithms.infeasibility import infeasible
 from discreet.algorithms.left_overs import (
     Limits,
     form_among,
@@ -52,10 +51,8 @@ from discreet.algorithms.left_overs import (
     settle_in_blocks,
     total_loss,
 )
-from discreet.algorithms.method import Bucketized, CellColumn, Generalized, Method, Task
-from discreet.algorithms.tightening import require_one_meaning, tightened
-from discreet.data.classes import Classes
-from discreet.data.counts import count_classes, order_by_class
+from discreet.algorithms.method import Bucketized, Generalized, Method, Task
+from discreet.algorithms.row_groups import cells_of_groups, published_hierarchy, require_all
 from discreet.data.table import Column
 from discreet.errors import InfeasibleError, InputError
 from discreet.hierarchies.hierarchy import Hierarchy
@@ -68,10 +65,10 @@ from discreet.models.sizes import KAnonymity
 CANDIDATES = 64  # rows that are compared with each other when a group is formed
 LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
 BLOCKS = (8, 16, 32, 64)  # rows of a block, in smallest groups, that are tried
-# The passes over left-overs: how many groups each row looks at, and the size, in smallest groups, up
-# to which a group takes others in.
+# The passes over left-overs: how many groups each row looks at, and the size, in smallest groups,
+# up to which a group takes others in.
 PASSES = ((64, 8), (4096, 8), (4096, 8), (4096, 16))
-FEW_ROWS = 200_000  # up to here both strategies are tried
+FEW_ROWS = 20_000  # up to here all strategies are tried
 WORK = 64  # steps for each row of the table, and at least for MANY_STEPS
 MANY_STEPS = 20_000_000
 
@@ -116,24 +113,35 @@ class MsaDiversity(Method):
         suppressed = int((group_of_row < 0).sum())
         if suppressed > self.suppression * task.table.rows + 1e-9 or suppressed == task.table.rows:
             raise _too_many(task, bounds, suppressed, least, self.suppression)
-        classes = _classes(group_of_row)
-        _require_all(task, classes, group_of_row)
+        require_all(
+            task,
+            group_of_row,
+            "msa-diversity: the groups that it found do not meet all requirements",
+            "It aims at p-diversity, m-diversity, distinct and entropy diversity and k-anonymity; "
+            "use mondrian for any other.",
+        )
         facts = {
-            "groups": classes.count,
+            "groups": int(group_of_row.max()) + 1,
             "suppressed_rows": suppressed,
-            "least_suppressed_rows": least,
             "steps": best.steps,
         }
-        private = {"absence": absence(task.table.sensitive, group_of_row)}
+        private = {  # either would tell a reader how frequent a value is among the suppressed
+            "least_suppressed_rows": least,
+            "absence": absence(task.table.sensitive, group_of_row),
+        }
         if self.publish == "buckets":
             return Bucketized(group_of_row, facts=facts, private=private)
-        cells = cells_of_groups(task, group_of_row, classes.count)
+        cells = cells_of_groups(task, group_of_row)
         return Generalized(group_of_row, cells, facts, private=private)
 
     def _attempts(self, task: Task, bounds: Bounds, order: Order) -> Iterator[Attempt]:
         """What each strategy comes to."""
         if self.grouping == "blocks":
             sizes = [self.block] if self.block else [bounds.least * times for times in BLOCKS]
+            if len(sizes) > 1 and len(order) > FEW_ROWS:  # choose on a stretch of the curve
+                stretch = order[len(order) // 2 :][:FEW_ROWS]
+                tried = [in_blocks(task, bounds, stretch, s, self.window).merit for s in sizes]
+                sizes = [sizes[tried.index(min(tried))]]
             for size in sizes:
                 yield in_blocks(task, bounds, order, size, self.window)
             return
@@ -244,30 +252,6 @@ def _too_many(
     return InfeasibleError(" ".join(sentences), failures)
 
 
-def _require_all(task: Task, classes: Classes, group_of_row: NDArray[np.int32]) -> None:
-    """Raise where a requirement that the grouping does not aim at fails."""
-    aimed = (KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity)
-    others = [r for r in task.requirements if not isinstance(r, aimed)]
-    if not others:
-        return
-    kept = np.flatnonzero(group_of_row >= 0)
-    refined = any(requirement.needs_refined_counts for requirement in others)
-    counts = count_classes(
-        Classes(group_of_row[kept], classes.first_row, classes.size),
-        [column.take(kept) for column in task.table.sensitive],
-        refined=refined,
-    )
-    if not all(requirement.check(counts, task.domains).holds for requirement in others):
-        raise infeasible(
-            "msa-diversity: the groups that it found do not meet all requirements",
-            others,
-            counts,
-            task.domains,
-            "It aims at p-diversity, m-diversity, distinct and entropy diversity and k-anonymity; "
-            "use mondrian for any other.",
-        )
-
-
 # ---- the steps
 
 
@@ -301,11 +285,6 @@ def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:
     )
 
 
-def published_hierarchy(task: Task, column: Column) -> Hierarchy | None:
-    """Texts are published by their hierarchy; integers, numbers and dates as tight ranges."""
-    return task.hierarchies.get(column.name) if column.numbers is None else None
-
-
 def _stacked(columns: Sequence[Column], order: NDArray[np.int64]) -> NDArray[np.int32]:
     stacked = np.empty((len(order), len(columns)), np.int32)
     for number, column in enumerate(columns):
@@ -336,7 +315,7 @@ def along_curve(task: Task, bounds: Bounds, order: Order, window: int, hardest: 
     form_groups(rows, groups, np.array([0, len(order)]), window, CANDIDATES, hardness)
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     settle_left_overs(rows, groups, steps)
-    reach = int(min(64, max(4, MANY_STEPS // len(order))))
+    reach = min(64, max(8, 200 * FEW_ROWS // len(order)))
     for _ in range(8 if len(order) <= FEW_ROWS else 1):
         if not improve(rows, groups, reach):
             break
@@ -386,7 +365,10 @@ def settle_left_overs(rows: Rows, groups: Groups, steps: dict[str, int]) -> None
         tries = int(min(max(work // len(left), 16), 5000))
         nearest = min(nearest, tries, len(rows.values))
         limits = Limits(16 * rows.least * nearest, tries, most * rows.least, 8)
-        _tally(steps, settle(rows, groups, left, np.empty(nearest, np.int64), limits))
+        took = settle(rows, groups, left, np.empty(nearest, np.int64), limits)
+        _tally(steps, took)
+        if nearest > PASSES[0][0] and took.sum() * 50 < len(left):
+            break
     left = np.flatnonzero(groups.group_of_row < 0)
     if len(left):
         hardest_first = left[np.argsort(-hardness_of(rows, left), kind="stable")]
@@ -403,31 +385,6 @@ def _renumbered(groups: Groups) -> NDArray[np.int32]:
     """Groups that have rows, numbered without gaps."""
     number = np.cumsum(groups.size > 0, dtype=np.int32) - 1
     return np.where(groups.group_of_row >= 0, number[groups.group_of_row], -1).astype(np.int32)
-
-
-def _classes(group_of_row: NDArray[np.int32]) -> Classes:
-    kept = group_of_row[group_of_row >= 0]
-    size = np.bincount(kept).astype(np.int64)
-    first = np.empty(len(size), np.int64)
-    first[kept[::-1]] = np.arange(len(kept))[::-1]
-    return Classes(kept, first, size)
-
-
-def cells_of_groups(
-    task: Task, group_of_row: NDArray[np.int32], groups: int
-) -> dict[str, CellColumn]:
-    """The tightest cells of every group."""
-    kept = np.flatnonzero(group_of_row >= 0)
-    of_group = group_of_row[kept]
-    start, order = order_by_class(of_group, np.zeros(len(kept), np.int32), groups, 1)
-    rows = kept[order]
-    cells = {}
-    for column in task.table.quasi_identifiers:
-        hierarchy = published_hierarchy(task, column)
-        if hierarchy is not None:
-            require_one_meaning(hierarchy)
-        cells[column.name] = tightened(column, hierarchy, column.codes[rows], start)
-    return cells
 
 
 def absence(

@@ -22,10 +22,9 @@ from discreet.algorithms.groups import (
     Grouping,
     Groups,
     Members,
-    attach,
     covering_groups,
-    hulls_of,
-    join_costs,
+    nearest_groups,
+    place_left,
 )
 from discreet.algorithms.hulls import Floats, Integers
 from discreet.algorithms.priced_greedy import choose
@@ -121,16 +120,17 @@ class _Search:
     def _neighbours(self) -> tuple[Integers, Integers, Integers]:
         """Groups to dissolve, the drawn one first, those that lend, and those that take guests."""
         groups, least = self.groups, self.least
-        added = join_costs(
-            groups.space, groups.low, groups.high, groups.size, groups.cost, self.seed
+        nearest, _ = nearest_groups(
+            groups.space,
+            groups.low,
+            groups.high,
+            groups.size,
+            groups.cost,
+            np.array([self.seed]),
+            HOSTS,
         )
+        nearest = nearest[0][nearest[0] >= 0]
         many = groups.size > SPARED * least
-        per_row = added / np.where(many, least, np.maximum(groups.size, 1))
-        nearest = np.arange(len(per_row))
-        if len(nearest) > HOSTS:
-            nearest = np.argpartition(per_row, HOSTS)[:HOSTS]
-        nearest = nearest[np.isfinite(per_row[nearest])]
-        nearest = nearest[np.argsort(per_row[nearest], kind="stable")]
         count = int(self.rng.integers(3, NEIGHBOURS + 1))
         near, far = nearest[:count], nearest[count:]
         dissolved = np.concatenate(([self.seed], near[~many[near]]))
@@ -167,18 +167,18 @@ class _Search:
         price = np.minimum(price, home_cost) * (1 + NOISE * self.rng.standard_normal(len(units)))
         unit, group, taken, left = choose(candidates, rows, self.least, price, home_cost)
         stays = group < 0
-        group = np.where(stays, home[unit], group)
+        guest, host, guests = unit[stays], home[unit[stays]], taken[stays]
+        unit, group, taken = unit[~stays], group[~stays], taken[~stays]
         if left.any():
-            own = np.unique(group[~stays])
-            if not len(own):
+            if not len(group) and left.sum() < self.least:
                 return None
-            inverse = np.searchsorted(own, group[~stays])
-            hulls = hulls_of(space, unit[~stays], inverse, taken[~stays], len(own))
-            for u in np.flatnonzero(left):
-                joined = own[attach(space, *hulls, int(u), int(left[u]))]
-                unit, group = np.append(unit, u), np.append(group, joined)
-                taken, stays = np.append(taken, left[u]), np.append(stays, False)
-        return _Regrouped(units[unit], group, taken, stays)
+            unit, group, taken = place_left(space, self.least, unit, group, taken, left)
+        return _Regrouped(
+            units[np.concatenate((unit, guest))],
+            np.concatenate((group, host)),
+            np.concatenate((taken, guests)),
+            np.repeat([False, True], [len(unit), len(guest)]),
+        )
 
     def _settle(
         self, dissolved: Integers, lent: dict[int, Members], again: _Regrouped, paid: float

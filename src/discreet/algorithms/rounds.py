@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.algorithms.candidates import Candidates, find_candidates
-from discreet.algorithms.groups import Grouping, attach, hulls_of
-from discreet.algorithms.hulls import Floats, Integers, Space
+from discreet.algorithms.groups import Grouping, place_left
+from discreet.algorithms.hulls import Floats, Space
 from discreet.algorithms.priced_greedy import choose
 from discreet.algorithms.prices import cheapest
 
@@ -36,7 +36,7 @@ def group_in_rounds(
     """Grouping of at least so many rows; the table must have as many.
 
     In each round what is left is offered the candidates among itself; at last, rows that are too
-    few for a group join the one where they cost least.
+    few for a group go where they cost least.
     """
     nobody = np.full(len(space.rows), np.inf)
     unit, group, rows, left = choose(first.candidates, space.rows, least, first.price, nobody)
@@ -56,24 +56,6 @@ def group_in_rounds(
         groups += len(opening.candidates.cost)
         left = np.zeros_like(left)
         left[units] = more[3]
-    return _attach_all(space, least, unit, group, rows, left)
-
-
-def _attach_all(
-    space: Space, least: int, unit: Integers, group: Integers, rows: Integers, left: Integers
-) -> Grouping:
-    """Let the last rows join groups; where there is none, they are one."""
-    units = np.flatnonzero(left)
-    if not len(units):
-        return Grouping.of(space, unit, group, rows)
-    if not len(group):
-        return Grouping.of(space, units, np.zeros(len(units), np.int64), left[units])
-    _, group = np.unique(group, return_inverse=True)
-    low, high, size, cost = hulls_of(space, unit, group, rows, int(group.max()) + 1)
-    joined = [attach(space, low, high, size, cost, int(u), int(left[u])) for u in units]
-    return Grouping.of(
-        space,
-        np.concatenate((unit, units)),
-        np.concatenate((group, np.array(joined, np.int64))),
-        np.concatenate((rows, left[units])),
-    )
+    if left.any():
+        unit, group, rows = place_left(space, least, unit, group, rows, left)
+    return Grouping.of(space, unit, group, rows)

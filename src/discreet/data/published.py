@@ -36,6 +36,6 @@ class PublishedTable:
     name: str
     columns: Sequence[PublishedColumn]
     rows: int
-    keeps_order: bool = False
     # (rows,) the source's row that each stands for; None where all of the source's are, in order
     source_row: NDArray[np.int32] | None = None
+    keeps_order: bool = False

@@ -142,6 +142,13 @@ class QueryErrors:
     release: QueryError
     unlinked: QueryError
 
+    def line(self) -> str:
+        """The headline, for a terminal."""
+        found, base = self.release.median, self.unlinked.median
+        shown = "none had an answer" if found is None else f"{found:.4f}"
+        beside = "" if base is None else f"   beside {base:.4f} with no link at all"
+        return f"median query error   {shown}{beside}"
+
     def to_dict(self) -> dict[str, Any]:
         """For the manifest and JSON."""
         return {

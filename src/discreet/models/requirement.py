@@ -8,10 +8,10 @@ reports the worst of them as what was achieved. It never sees rows, files or eng
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +60,9 @@ class Verdict:
         achieved: dict[str, float] = {}
         by_attribute: dict[str, float] = {}
         for verdict in verdicts:
-            for name, figure in verdict.achieved.items():
-                achieved[name] = pick(achieved.get(name, figure), figure)
+            for place, (name, figure) in enumerate(verdict.achieved.items()):
+                worse = pick if place == 0 else min  # of a second figure a greater one is better
+                achieved[name] = worse(achieved.get(name, figure), figure)
             for name, figure in verdict.by_attribute.items():
                 by_attribute[name] = pick(by_attribute.get(name, figure), figure)
         holds = bool(verdicts) and all(verdict.holds for verdict in verdicts)
@@ -100,6 +101,11 @@ class Requirement(Named):
     def least_rows(self) -> int:
         """A class with fewer rows fails, whatever they hold; 1 says that nothing is known."""
         return 1
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The attributes that it names; none where it speaks of all, or of sizes."""
+        return ()
 
     @abstractmethod
     def sentence(self) -> str:
@@ -178,6 +184,14 @@ class Requirement(Named):
         """What is wrong with it for a table with these sensitive attributes, in sentences."""
         return []
 
+    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
+        """The same requirement where some attributes were replaced by several others."""
+        return self
+
+    def within(self, attributes: Collection[str]) -> Self | None:
+        """What it says of a table with these sensitive attributes alone; None for nothing."""
+        return self
+
 
 class SizeRequirement(Requirement):
     """A requirement on the sizes of classes alone."""
@@ -230,6 +244,18 @@ class AttributeRequirement(Requirement):
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
         return self.admits(counts.values[attribute], counts.size, domains[attribute])
+
+    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
+        if not set(self.named) & set(bits):
+            return self
+        named = [bit for name in self.named for bit in bits.get(name, (name,))]
+        return self.model_copy(update={"attribute": tuple(dict.fromkeys(named))})
+
+    def within(self, attributes: Collection[str]) -> Self | None:
+        if self.attribute is None:
+            return self if attributes else None
+        left = tuple(name for name in self.named if name in attributes)
+        return self.model_copy(update={"attribute": left}) if left else None
 
     @property
     def named(self) -> tuple[str, ...]:

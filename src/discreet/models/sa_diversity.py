@@ -8,8 +8,8 @@ l values are no belief of 1/l: a value that is common in the whole table stays l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,18 @@ class SADiversity(Requirement):
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
         return self.figures(counts, domains, attribute) >= self.l[attribute]
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        return tuple(self.l)
+
+    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
+        ells = {bit: ell for name, ell in self.l.items() for bit in bits.get(name, (name,))}
+        return self.model_copy(update={"l": ells})
+
+    def within(self, attributes: Collection[str]) -> Self | None:
+        left = {name: ell for name, ell in self.l.items() if name in attributes}
+        return self.model_copy(update={"l": left}) if left else None
 
     def problems(self, domains: Domains) -> list[str]:
         allowed = ", ".join(f"'{name}'" for name in domains) or "none"

@@ -22,7 +22,7 @@ from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable
 from discreet.errors import ReleaseError
 from discreet.hierarchies.files import hierarchy_from_rows
-from discreet.io.source import Source
+from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import read_table
 from discreet.models.requirement import Domain, Domains
 from discreet.releases.catalog import kind_of
@@ -89,13 +89,15 @@ def audit_tables(
     return Audit(tuple(promises), tuple(problems), original is not None)
 
 
-def read_tables(folder: Path, manifest: Manifest) -> dict[str, CodedTable]:
+def read_tables(
+    folder: Path, manifest: Manifest, tell: Tell = tell_nobody
+) -> dict[str, CodedTable]:
     """The published tables of a folder, coded from what the files say."""
     tables = {}
     for name, entry in manifest.tables.items():
         delimiter = "," if entry.file.endswith(".csv") else None
         source = Source(path=folder / entry.file, delimiter=delimiter)
-        tables[name] = read_table(source, specs_of(manifest, name))
+        tables[name] = read_table(source, specs_of(manifest, name), tell)
     return tables
 
 

@@ -38,6 +38,8 @@ from discreet.releases.groups import (
     refuse_columns,
     row_problems,
     sole_groups,
+    traced_people,
+    traced_rows,
 )
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
@@ -59,6 +61,7 @@ from discreet.releases.sensitive_sets import (
 )
 
 DERIVABLE = (SADiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
+SAMPLE = 4096  # rows that are looked at for the order of the others
 CHANCE = 1e-9  # below it, rows that stand where they would without a shuffle are no accident
 
 
@@ -137,14 +140,21 @@ class DecomposedKind(Kind):
         if problems:
             return problems
         sole = sole_groups(people, task.table)
-        sets = read_sets(tables, names)
-        for number, name in enumerate(names):
-            code = code_of_value(sensitive[name], task.table[name])[task.table[name].codes]
-            start, value = sets.of(number)
-            lost = _not_in_sets(sole, code, start, value)
-            if lost:
-                problems.append(f"{lost} people are in a group without their value of '{name}'")
-        return problems
+        return _lost_values(tables, task, sole, np.arange(task.table.rows, dtype=np.int32))
+
+    def traced_changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        problems = traced_people(people, PEOPLE, task, manifest, source_rows[PEOPLE])
+        problems += traced_rows(sensitive, SENSITIVE, task, source_rows[SENSITIVE])
+        if problems or sensitive.rows != task.table.rows:
+            return problems or self.changes(tables, task, manifest)
+        return _lost_values(tables, task, people[GROUP].codes, source_rows[PEOPLE])
 
 
 class _Kept(Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]]):
@@ -181,47 +191,82 @@ def _group_values(
     noise: Mapping[str, NoiseValues],
 ) -> PublishedTable:
     """Each value of each attribute and group once, sorted by group, attribute and value."""
-    parts: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []  # groups and values
-    for column in columns:
-        _, order = order_by_class(group, column.codes, groups, column.cardinality)
-        own = _distinct(group, column.codes, order)
-        if column.name in noise:
-            extra = noise[column.name]
-            own = (
-                np.concatenate([own[0], number[extra.group]]),
-                np.concatenate([own[1], extra.value]),
-            )
-        parts.append(own)
-    offset = np.cumsum([0, *(column.cardinality for column in columns)])
-    in_group = np.concatenate([part[0] for part in parts])
-    value = np.concatenate([part[1] + offset[i] for i, part in enumerate(parts)]).astype(np.int32)
-    attribute = np.repeat(np.arange(len(parts), dtype=np.int32), [len(p[0]) for p in parts])
-    _, sorting = order_by_class(in_group, value, groups, int(offset[-1]))
+    start, order = order_by_class(group, np.zeros(len(group), np.int32), groups, 1)
+    offset = np.cumsum([0, *(column.cardinality for column in columns)])[:-1]
+    extra = [noise.get(column.name) for column in columns]
+    added = [np.zeros(0, np.int32) if one is None else number[one.group] for one in extra]
+    values = [
+        np.zeros(0, np.int32) if one is None else (one.value + offset[i]).astype(np.int32)
+        for i, one in enumerate(extra)
+    ]
+    nothing = np.zeros(sum(map(len, added)), np.int32)
+    noise_start, noise_order = order_by_class(np.concatenate(added), nothing, groups, 1)
+    in_group, value = _listed_values(
+        start,
+        np.stack([column.codes[order] for column in columns]),
+        offset.astype(np.int32),
+        noise_start,
+        np.concatenate(values)[noise_order],
+    )
+    attribute = (np.searchsorted(offset, value, side="right") - 1).astype(np.int32)
     texts = pl.concat([render(column.values).alias(VALUE) for column in columns])
     names = pl.Series(ATTRIBUTE, [column.name for column in columns])
     published = [
-        group_column(in_group[sorting], groups),
-        PublishedColumn(ATTRIBUTE, Role.STRUCTURE, attribute[sorting], names),
-        PublishedColumn(VALUE, Role.STRUCTURE, value[sorting], texts),
+        group_column(in_group, groups),
+        PublishedColumn(ATTRIBUTE, Role.STRUCTURE, attribute, names),
+        PublishedColumn(VALUE, Role.STRUCTURE, value, texts),
     ]
-    return PublishedTable(VALUES, published, len(sorting), keeps_order=True)
+    return PublishedTable(VALUES, published, len(value), keeps_order=True)
 
 
 @kernel
-def _distinct(
-    group: NDArray[np.int32], codes: NDArray[np.int32], order: NDArray[np.int64]
+def _listed_values(
+    start: NDArray[np.int64],
+    codes: NDArray[np.int32],  # (attributes, rows) in the order of groups
+    offset: NDArray[np.int32],  # (attributes,) where the values of each begin among all
+    noise_start: NDArray[np.int64],
+    noise: NDArray[np.int32],  # values among all, in the order of groups
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The distinct pairs of a group and a code, from rows in that order."""
-    of_group = np.empty(len(order), np.int32)
-    value = np.empty(len(order), np.int32)
+    """The groups and the values among all of every set, each once, ascending in each group."""
+    room = codes.size + len(noise)
+    of_group = np.empty(room, np.int32)
+    value = np.empty(room, np.int32)
     found = 0
-    for row in order:
-        if found and of_group[found - 1] == group[row] and value[found - 1] == codes[row]:
-            continue
-        of_group[found] = group[row]
-        value[found] = codes[row]
-        found += 1
+    for group in range(len(start) - 1):
+        first = found
+        for attribute in range(len(codes)):
+            for row in range(start[group], start[group + 1]):
+                value[found] = codes[attribute, row] + offset[attribute]
+                found += 1
+        for i in range(noise_start[group], noise_start[group + 1]):
+            value[found] = noise[i]
+            found += 1
+        _sort(value[first:found])
+        kept = first
+        for i in range(first, found):
+            if i == first or value[i] != value[kept - 1]:
+                value[kept] = value[i]
+                of_group[kept] = group
+                kept += 1
+        found = kept
     return of_group[:found].copy(), value[:found].copy()
+
+
+@kernel
+def _sort(part: NDArray[np.int32]) -> None:
+    """Sort a short array in place (Shell's way; ``np.sort`` takes seconds to compile)."""
+    gap = 1
+    while gap < len(part) // 3:
+        gap = 3 * gap + 1
+    while gap:
+        for i in range(gap, len(part)):
+            item = part[i]
+            j = i
+            while j >= gap and part[j - gap] > item:
+                part[j] = part[j - gap]
+                j -= gap
+            part[j] = item
+        gap //= 3
 
 
 def _set_problems(sets: Sets, signatures: Signatures, names: Sequence[str]) -> list[str]:
@@ -266,16 +311,13 @@ def _primary_problems(
 
 def _same_order(sets: Sets, signatures: Signatures, people: CodedTable) -> bool:
     """Whether row i of T^S supports the group of row i of the people, more than chance allows."""
-    group = people[GROUP].codes
-    aligned = _supported_rows(
-        sets.start, sets.value, sets.groups, signatures.codes, group, signatures.of_row
-    )
+    looked_at = np.linspace(0, people.rows - 1, min(people.rows, SAMPLE)).astype(np.int64)
+    group, row = people[GROUP].codes[looked_at], signatures.of_row[looked_at]
+    aligned = _supported_rows(sets.start, sets.value, sets.groups, signatures.codes, group, row)
     if aligned < len(group):
         return False
     turned = np.roll(group, len(group) // 2)  # what another order would give
-    other = _supported_rows(
-        sets.start, sets.value, sets.groups, signatures.codes, turned, signatures.of_row
-    )
+    other = _supported_rows(sets.start, sets.value, sets.groups, signatures.codes, turned, row)
     share = other / max(len(group), 1)
     return bool(share**aligned < CHANCE)
 
@@ -307,10 +349,31 @@ def _supported_rows(
     return supported
 
 
+def _lost_values(
+    tables: Mapping[str, CodedTable],
+    task: Task,
+    group: NDArray[np.integer],
+    source_row: NDArray[np.int32],
+) -> list[str]:
+    """Whether the sets of people's groups, as far as these are known, hold their own values."""
+    sensitive = tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    sets = read_sets(tables, names)
+    problems = []
+    for number, name in enumerate(names):
+        code = code_of_value(sensitive[name], task.table[name]).astype(np.int32)
+        start, value = sets.of(number)
+        own = code[task.table[name].codes[source_row]]
+        lost = _not_in_sets(group.astype(np.int32), own, start, value)
+        if lost:
+            problems.append(f"{lost} people are in a group without their value of '{name}'")
+    return problems
+
+
 @kernel
 def _not_in_sets(
-    group: NDArray[np.int64],
-    code: NDArray[np.int64],
+    group: NDArray[np.int32],
+    code: NDArray[np.int32],
     start: NDArray[np.int64],
     value: NDArray[np.int32],
 ) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from discreet.data.roles import Role
 from discreet.releases.manifest import Manifest, Promise
 
@@ -11,7 +13,10 @@ def explain(manifest: Manifest) -> list[str]:
     return [
         _rows(manifest),
         *_columns(manifest),
+        *_sets(manifest),
         *_groups(manifest),
+        *_projections(manifest),
+        *_method(manifest),
         *_promises(manifest),
         *_readers(manifest),
         *_utility(manifest),
@@ -39,15 +44,23 @@ def _columns(manifest: Manifest) -> list[str]:
     sentences = []
     quasi = by_role.get(Role.QUASI_IDENTIFIER, [])
     levels = getattr(manifest.method, "levels", None)
-    if quasi and levels:
-        changed = [f"{name} (level {levels[name]})" for name in quasi if levels.get(name)]
-        exact = [name for name in quasi if not levels.get(name)]
-        parts = []
-        if changed:
-            parts.append("made coarser: " + ", ".join(changed))
-        if exact:
-            parts.append("left exact: " + ", ".join(exact))
-        sentences.append("Of what a reader may know about people, " + "; ".join(parts) + ".")
+    if quasi and levels and set(levels) == set(manifest.tables):
+        sentences += [
+            f"In '{table}', of what a reader may know about people, {_coarseness(quasi, of)}."
+            for table, of in levels.items()
+        ]
+    elif quasi and levels:
+        sentences.append(f"Of what a reader may know about people, {_coarseness(quasi, levels)}.")
+    elif quasi and manifest.kind == "generalized":
+        sentences.append(
+            "What a reader may know about people is as coarse as each group of them needs: "
+            + ", ".join(quasi)
+            + "."
+        )
+        hierarchies = getattr(manifest.method, "hierarchies", {})
+        if hierarchies:
+            named = ", ".join(f"{name} ({place})" for name, place in hierarchies.items())
+            sentences.append(f"Each cell is a label of the column's hierarchy: {named}.")
     elif quasi:
         sentences.append("What a reader may know about people: " + ", ".join(quasi) + ".")
     if by_role.get(Role.SENSITIVE):
@@ -55,6 +68,49 @@ def _columns(manifest: Manifest) -> list[str]:
     if by_role.get(Role.INSENSITIVE):
         sentences.append("Published unchanged: " + ", ".join(by_role[Role.INSENSITIVE]) + ".")
     return sentences
+
+
+def _coarseness(quasi: Sequence[str], levels: Mapping[str, int]) -> str:
+    changed = [f"{name} (level {levels[name]})" for name in quasi if levels.get(name)]
+    exact = [name for name in quasi if not levels.get(name)]
+    parts = []
+    if changed:
+        parts.append("made coarser: " + ", ".join(changed))
+    if exact:
+        parts.append("left exact: " + ", ".join(exact))
+    return "; ".join(parts)
+
+
+def _sets(manifest: Manifest) -> list[str]:
+    """How sets became bits, and whether they can be had back."""
+    sentences = []
+    for attribute, entry in manifest.bitmaps.items():
+        sentence = f"The sets of '{attribute}' were published as {len(entry.members)} bits"
+        if entry.rest is None:
+            sentence += ", from which they can be had back where all stand in one table."
+        else:
+            sentence += (
+                f", and '{entry.rest}' for all rare members (there are {entry.rest_members}), so "
+                "that the sets can't be had back."
+            )
+        sentences.append(sentence)
+    return sentences
+
+
+def _projections(manifest: Manifest) -> list[str]:
+    """How the sensitive attributes were spread over several tables."""
+    plan = getattr(manifest.method, "plan", None)
+    if manifest.kind != "projected" or not plan:
+        return []
+    loss = getattr(manifest.method, "association_loss", None)
+    exposure = getattr(manifest.method, "information_exposure", None)
+    split = " | ".join(", ".join(block) for block in plan)
+    return [
+        f"The sensitive attributes stand in {len(plan)} tables about the same people, each in a "
+        f"random order of its own: {split}.",
+        f"Between tables {loss:.1%} of what the attributes tell of each other is lost; of what "
+        f"somebody who knows one value could join to, {exposure:.1%} is left.",
+    ]
 
 
 def _groups(manifest: Manifest) -> list[str]:
@@ -106,6 +162,23 @@ _READERS = {
 }
 
 
+def _method(manifest: Manifest) -> list[str]:
+    """What only some methods did, and what they leave open."""
+    sentences = []
+    masked = getattr(manifest.method, "masked_cells", None)
+    if masked:
+        listed = ", ".join(f"{name} ({cells:,} cells)" for name, cells in masked.items())
+        sentences.append(f"Masked as '*' where a group had too few values: {listed}.")
+    share = getattr(manifest.method, "greatest_share", None)
+    if share:
+        name = max(share, key=lambda name: float(share[name]))
+        sentences.append(
+            f"The method '{manifest.method.name}' bounds no probability by itself: in some group "
+            f"one value of '{name}' is held by {float(share[name]):.0%}."
+        )
+    return sentences
+
+
 def _promises(manifest: Manifest) -> list[str]:
     if not manifest.promises:
         return ["It promises nothing: the job states no requirement."]
@@ -128,7 +201,21 @@ def _utility(manifest: Manifest) -> list[str]:
     loss = manifest.utility.get("loss")
     if loss is None:
         return []
-    return [
+    sentences = [
         f"On average a published quasi-identifier leaves open {loss:.1%} of its range "
         "(0 % is exact, 100 % says nothing)."
     ]
+    bound = getattr(manifest.method, "lower_bound", None)
+    if bound is not None:
+        sentences.append(
+            "No release of this kind that keeps the same promises can leave open less than "
+            f"{bound:.1%}."
+        )
+    vague = getattr(manifest.method, "root_rows", 0)
+    if vague:
+        share = vague / max(manifest.published_rows, 1)
+        sentences.append(
+            f"{vague:,} published rows ({share:.1%}) say nothing of who they are about: every "
+            "quasi-identifier of theirs covers its whole range, as good as suppressed."
+        )
+    return sentences

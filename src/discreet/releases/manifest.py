@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from discreet.data.bitmaps import Bitmap
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import ReleaseError
 from discreet.models.catalog import REQUIREMENTS
@@ -45,6 +46,29 @@ class AttributeEntry(_Part):
     multi_valued: str | None = None
     escaped: bool = False
     hierarchy: list[list[str | None]] | None = None  # of a hierarchical distance: a row a leaf
+
+
+class BitmapEntry(_Part):
+    """How the sets of a multi-valued attribute were published as bits."""
+
+    separator: str
+    members: dict[str, str]  # by the name of the bit
+    rest: str | None = None  # the bit that rare members share
+    rest_members: int = 0
+
+    @classmethod
+    def of(cls, bitmap: Bitmap) -> BitmapEntry:
+        """The entry of a bitmap."""
+        return cls(
+            separator=bitmap.separator,
+            members=dict(bitmap.members),
+            rest=bitmap.rest,
+            rest_members=bitmap.rest_members,
+        )
+
+    def to_bitmap(self, attribute: str) -> Bitmap:
+        """The bitmap of an entry."""
+        return Bitmap(attribute, self.separator, self.members, self.rest, self.rest_members)
 
 
 class Promise(_Part):
@@ -94,6 +118,7 @@ class Manifest(_Part):
     method: MethodEntry
     tables: dict[str, TableEntry]
     attributes: dict[str, AttributeEntry] = Field(default_factory=dict)
+    bitmaps: dict[str, BitmapEntry] = Field(default_factory=dict)  # by attribute
     source_rows: int
     published_rows: int
     suppressed_rows: int
@@ -121,6 +146,8 @@ class Manifest(_Part):
     def to_json(self) -> str:
         """The manifest as it is written."""
         data = self.model_dump(mode="json", exclude_none=True)
+        if not self.bitmaps:
+            del data["bitmaps"]
         for promise, kept in zip(self.promises, data["promises"], strict=True):
             kept["achieved"] = promise.achieved  # a figure without bound stays, as null
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +58,24 @@ class Signatures:
 
 
 def read_sets(tables: Mapping[str, CodedTable], attributes: Sequence[str]) -> Sets:
-    """Read ``group_values`` in the codes of the other two tables."""
+    """Read ``group_values`` in the codes of the other two tables; once for the same tables."""
     people, values, sensitive = tables[PEOPLE], tables[VALUES], tables[SENSITIVE]
+    asked = people, sensitive, tuple(attributes)
+    known = _read.get(values)
+    if known is None or known[:3] != asked:
+        known = *asked, _read_sets(people, values, sensitive, attributes)
+        _read[values] = known
+    return known[3]
+
+
+_read: WeakKeyDictionary[CodedTable, tuple[CodedTable, CodedTable, tuple[str, ...], Sets]] = (
+    WeakKeyDictionary()
+)
+
+
+def _read_sets(
+    people: CodedTable, values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
+) -> Sets:
     groups = people[GROUP].cardinality
     group = code_of_text(people[GROUP].text, values[GROUP].text)[values[GROUP].codes]
     names = values[ATTRIBUTE].text.to_list()

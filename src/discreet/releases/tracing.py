@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from discreet.algorithms.method import Task
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Codes, Column
+from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import Coverage, cover
 from discreet.kernels import kernel
 
 SourceRows = NDArray[np.int32]
+TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stays in the cache
 
 
 def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Coverage:
@@ -36,12 +38,16 @@ def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Cov
 def _exact(published: Column, source: Column) -> Coverage:
     """The coverage of a column that is published as it is; a value that is no source's covers none.
 
-    Every cell has a run; that of an unknown value is empty.
+    Every cell has a run; that of an unknown value is empty. A masked sensitive cell covers all.
     """
     code_of_value = {text: code for code, text in enumerate(source.text.to_list())}
     low = np.array([code_of_value.get(text, -1) for text in published.text.to_list()], np.int64)
+    high = low + (low >= 0)
+    if published.role is Role.SENSITIVE:
+        masked = (published.text == SUPPRESSED).fill_null(False).to_numpy() & (low < 0)
+        low[masked], high[masked] = 0, source.cardinality
     numbers = np.arange(published.cardinality)
-    return Coverage(published.cardinality, source.cardinality, numbers, low, low + (low >= 0))
+    return Coverage(published.cardinality, source.cardinality, numbers, low, high)
 
 
 def untraced_rows(
@@ -53,10 +59,14 @@ def untraced_rows(
 
     def uncovered(column: Column) -> NDArray[np.bool_]:
         coverage = coverage_of(column, task, levels)
+        if coverage.cells * coverage.cardinality <= TABLE_LIMIT:
+            return _outside(
+                column.codes, _narrow(task.table[column.name]), source_row, coverage.matrix()
+            )
         first_run = np.searchsorted(coverage.cell_of_run, np.arange(coverage.cells + 1))
         return _uncovered(
             column.codes,
-            task.table[column.name].codes,
+            _narrow(task.table[column.name]),
             source_row,
             first_run,
             coverage.low.astype(np.int32),
@@ -71,16 +81,36 @@ def untraced_rows(
     return int(np.count_nonzero(wrong))
 
 
+def _narrow(column: Column) -> NDArray[np.integer]:
+    """The codes in the narrowest type: to gather them in random order is to miss the cache."""
+    dtype = np.min_scalar_type(max(column.cardinality - 1, 0))
+    return column.codes.astype(dtype)
+
+
+@kernel
+def _outside(
+    cell: Codes,  # (rows,)
+    value: NDArray[np.integer],  # (source rows,)
+    source_row: SourceRows,  # (rows,)
+    covers: NDArray[np.bool_],  # (cells, values)
+) -> NDArray[np.bool_]:
+    """Which cells don't cover the value of their source row, by a table."""
+    wrong = np.empty(len(cell), np.bool_)
+    for row in range(len(cell)):
+        wrong[row] = not covers[cell[row], value[source_row[row]]]
+    return wrong
+
+
 @kernel
 def _uncovered(
     cell: Codes,  # (rows,)
-    value: Codes,  # (source rows,)
+    value: NDArray[np.integer],  # (source rows,)
     source_row: SourceRows,  # (rows,)
     first_run: NDArray[np.int64],  # (cells + 1,)
     low: Codes,  # (runs,)
     high: Codes,  # (runs,)
 ) -> NDArray[np.bool_]:
-    """Which cells don't cover the value of their source row."""
+    """Which cells don't cover the value of their source row, by the runs of codes."""
     wrong = np.zeros(len(cell), np.bool_)
     for row in range(len(cell)):
         held = value[source_row[row]]

@@ -109,7 +109,7 @@ def _inline(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{escape(str(k))} = {_inline(v)}" for k, v in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(_inline(v) for v in value)
+        return ", ".join(f"[{_inline(v)}]" if isinstance(v, list) else _inline(v) for v in value)
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, int) and not isinstance(value, bool):

@@ -11,6 +11,7 @@ from rich.text import Text
 from discreet.profile import Profile, SubsetRisk
 
 SHOWN_SUBSETS = 3  # of each size, the riskiest
+SHOWN_PAIRS = 20  # of sensitive attributes; bits make thousands
 
 
 def view_profile(profile: Profile) -> Group:
@@ -111,13 +112,20 @@ def _suppression(profile: Profile) -> Table:
 
 
 def _associations(profile: Profile) -> Table:
+    strongest = sorted(profile.associations, key=lambda pair: -pair.mutual_information)
+    shown = strongest[:SHOWN_PAIRS]
+    of_all = (
+        f" (the strongest {len(shown)} pairs of {len(strongest)})"
+        if strongest[len(shown) :]
+        else ""
+    )
     table = _table(
-        "Mutual information between sensitive attributes",
+        f"Mutual information between sensitive attributes{of_all}",
         "attributes",
         ">nats",
         ">of the lesser entropy",
     )
-    for pair in profile.associations:
+    for pair in shown:
         figures = f"{pair.mutual_information:.4f}", f"{pair.normalized:.1%}"
         table.add_row(Text(f"{pair.first}, {pair.second}"), *figures)
     return table

@@ -1,4 +1,4 @@
-"""The measures of bucketized and decomposed releases: quasi-identifiers exact, people in groups.
+"""From the published tables of bucketized and decomposed releases to what measures read.
 
 A group is the class of the structural measures; quasi-identifiers lose nothing, so what a release
 gives up shows in ``loss_sensitive`` (the values left possible), in the divergence and in queries.

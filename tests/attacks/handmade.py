@@ -43,14 +43,14 @@ class Handmade:
         self.job = dc.Job(source={"path": str(folder / "original.csv")}, attributes=full)
         self.place = folder / "release"
         self.place.mkdir()
-        structure = {"group": "structure", "count": "structure", "attribute": "structure"}
+        own = ("group", "count", "attribute", "value")  # columns that a kind of release makes
         entries = {}
         for name, (columns, rows) in tables.items():
             write_csv(self.place / f"{name}.csv", columns, rows)
             entries[name] = {
                 "file": f"{name}.csv",
                 "rows": len(rows),
-                "columns": {c: structure.get(c) or full[c]["role"] for c in columns},
+                "columns": {c: "structure" if c in own else full[c]["role"] for c in columns},
             }
         manifest = {
             "discreet": "0.1.0",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.attacks.handmade import Handmade, write_csv
 
+import discreet as dc
+
 # Paper 004, figure 1: zip, age, nationality, condition.
 PATIENTS = [
     row.split(",")
@@ -107,8 +109,6 @@ def test_linking_001_table_12(tmp_path):
     population += [["Sam", "30", "6500"], ["A", "25", "3500"], ["B", "25", "3500"]]
     population += [["C", "25", "4000"]]
     write_csv(tmp_path / "public.csv", ["name", "age", "zip"], population)
-    import discreet as dc
-
     report = dc.attack(
         made.place, original=made.job, attacks=["membership"], population=tmp_path / "public.csv"
     )
@@ -330,3 +330,180 @@ def test_background_join_000_table_1b(tmp_path):
     ]
     assert by_job[0].greatest == 1
     assert by_job[0].baseline == pytest.approx((0.5 + 1 + 1 + 0.5) / 4)
+
+
+# Paper 002, table 1 without the columns that nothing needs: zip, occupation, salary.
+EMPLOYEES = [
+    ["10078", "nurse", "1"], ["10077", "nurse", "4"], ["10076", "police", "8"],
+    ["10075", "cook", "9"], ["10085", "actor", "2"], ["10086", "actor", "7"],
+    ["20086", "clerk", "8"], ["20087", "clerk", "2"],
+]  # fmt: skip
+EMPLOYEE_COLUMNS = {"zip": "q", "occupation": "s", "salary": "s"}
+FIRST_GROUP = ["10078", "10085", "20086", "10076"]  # Alice, Ella, Gavin, Carl
+
+
+@pytest.mark.parametrize(("noise", "row", "matching"), [("4", 5, 8), ("7", 5, 6)])
+def test_link_through_the_sensitive_table_002_table_6(tmp_path, noise, row, matching):
+    group_of = {row[0]: "1" if row[0] in FIRST_GROUP else "2" for row in EMPLOYEES}
+    listed = {(group_of[r[0]], a, r[1 + i]) for r in EMPLOYEES for i, a in enumerate(
+        ["occupation", "salary"])} | {("1", "salary", noise)}  # fmt: skip
+    folder = tmp_path
+    made = Handmade(
+        folder,
+        EMPLOYEE_COLUMNS,
+        EMPLOYEES,
+        {
+            "groups": (["zip", "group"], [[r[0], group_of[r[0]]] for r in EMPLOYEES]),
+            "group_values": (["group", "attribute", "value"], sorted(listed)),
+            "sensitive": (["occupation", "salary"], [r[1:] for r in EMPLOYEES]),
+        },
+        kind="decomposed",
+        method={"primary": "occupation"},
+    )
+    found = {
+        f.details["reader"]: f
+        for f in made.attack("link-through-sensitive-table")
+        if f.aim == "salary"
+    }
+    assert found["row"].certain == pytest.approx(row / 8)
+    assert found["matching"].certain == pytest.approx(matching / 8)
+    assert found["matching"].details["certain_people"] == matching
+    assert found["matching"].method == "exact"
+    assert found["pair"].mean <= found["row"].mean <= found["matching"].mean
+    assert made.one("set-homogeneity", "salary").greatest < 1
+
+
+def test_minimality_of_full_domain(tmp_path):
+    """q1,q1,q2,q2,q2,q2 with a,a,b,c,d,e at ℓ = 2: one class, share of a 1/3, belief 1."""
+    rows = [["q1", "a"], ["q1", "a"], *(["q2", v] for v in "bcde")]
+    write_csv(tmp_path / "table.csv", ["q", "v"], rows)
+    job = dc.Job(
+        source={"path": str(tmp_path / "table.csv")},
+        attributes={
+            "q": {"role": "quasi-identifier", "hierarchy": "suppress"},
+            "v": {"role": "sensitive"},
+        },
+        requirements=[{"distinct-l-diversity": {"l": 2}}],
+        method="full-domain",
+    )
+    release = dc.publish(None, job, seed=0)
+    (plain, found) = dc.attack(
+        release, original=job, attacks=["homogeneity", "minimality"]
+    ).findings
+    assert plain.greatest == pytest.approx(1 / 3)
+    assert found.method == "exact"
+    assert found.certain == pytest.approx(2 / 6)
+    assert found.verdict == "beyond the promise"
+    # The bound by drawn worlds is a bound.
+    (bound,) = dc.attack(release, original=job, attacks=[{"minimality": {"worlds": 1}}]).findings
+    assert bound.method.startswith(("at most share/acceptance", "not assessed"))
+
+
+def test_minimality_of_mondrian_by_leaves(tmp_path):
+    """A class that every allowed cut would have broken tells why it was not cut."""
+    rows = [["1", "a"], ["1", "a"], ["2", "b"], ["2", "c"]]
+    write_csv(tmp_path / "table.csv", ["q", "v"], rows)
+    job = dc.Job(
+        source={"path": str(tmp_path / "table.csv")},
+        attributes={
+            "q": {"role": "quasi-identifier", "type": "integer"},
+            "v": {"role": "sensitive"},
+        },
+        requirements=[{"k-anonymity": {"k": 2}}, {"distinct-l-diversity": {"l": 2}}],
+        method="mondrian",
+    )
+    release = dc.publish(None, job, seed=0)
+    for worlds, how in ((1000, "exact"), (1, "leaf")):
+        (found,) = dc.attack(
+            release, original=job, attacks=[{"minimality": {"worlds": worlds}}]
+        ).findings
+        assert found.method == how
+        # Of the 12 worlds 4 have both a on one side: a belief of 1/2 in everybody's truth
+        # becomes 1/2 for a (either side) and 1/4 for b and c.
+        assert found.mean == pytest.approx((1 / 2 + 1 / 2 + 1 / 4 + 1 / 4) / 4)
+
+
+def test_minimality_of_groups_along_the_curve(tmp_path):
+    """Rows a, a, b, c in curve order at ℓ = 2; blind blocks are immune."""
+    rows = [["1", "a"], ["2", "a"], ["3", "b"], ["4", "c"]]
+    write_csv(tmp_path / "table.csv", ["q", "v"], rows)
+    findings = {}
+    for grouping in ("curve", "blocks"):
+        job = dc.Job(
+            source={"path": str(tmp_path / "table.csv")},
+            attributes={
+                "q": {"role": "quasi-identifier", "type": "integer"},
+                "v": {"role": "sensitive"},
+            },
+            requirements=[{"m-diversity": {"l": 2}}],
+            method={"msa-diversity": {"grouping": grouping, "publish": "buckets"}},
+        )
+        release = dc.publish(None, job, seed=0)
+        findings[grouping] = dc.attack(release, original=job, attacks=["minimality"])
+    (found,) = findings["curve"].findings
+    assert found.method == "exact"
+    assert found.greatest > 1 / 2
+    assert "immune" in findings["blocks"].inapplicable["minimality"]
+
+
+def test_intersection_of_independent_releases_000_tables_1c_and_1d(tmp_path):
+    """Each 1/2 alone; together all four are certain."""
+    people = [["1", "HT"], ["2", "HT"], ["3", "DB"], ["4", "AS"]]
+    made = []
+    for name, groups in (("c", "1212"), ("d", "1221")):
+        (tmp_path / name).mkdir()
+        made.append(
+            Handmade(
+                tmp_path / name,
+                {"person": "q", "diagnosis": "s"},
+                people,
+                {
+                    "quasi_identifiers": (
+                        ["person", "group"],
+                        [[row[0], g] for row, g in zip(people, groups, strict=True)],
+                    ),
+                    "sensitive": (
+                        ["group", "diagnosis"],
+                        [[g, row[1]] for row, g in zip(people, groups, strict=True)],
+                    ),
+                },
+                kind="bucketized",
+            )
+        )
+    assert made[0].one("homogeneity").greatest == made[1].one("homogeneity").greatest == 0.5
+    found = made[0].one({"intersection": {"releases": [str(made[1].place)]}})
+    assert found.certain == 1
+    assert found.method == "exact"
+
+
+def codip(folder, promises=()):
+    """{diagnosis} as in table 1(c), {family, job} as in 1(b); sex told apart for certainty."""
+    rows = [["w1", "f", *BOB[0][2:]], ["w2", "m", *BOB[1][2:]], ["w3", "m", *BOB[2][2:]],
+            ["b4", "m", *BOB[3][2:]]]  # fmt: skip
+    c = ["{w1, w3}", "{b4, w2}", "{w1, w3}", "{b4, w2}"]
+    b = ["{w1, w2}", "{w1, w2}", "{b4, w3}", "{b4, w3}"]
+    return Handmade(
+        folder,
+        BOB_COLUMNS,
+        rows,
+        {
+            "projection_1": (["race", "sex", "diagnosis"],
+                             [[cell, "*", row[2]] for cell, row in zip(c, rows, strict=True)]),
+            "projection_2": (["race", "sex", "family", "job"],
+                             [[cell, "*", *row[3:]] for cell, row in zip(b, rows, strict=True)]),
+        },
+        promises,
+        kind="projected",
+    )  # fmt: skip
+
+
+def test_codip_000_keeps_the_diagnosis_from_one_who_knows_the_job(tmp_path):
+    made = codip(tmp_path)
+    assert made.one("homogeneity", "diagnosis").greatest == pytest.approx(1 / 2)
+    joined = made.attack("background-join")
+    assert {f.aim for f in joined} == {"family", "job"}  # inside the second table alone
+    assert max(f.greatest for f in joined) == 1
+    assert made.one("homogeneity", "family").greatest == pytest.approx(1 / 2)
+    pairs = {f.aim: f for f in made.attack("intersection")}
+    assert pairs["diagnosis and job"].greatest == pytest.approx(1 / 4)
+    assert pairs["diagnosis and family"].mean == pytest.approx(1 / 4)

@@ -79,8 +79,11 @@ class Finding:
     @property
     def title(self) -> str:
         """The attack, with what sets it apart from others of its name."""
-        bits = f" (i = {self.details['bits']})" if "bits" in self.details else ""
-        return self.attack + bits
+        if "bits" in self.details:
+            return f"{self.attack} (i = {self.details['bits']})"
+        if "reader" in self.details:
+            return f"{self.attack} ({self.details['reader']})"
+        return self.attack
 
     @property
     def shown_aim(self) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.attacks.reading import Reading
 from discreet.data.classes import group_codes
+from discreet.data.counts import order_by_class
 from discreet.data.table import Codes
 from discreet.kernels import kernel
 
@@ -35,6 +36,11 @@ class Beliefs:
     def targets(self) -> int:
         return int(self.count.sum())
 
+    @property
+    def mean(self) -> float:
+        """The mean belief in the truth."""
+        return float((self.belief * self.count).sum() / max(self.targets, 1))
+
 
 def beliefs_in(reading: Reading, attribute: str, known: Sequence[str] = ()) -> Beliefs:
     """The belief in each target's true value, given the target's values of other attributes."""
@@ -51,6 +57,8 @@ def weighted_beliefs(
     reading: Reading, of_row: Codes, truth: Codes, cardinality: int, known: Sequence[str] = ()
 ) -> Beliefs:
     """The same for any grouping of rows: kinds of values, for one."""
+    if not known:
+        return _beliefs_of_groups(reading, of_row, truth, cardinality)
     known_of_row, known_of_target, combinations = _known(reading, known)
     placement, groups = reading.placement, reading.groups
     both = group_codes(
@@ -81,11 +89,59 @@ def weighted_beliefs(
     )
 
 
+def _beliefs_of_groups(reading: Reading, of_row: Codes, truth: Codes, cardinality: int) -> Beliefs:
+    """The beliefs of a reader who knows no sensitive value: all values of a place at once."""
+    placement, groups = reading.placement, reading.groups
+    pairs = group_codes([reading.group_of_row, of_row], [groups, cardinality], reading.rows)
+    first = pairs.first_row
+    start, order = order_by_class(reading.group_of_row[first], of_row[first], groups, cardinality)
+    lines = group_codes(
+        [reading.place_of_target, truth], [placement.places, cardinality + 1], reading.targets
+    )
+    place, value = reading.place_of_target[lines.first_row], truth[lines.first_row]
+    line_start, by_place = order_by_class(place, value, placement.places, cardinality + 1)
+    found = _mix_places(
+        placement.start, placement.group, placement.weight, reading.size, start,
+        of_row[first][order], pairs.size[order], line_start, value[by_place], cardinality,
+    )  # fmt: skip
+    belief = np.empty(len(found))
+    belief[by_place] = found
+    return Beliefs(belief, lines.size, place, value, lines.class_of_row)
+
+
+@kernel
+def _mix_places(
+    start: NDArray[np.int64],
+    group: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    size: NDArray[np.int64],
+    value_start: NDArray[np.int64],  # (groups + 1,)
+    value: Codes,
+    count: NDArray[np.int64],
+    line_start: NDArray[np.int64],  # (places + 1,)
+    truth: Codes,
+    cardinality: int,
+) -> NDArray[np.float64]:
+    belief = np.zeros(len(truth))
+    share = np.zeros(cardinality + 1)  # the last: a value that was not published
+    for place in range(len(start) - 1):
+        if line_start[place] == line_start[place + 1]:
+            continue
+        for edge in range(start[place], start[place + 1]):
+            g = group[edge]
+            for entry in range(value_start[g], value_start[g + 1]):
+                share[value[entry]] += weight[edge] * (count[entry] / size[g])
+        for line in range(line_start[place], line_start[place + 1]):
+            belief[line] = share[truth[line]]
+        for edge in range(start[place], start[place + 1]):
+            for entry in range(value_start[group[edge]], value_start[group[edge] + 1]):
+                share[value[entry]] = 0.0
+    return belief
+
+
 def _known(reading: Reading, known: Sequence[str]) -> tuple[Codes, Codes, int]:
     """The known values of rows and targets as one code each, and how many there are."""
     rows, targets = reading.rows, reading.targets
-    if not known:
-        return np.zeros(rows, np.int32), np.zeros(targets, np.int32), 1
     codes = [np.concatenate([reading.sensitive[n].codes, reading.truth[n]]) for n in known]
     cardinalities = [reading.sensitive[name].cardinality + 1 for name in known]
     classes = group_codes(codes, cardinalities, rows + targets)

@@ -8,9 +8,12 @@ from discreet.attacks.attack import Attack
 from discreet.attacks.background import BackgroundKnowledge
 from discreet.attacks.classes import Homogeneity, Linking, Similarity, Skewness
 from discreet.attacks.definetti import DeFinetti
+from discreet.attacks.intersection import Intersection
 from discreet.attacks.join import BackgroundJoin
 from discreet.attacks.membership import Absence, Membership
+from discreet.attacks.minimality import Minimality
 from discreet.attacks.non_membership import NonMembership
+from discreet.attacks.sensitive_table import LinkThroughSensitiveTable, SetHomogeneity
 from discreet.named import ByName
 
 ATTACKS: tuple[type[Attack], ...] = (
@@ -21,8 +24,12 @@ ATTACKS: tuple[type[Attack], ...] = (
     NonMembership,
     BackgroundKnowledge,
     BackgroundJoin,
+    Intersection,
     Membership,
+    SetHomogeneity,
+    LinkThroughSensitiveTable,
     Absence,
+    Minimality,
     DeFinetti,
 )
 

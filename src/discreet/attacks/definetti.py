@@ -116,7 +116,8 @@ def _chosen_members(
     """Members of whole groups, ordered by group, and where each of these groups starts."""
     whole = np.flatnonzero(_whole_groups(reading))
     distinct = np.diff(reading.counts.values[attribute].start)
-    order = rng.permutation(whole)
+    small = whole[reading.size[whole] <= PEOPLE // 4]  # many groups teach more than a large one
+    order = rng.permutation(small if len(small) else whole)
     size = reading.size[order]
     within = (np.cumsum(size) <= PEOPLE) & (np.cumsum(size * distinct[order]) <= ENTRIES)
     within[:1] = True

@@ -55,7 +55,7 @@ class BackgroundJoin(Attack):
         listed = " and ".join(f"'{name}'" for name in known)
         return self.finding(
             scene, reading, attribute, beliefs,
-            _mean(_without_groups(reading, attribute, known)),
+            _without_groups(reading, attribute, known).mean,
             bounds.of_lines(reading, beliefs),
             knowledge=f"{IN_TABLE}, and the target's {listed}",
             details={"known": list(known)},
@@ -72,7 +72,3 @@ def _without_groups(reading: Reading, attribute: str, known: tuple[str, ...]) ->
         place_of_target=np.zeros(reading.targets, np.int32),
     )
     return beliefs_in(whole, attribute, known)
-
-
-def _mean(beliefs: Beliefs) -> float:
-    return float((beliefs.belief * beliefs.count).sum() / max(beliefs.targets, 1))

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from discreet.kernels import kernel
 
 EXACT_STATES = 4000  # states in any step of a component's dynamic program
+EXACT_PEOPLE = 64  # in a component that is counted exactly
 EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
 SCALING_ROUNDS = 300
 SCALING_PRECISION = 1e-7
@@ -143,6 +144,9 @@ def _count_components(
         kinds_of[int(component[kind])].append(int(kind))
     all_exact = True
     for kinds in kinds_of.values():
+        if people[kinds].sum() > EXACT_PEOPLE:
+            all_exact = False
+            continue
         edges = [(start[kind], start[kind + 1]) for kind in kinds]
         fits = [group[low:high].tolist() for low, high in edges]
         counted = expected_places(fits, [int(people[kind]) for kind in kinds], size)
@@ -172,7 +176,10 @@ def expected_places(
         moves = {}
         following: dict[tuple[int, ...], int] = defaultdict(int)
         for state, ways in states.items():
-            moves[state] = _spreads(state, [number[group] for group in fit], count)
+            spreads = _spreads(state, [number[group] for group in fit], count)
+            if spreads is None:
+                return None
+            moves[state] = spreads
             for after, _, arrangements in moves[state]:
                 following[after] += ways * arrangements
             if len(following) > EXACT_STATES:
@@ -202,7 +209,7 @@ def expected_places(
 
 def _spreads(
     state: tuple[int, ...], groups: Sequence[int], count: int
-) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
+) -> list[tuple[tuple[int, ...], tuple[int, ...], int]] | None:
     """All ways to put ``count`` people into the places left: the state after, who went where."""
     spreads: list[tuple[tuple[int, ...], tuple[int, ...], int, int]] = [(state, (), 1, count)]
     for group in groups:
@@ -214,7 +221,7 @@ def _spreads(
                 wider.append((after, (*taken, some), ways, remaining - some))
         spreads = wider
         if len(spreads) > EXACT_STATES:
-            break
+            return None
     return [(left, taken, ways) for left, taken, ways, remaining in spreads if remaining == 0]
 
 

@@ -295,7 +295,8 @@ def _attribute_entry(column: Column, task: Task, job: Job, outcome: Outcome) -> 
 
 
 def _knowledge_entry(column: Column, task: Task, job: Job) -> KnowledgeEntry | None:
-    given, knowledge = job.attributes[column.name].knowledge, task.knowledge.get(column.name)
+    attribute, knowledge = job.attributes.get(column.name), task.knowledge.get(column.name)
+    given = None if attribute is None else attribute.knowledge  # a bit is no attribute of the job
     if given is None or knowledge is None:
         return None
     return KnowledgeEntry(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import full_domain, rivals, whole_path
+from benchmarks import full_domain, local_recoding, rivals, whole_path
 from benchmarks.figures import Figure
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
@@ -20,12 +20,18 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="smaller tables, about two minutes")
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the results go")
     parser.add_argument(
-        "--only", choices=["whole-path", "peers"], help="one part of the suite, to be printed only"
+        "--only",
+        choices=["whole-path", "local-recoding", "peers"],
+        help="one part of the suite, to be printed only",
     )
     arguments = parser.parse_args()
     if not full_domain.data_folder().is_dir():
         parser.error("the real data are not there; name their folder in DISCREET_DATA")
-    parts = {"whole-path": whole_path.results, "peers": rivals.results}
+    parts = {
+        "whole-path": whole_path.results,
+        "local-recoding": local_recoding.results,
+        "peers": rivals.results,
+    }
     figures: list[Figure] = []
     for name, results in parts.items():
         if arguments.only in (None, name):

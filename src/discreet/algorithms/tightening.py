@@ -74,6 +74,8 @@ def tightened(
 
 
 def _span(numbers: NDArray[np.float64]) -> float:
+    if np.isnan(numbers).all():
+        return 1.0
     return max(float(np.nanmax(numbers) - np.nanmin(numbers)), np.finfo(float).tiny)
 
 

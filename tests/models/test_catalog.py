@@ -42,6 +42,8 @@ EXAMPLES: list[Requirement] = [
     AlphaKAnonymity(alpha=0.5, k=3, value="HIV"),
     REQUIREMENTS["beta-likeness"](beta=1, enhanced=True),
     REQUIREMENTS["delta-disclosure"](delta=1.5),
+    REQUIREMENTS["sa-diversity"](l={"a": 2, "b": 3}),
+    REQUIREMENTS["conditional-l-diversity"](l=2, reader="pair", known="a"),
 ]
 
 

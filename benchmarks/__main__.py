@@ -9,11 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-<<<<<<< HEAD
-from benchmarks import codip, decomposition, full_domain, rivals, whole_path
-=======
-from benchmarks import full_domain, local_recoding, rivals, whole_path
->>>>>>> local-recoding
+from benchmarks import codip, decomposition, full_domain, local_recoding, rivals, whole_path
 from benchmarks.figures import Figure
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
@@ -25,11 +21,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the results go")
     parser.add_argument(
         "--only",
-<<<<<<< HEAD
-        choices=["whole-path", "decomposition", "codip", "peers"],
-=======
-        choices=["whole-path", "local-recoding", "peers"],
->>>>>>> local-recoding
+        choices=["whole-path", "local-recoding", "decomposition", "codip", "peers"],
         help="one part of the suite, to be printed only",
     )
     arguments = parser.parse_args()
@@ -37,12 +29,9 @@ def main() -> None:
         parser.error("the real data are not there; name their folder in DISCREET_DATA")
     parts = {
         "whole-path": whole_path.results,
-<<<<<<< HEAD
+        "local-recoding": local_recoding.results,
         "decomposition": decomposition.results,
         "codip": codip.results,
-=======
-        "local-recoding": local_recoding.results,
->>>>>>> local-recoding
         "peers": rivals.results,
     }
     figures: list[Figure] = []

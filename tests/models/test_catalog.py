@@ -45,6 +45,8 @@ EXAMPLES: list[Requirement] = [
     REQUIREMENTS["delta-disclosure"](delta=1.5),
     QSCLDiversity(c=1, l=30, attribute="symptoms"),
     QSTCloseness(t=0.4, distance="l1", weights="prior"),
+    REQUIREMENTS["sa-diversity"](l={"a": 2, "b": 3}),
+    REQUIREMENTS["conditional-l-diversity"](l=2, reader="pair", known="a"),
 ]
 
 

@@ -194,7 +194,7 @@ def _groups(manifest: Manifest) -> list[str]:
         sentences.append(
             f"For each group and sensitive attribute the values that somebody in it may have are "
             f"listed once; groups were formed on '{primary}'. {noise:,} listed values are noise: "
-            "nobody in the group has them, and no reader can tell which."
+            "nobody in the group has them, but whole sensitive rows support them like the others."
             + (f" {merged:,} groups were merged into others." if merged else "")
         )
         sentences.append(

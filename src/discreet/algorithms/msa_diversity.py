@@ -316,7 +316,7 @@ def along_curve(task: Task, bounds: Bounds, order: Order, window: int, hardest: 
     form_groups(rows, groups, np.array([0, len(order)]), window, CANDIDATES, hardness)
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     settle_left_overs(rows, groups, steps)
-    reach = min(64, max(8, 200 * FEW_ROWS // len(order)))
+    reach = min(64, max(4, 400 * FEW_ROWS // len(order)))
     for _ in range(8 if len(order) <= FEW_ROWS else 1):
         if not improve(rows, groups, reach):
             break

@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
 from discreet.algorithms.method import Generalized, Outcome, Progress, Task, no_progress
+from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.table import CodedTable, Column
@@ -32,7 +33,7 @@ from discreet.io.atomic import release_place, write_private
 from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
-from discreet.metrics.measure import measure_release
+from discreet.metrics.release import measure_release
 from discreet.models.requirement import Requirement
 from discreet.preparation import prepare, source_of
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
@@ -41,12 +42,15 @@ from discreet.releases.explanation import explain
 from discreet.releases.manifest import (
     FILE_NAME,
     AttributeEntry,
+    BitmapEntry,
+    KnowledgeEntry,
     Manifest,
     MethodEntry,
     Promise,
     TableEntry,
     sha256_of,
 )
+from discreet.verifying import verify_attacks
 
 
 @dataclass(eq=False)
@@ -55,7 +59,7 @@ class Release:
 
     manifest: Manifest
     published: Mapping[str, PublishedTable]
-    orders: Mapping[str, NDArray[np.int32]]  # the random order in which each table's rows appear
+    orders: Mapping[str, NDArray[np.int32] | None]  # the random order of each table's rows
     task: Task = field(repr=False)
     job: Job = field(repr=False)
     private: dict[str, Any] = field(repr=False)  # source hash, seed, engine, timings
@@ -87,6 +91,7 @@ class Release:
             for (name, table), order in zip(
                 self.published.items(), self.orders.values(), strict=True
             )
+            if order is not None
         }
 
     @property
@@ -113,18 +118,21 @@ class Release:
             with ThreadPoolExecutor(1) as pool:
                 hashes = pool.submit(_hashes, folder, manifest)
                 progress("reading back", 0.0)
-                tables = read_tables(folder, manifest)
+                tables = read_tables(
+                    folder, manifest, lambda share: progress("reading back", share)
+                )
                 progress("audit", 0.0)
-                audit = audit_tables(tables, manifest, self.task, self.source_rows())
-                _demand(audit)
+                audit = _audit(tables, manifest, self.task, self.source_rows())
                 progress("measures", 0.0)
                 manifest.utility = measure_release(tables, self.task, manifest).to_dict()
                 for name, digest in hashes.result().items():
                     manifest.tables[name].sha256 = digest
             manifest.promises = list(audit.promises)
+            manifest.readers = list(audit.readers)
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
+            attacks = verify_attacks(self.job, tables, self.task, manifest, progress)
             if report:
-                page = release_page(manifest, self.job)
+                page = release_page(manifest, self.job, attacks)
                 (folder / REPORT).write_text(page, encoding="utf-8")
         self.manifest, self.audit = manifest, audit
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
@@ -135,9 +143,12 @@ class Release:
     def _write_tables(self, folder: Path, format_: OutputFormat, progress: Progress) -> Manifest:
         manifest = self.manifest.model_copy(deep=True)
         for number, (name, table) in enumerate(self.published.items()):
-            progress("writing", number / len(self.published))
+
+            def tell(share: float, before: int = number) -> None:
+                progress("writing", (before + share) / len(self.published))
+
             file = folder / f"{name}.{format_}"
-            write_table(file, format_, table.columns, self.orders[name])
+            write_table(file, format_, table.columns, self.orders[name], tell)
             manifest.tables[name].file = file.name
         return manifest
 
@@ -160,9 +171,10 @@ def publish(
     release = make_release(data, job, seed=seed, progress=progress)
     progress("audit", 0.0)
     tables = release.coded_tables()
-    release.audit = audit_tables(tables, release.manifest, release.task, release.source_rows())
-    _demand(release.audit)
+    release.audit = _audit(tables, release.manifest, release.task, release.source_rows())
     release.manifest.promises = list(release.audit.promises)
+    verify_attacks(job, tables, release.task, release.manifest, progress)
+    release.manifest.readers = list(release.audit.readers)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
 
@@ -193,7 +205,10 @@ def make_release(
     published = kind.tables(task, outcome)
     timings["method"] = round(time.perf_counter() - started, 3)
 
-    orders = {name: _random_order(rng, table.rows) for name, table in published.items()}
+    orders = {
+        name: None if table.keeps_order else _random_order(rng, table.rows)
+        for name, table in published.items()
+    }
     suppressed = kind.suppressed(outcome)
     manifest = Manifest(
         discreet=__version__,
@@ -210,6 +225,7 @@ def make_release(
             for name, table in published.items()
         },
         attributes={c.name: _attribute_entry(c, task, job, outcome) for c in task.table},
+        bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
         suppressed_rows=suppressed,
@@ -261,21 +277,44 @@ def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
 
 def _attribute_entry(column: Column, task: Task, job: Job, outcome: Outcome) -> AttributeEntry:
     """What a reader must know to derive the promises about an attribute again."""
-    attribute = job.attributes[column.name]
+    attribute = job.attributes.get(column.name)  # none for a bit
     sensitive = column.role is Role.SENSITIVE
     if isinstance(outcome, Generalized) and column.name in outcome.masked:  # '*' is no number
-        return AttributeEntry(
-            type=ValueType.TEXT, distance=Distance.EQUAL, escaped=attribute.escape
-        )
+        escaped = attribute is not None and attribute.escape
+        return AttributeEntry(type=ValueType.TEXT, distance=Distance.EQUAL, escaped=escaped)
     hierarchy = task.hierarchies.get(column.name)
     tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
     return AttributeEntry(
         type=column.type,
         distance=column.distance if sensitive else None,
         multi_valued=column.separator,
-        escaped=attribute.escape,
+        escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
+        knowledge=_knowledge_entry(column, task, job),
     )
+
+
+def _knowledge_entry(column: Column, task: Task, job: Job) -> KnowledgeEntry | None:
+    given, knowledge = job.attributes[column.name].knowledge, task.knowledge.get(column.name)
+    if given is None or knowledge is None:
+        return None
+    return KnowledgeEntry(
+        columns=given.columns,
+        sha256=knowledge.sha256,
+        prior="estimated" if knowledge.weight is None else "given",
+    )
+
+
+def _audit(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    task: Task,
+    source_rows: Mapping[str, NDArray[np.int32]],
+) -> Audit:
+    """Audit tables, raise unless all is in order, and add what readers find."""
+    audit = audit_tables(tables, manifest, task, source_rows)
+    _demand(audit)
+    return replace(audit, readers=tuple(reader_findings(tables, manifest)))
 
 
 def _demand(audit: Audit) -> None:

@@ -67,6 +67,10 @@ class FrequencySet:
             self._entries[attribute] = found
         return self._entries[attribute]
 
+    def forget(self, attribute: str) -> None:
+        """Free the counts of an attribute."""
+        self._entries.pop(attribute, None)
+
     def counts(self, *, refined: bool = False) -> ClassCounts:
         """What requirements read; each attribute is counted when it is first looked at."""
         names = tuple(self.table.sensitive)
@@ -150,6 +154,11 @@ class FrequencySets:
             if found.classes <= self._room:
                 self._keep(found)
         return found
+
+    def forget(self, attribute: str) -> None:
+        """Free the counts of an attribute, which nobody will ask for again soon."""
+        for known in self._known:
+            known.forget(attribute)
 
     def _nearest(self, node: Node) -> FrequencySet:
         known = len(self._known)

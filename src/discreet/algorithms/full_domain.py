@@ -279,7 +279,15 @@ class Recodings:
     def outcome(self, node: Node, facts: dict[str, Any]) -> Generalized:
         """What is published at a node."""
         classes = self.sets.bottom.roll_up(node)
-        passes = self._judge(classes, self.budget).passes
+        return self._recoded(classes, self._judge(classes, self.budget).passes, facts)
+
+    def recode(self, node: Node) -> Generalized:
+        """All rows at a node, whatever the requirements say."""
+        classes = self.sets.bottom.roll_up(node)
+        return self._recoded(classes, np.ones(classes.classes, bool), {})
+
+    def _recoded(self, classes: FrequencySet, passes: Mask, facts: dict[str, Any]) -> Generalized:
+        node = classes.node
         number = np.where(passes, np.cumsum(passes) - 1, -1).astype(np.int32)
         class_of_row = number[classes.class_of_source][self.table.classes.class_of_row]
         leaves = self.table.leaf[classes.tuples[passes]]

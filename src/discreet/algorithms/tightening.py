@@ -27,8 +27,13 @@ def tightened(
     hierarchy: Hierarchy | None,
     code: Codes,  # (members,) of the column's dictionary, class after class
     start: Numbers,  # (classes + 1,) where each class starts
+    *,
+    suppress_mixed: bool = False,
 ) -> CellColumn:
-    """The published cell of each class."""
+    """The published cell of each class.
+
+    ``suppress_mixed`` publishes a class with numbers and missing values as ``*``, not as a set.
+    """
     if hierarchy is not None:
         return _ancestors(hierarchy, code, start)
     classes = len(start) - 1
@@ -54,7 +59,11 @@ def tightened(
             labels.append(range_cell(text[first] or "", text[last] or "", closed=True))
             gap = 1.0 if numbers is None else float(numbers[last] - numbers[first])
             losses.append(gap / span)
-    if as_set.any():
+    if suppress_mixed and numbers is not None:
+        cell_of_class = np.where(as_set, len(labels), cell_of_class)
+        labels.append(SUPPRESSED)
+        losses.append(1.0)
+    elif as_set.any():
         cell_of_class = cell_of_class.copy()
         inside = as_set[member_class]
         cells = _sets(column, code[inside], member_class[inside])

@@ -28,10 +28,14 @@ class PublishedColumn:
 
 @dataclass(frozen=True, eq=False)
 class PublishedTable:
-    """A table as it is published; its rows are put into random order when it is written."""
+    """A table as it is published; its rows are put into random order when it is written.
+
+    A table whose order says nothing, because it is sorted by what it shows, may keep that order.
+    """
 
     name: str
     columns: Sequence[PublishedColumn]
     rows: int
     # (rows,) the source's row that each stands for; None where all of the source's are, in order
     source_row: NDArray[np.int32] | None = None
+    keeps_order: bool = False

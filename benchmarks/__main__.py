@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import codip, decomposition, full_domain, rivals, whole_path
+from benchmarks import codip, decomposition, full_domain, msa_diversity, rivals, whole_path
 from benchmarks.figures import Figure
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the results go")
     parser.add_argument(
         "--only",
-        choices=["whole-path", "decomposition", "codip", "peers"],
+        choices=["whole-path", "decomposition", "codip", "msa-diversity", "peers"],
         help="one part of the suite, to be printed only",
     )
     arguments = parser.parse_args()
@@ -31,6 +31,7 @@ def main() -> None:
         "whole-path": whole_path.results,
         "decomposition": decomposition.results,
         "codip": codip.results,
+        "msa-diversity": msa_diversity.results,
         "peers": rivals.results,
     }
     figures: list[Figure] = []

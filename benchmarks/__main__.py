@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import codip, decomposition, full_domain, local_recoding, rivals, whole_path
+from benchmarks import (
+    codip,
+    decomposition,
+    full_domain,
+    local_recoding,
+    msa_diversity,
+    rivals,
+    whole_path,
+)
 from benchmarks.figures import Figure
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
@@ -21,7 +29,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the results go")
     parser.add_argument(
         "--only",
-        choices=["whole-path", "local-recoding", "decomposition", "codip", "peers"],
+        choices=["whole-path", "local-recoding", "decomposition", "codip", "msa-diversity", "peers"],
         help="one part of the suite, to be printed only",
     )
     arguments = parser.parse_args()
@@ -32,6 +40,7 @@ def main() -> None:
         "local-recoding": local_recoding.results,
         "decomposition": decomposition.results,
         "codip": codip.results,
+        "msa-diversity": msa_diversity.results,
         "peers": rivals.results,
     }
     figures: list[Figure] = []

@@ -23,7 +23,7 @@ WITH_REQUIREMENTS = [
 @pytest.mark.parametrize("method", WITH_REQUIREMENTS, ids=lambda method: method.name)
 @given(rows=TABLES, requirements=st.lists(REQUIREMENTS, min_size=1, max_size=3),
        suppression=st.sampled_from([0.0, 0.3]))  # fmt: skip
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_reader_inside_the_model_exceeds_the_promise(method, rows, requirements, suppression):
     with tempfile.TemporaryDirectory() as folder:
         source, place = Path(folder) / "table.csv", Path(folder) / "release"
@@ -61,7 +61,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 @given(rows=TABLES)
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 def test_nor_on_what_the_other_methods_publish(name, rows):
     method, requirements = OTHERS[name]
     job = job_for(requirements, 0.0, "loss")

@@ -13,7 +13,7 @@ from discreet.kernels import kernel
 from discreet.releases.sensitive_sets import Sets, Signatures
 
 PAIRS = 50_000_000  # pairs of values whose counts are kept
-LINE_EDGES = 30_000_000  # pairs of a target and a group; beyond, targets are sampled
+LINE_EDGES = 10_000_000  # pairs of a target and a group; beyond, targets are sampled
 
 Ints = NDArray[np.int64]
 Figures = NDArray[np.float64]

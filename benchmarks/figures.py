@@ -48,6 +48,10 @@ class RunError(Exception):
     """A process that ended badly, or not in time."""
 
 
+class OutOfTimeError(RunError):
+    """A process that was stopped because it took too long."""
+
+
 # The system lets a process begin with the greatest memory of the one that started it; so a small
 # one starts it, waits, and reports the time and the memory on its last line.
 STARTER = """
@@ -70,7 +74,7 @@ def run(command: Sequence[str], timeout: float = 900) -> Run:
             output, errors = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-            raise RunError(f"not done after {timeout:.0f} s") from None
+            raise OutOfTimeError(f"not done after {timeout:.0f} s") from None
     if process.returncode:
         said = errors.strip().splitlines()
         raise RunError(said[-1] if said else f"ended with {process.returncode}")

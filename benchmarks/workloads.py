@@ -14,6 +14,7 @@ import polars as pl
 from benchmarks.full_domain import SEVEN, adult, data_folder
 
 FOLDER = Path(__file__).resolve().parent.parent / ".benchmarks"
+PARAMETERS: dict[str, dict[str, Any]] = {"local-recoding": {"effort": "quick"}}
 PROMISE = [{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 3, "attribute": "occupation"}}]
 
 
@@ -34,7 +35,7 @@ class Workload:
             "source": {"path": str(self.path), "delimiter": ","},
             "attributes": self.attributes,
             "requirements": requirements or self.requirements,
-            "method": {method: {}},
+            "method": {method: PARAMETERS.get(method, {})},
             "output": {"path": str(place)},
         }
         path = place.with_suffix(".yaml")

@@ -112,8 +112,8 @@ def _line(row: dict[str, Any]) -> str:
     error = "–" if row["query_error"] is None else f"{row['query_error']:.3f}"
     return (
         f"| {row['d']} | {row['l']} | {row['method']} | {row['suppressed']:.1%} "
-        f"| {row['bound']:.1%} | {row['across']:.1%} | {row['loss']:.4f} | {row['discernibility']:,} | {error} "
-        f"| {row['greatest']:.2f} |"
+        f"| {row['bound']:.1%} | {row['across']:.1%} | {row['loss']:.4f} "
+        f"| {row['discernibility']:,} | {error} | {row['greatest']:.2f} |"
     )
 
 

@@ -34,6 +34,7 @@ _HOME_OF_NAME = {
     "LiYe": "discreet.algorithms.li_ye",
     "Gal": "discreet.algorithms.gal",
     "Mmdcf": "discreet.algorithms.mmdcf",
+    "QuasiSensitive": "discreet.algorithms.quasi_sensitive",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -57,6 +58,9 @@ _HOME_OF_NAME = {
     "DeltaDisclosure": "discreet.models.likeness",
     "SADiversity": "discreet.models.sa_diversity",
     "ConditionalLDiversity": "discreet.models.sa_diversity",
+    "QSCLDiversity": "discreet.models.links",
+    "QSTCloseness": "discreet.models.links",
+    "KnowledgeSource": "discreet.io.knowledge",
 }
 
 __all__ = ["__version__", *_HOME_OF_NAME]
@@ -85,6 +89,7 @@ if TYPE_CHECKING:
     from discreet.algorithms.mmdcf import Mmdcf as Mmdcf
     from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
+    from discreet.algorithms.quasi_sensitive import QuasiSensitive as QuasiSensitive
     from discreet.checking import attack as attack
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
@@ -97,6 +102,7 @@ if TYPE_CHECKING:
     from discreet.errors import PromiseError as PromiseError
     from discreet.errors import ReleaseError as ReleaseError
     from discreet.exploration import explore_projections as explore_projections
+    from discreet.io.knowledge import KnowledgeSource as KnowledgeSource
     from discreet.io.source import Source as Source
     from discreet.job import Attribute as Attribute
     from discreet.job import Job as Job
@@ -113,6 +119,8 @@ if TYPE_CHECKING:
     from discreet.models.likeness import AlphaKAnonymity as AlphaKAnonymity
     from discreet.models.likeness import BetaLikeness as BetaLikeness
     from discreet.models.likeness import DeltaDisclosure as DeltaDisclosure
+    from discreet.models.links import QSCLDiversity as QSCLDiversity
+    from discreet.models.links import QSTCloseness as QSTCloseness
     from discreet.models.multi_attribute import MultiAttributeLDiversity as MultiAttributeLDiversity
     from discreet.models.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
     from discreet.models.sa_diversity import SADiversity as SADiversity

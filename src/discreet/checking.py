@@ -17,7 +17,9 @@ from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.attacks.running import AttackReport, run_attacks
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
+from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.job import Job
+from discreet.knowledge.table import Knowledge
 from discreet.metrics.release import Utility, measure_release
 from discreet.preparation import prepare
 from discreet.publishing import Release
@@ -31,27 +33,62 @@ def audit(
     release: Release | str | Path,
     *,
     original: Job | str | Path | None = None,
+    knowledge: Mapping[str, str | Path] | str | Path | None = None,
     progress: Progress = no_progress,
 ) -> Audit:
     """Derive every promise again from published files alone.
 
     With ``original``, a job or the path of one, also check that nothing was lost or invented. A
-    release in memory was audited when it was made; that audit is returned.
+    release in memory was audited when it was made; that audit is returned. Promises about the
+    labels that terms link to need the knowledge table: the original's, or ``knowledge``, the path
+    of one or a path for each quasi-sensitive attribute.
     """
     if isinstance(release, Release):
         if release.audit is None:
             raise InputError("This release was not audited yet; save it, or use publish().")
         return release.audit
     task = None if original is None else prepare(_job(original), progress=progress)
+    tables = {} if knowledge is None else _knowledge(Manifest.load(Path(release)), knowledge)
     progress("audit", 0.0)
     folder = Path(release)
-    found = audit_folder(folder, task)
+    found = audit_folder(folder, task, tables)
     if not found.ok:
         return found
     manifest = Manifest.load(folder)
     if manifest.kind != DecomposedKind.name:
         return found
     return replace(found, readers=tuple(reader_findings(read_tables(folder, manifest), manifest)))
+
+
+def _knowledge(
+    manifest: Manifest, given: Mapping[str, str | Path] | str | Path
+) -> dict[str, Knowledge]:
+    """Read knowledge tables, whose columns the manifest names."""
+    entries = {
+        name: attribute.knowledge
+        for name, attribute in manifest.attributes.items()
+        if attribute.knowledge is not None
+    }
+    allowed = ", ".join(f"'{name}'" for name in entries) or "none"
+    if not isinstance(given, Mapping):
+        if len(entries) != 1:
+            raise InputError(
+                f"The release has {len(entries)} attributes with a knowledge table ({allowed}). "
+                "Say which each table is for: ATTRIBUTE=FILE."
+            )
+        given = {next(iter(entries)): given}
+    unknown = [name for name in given if name not in entries]
+    if unknown:
+        raise InputError(
+            f"The release has no knowledge table for {', '.join(map(repr, unknown))}. "
+            f"Attributes that have one: {allowed}."
+        )
+    return {
+        name: read_knowledge(
+            KnowledgeSource(path=str(path), **entries[name].columns.model_dump()), Path()
+        )
+        for name, path in given.items()
+    }
 
 
 def measure(

@@ -26,12 +26,15 @@ from pydantic_core import PydanticCustomError
 from discreet.algorithms.catalog import AnyMethod
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
+from discreet.algorithms.quasi_sensitive import QuasiSensitive
 from discreet.attacks.catalog import ATTACKS, AnyAttack
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import InputError, JobError
 from discreet.hierarchies.specs import HIERARCHY_KINDS, AnyHierarchy
+from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source
 from discreet.models.catalog import AnyRequirement
+from discreet.models.links import LinkRequirement
 from discreet.models.requirement import AttributeRequirement
 from discreet.named import nearest
 from discreet.yaml_places import Places, load_yaml
@@ -84,6 +87,10 @@ class Attribute(_Part):
     non_sensitive_values: Values | None = Field(
         None, description="The values of a sensitive attribute that are not sensitive."
     )
+    knowledge: KnowledgeSource | None = Field(
+        None,
+        description="Of a quasi-sensitive attribute: the table that links its terms to labels.",
+    )
     escape: bool = Field(
         False,
         description="Publish a value that looks like '*', a range or a set behind a backslash, "
@@ -103,6 +110,18 @@ class Attribute(_Part):
                 "a hierarchy is for quasi-identifiers and sensitive attributes, not for role "
                 "'{role}'. Remove it, or change the role.",
                 {"role": str(self.role)},
+            )
+        if self.knowledge is not None and self.role is not Role.QUASI_SENSITIVE:
+            raise PydanticCustomError(
+                "knowledge_role",
+                "a knowledge table is for quasi-sensitive attributes, not for role '{role}'. "
+                "Remove it, or change the role.",
+                {"role": str(self.role)},
+            )
+        if self.escape and self.role is Role.QUASI_SENSITIVE:
+            raise PydanticCustomError(
+                "escape_role",
+                "the terms of a quasi-sensitive attribute can't be escaped. Remove 'escape'.",
             )
         if self.distance is Distance.HIERARCHICAL and self.hierarchy is None:
             raise PydanticCustomError(
@@ -265,21 +284,31 @@ class Job(_Part):
 
     @model_validator(mode="after")
     def _requirements_fit(self) -> Job:
-        """Requirements speak of sensitive attributes that exist."""
-        sensitive = self.with_role(Role.SENSITIVE)
-        allowed = ", ".join(f"'{name}'" for name in sensitive) or "none, the job has no such role"
+        """Requirements speak of attributes that exist, and that the method can protect."""
         problems = []
         for number, requirement in enumerate(self.requirements):
             if not isinstance(requirement, AttributeRequirement):
                 continue
             place = f"requirements[{number}]: {requirement.name}"
-            if not sensitive:
-                problems.append(f"{place} needs a sensitive attribute. Give one that role.")
+            role = requirement.role
+            known = self.with_role(role)
+            allowed = ", ".join(f"'{name}'" for name in known) or "none, the job has no such role"
+            if not known:
+                problems.append(f"{place} needs a {role} attribute. Give one that role.")
             problems += [
-                f"{place}: '{name}' is not a sensitive attribute. Allowed: {allowed}."
+                f"{place}: '{name}' is not a {role} attribute. Allowed: {allowed}."
                 for name in requirement.named
-                if name not in sensitive and not self._may_be_bit(name)
+                if name not in known and not (role is Role.SENSITIVE and self._may_be_bit(name))
             ]
+            if role is Role.QUASI_SENSITIVE:
+                problems += self._unlinked(place, requirement.named or tuple(known))
+        if isinstance(self.method, QuasiSensitive) and not any(
+            isinstance(requirement, LinkRequirement) for requirement in self.requirements
+        ):
+            problems.append(
+                "method: quasi-sensitive needs qs-cl-diversity or qs-t-closeness under "
+                "`requirements:`. Add one, or use the method mondrian."
+            )
         if problems:
             raise PydanticCustomError(
                 "requirements", "{problems}", {"problems": "\n".join(problems)}
@@ -292,6 +321,21 @@ class Job(_Part):
             attribute.multi_valued is not None and name.startswith(f"{of}=")
             for of, attribute in self.attributes.items()
         )
+
+    def _unlinked(self, place: str, names: tuple[str, ...]) -> list[str]:
+        """What keeps a requirement on linked labels from being met."""
+        problems = [
+            f"{place}: '{name}' has no knowledge table. Add `knowledge: {{path: …, label: …, "
+            "term: …}` to it."
+            for name in names
+            if name in self.attributes and self.attributes[name].knowledge is None
+        ]
+        if not isinstance(self.method, QuasiSensitive):
+            problems.append(
+                f"{place} is met by removing terms, which the method {self.method.name} does not. "
+                "Use the method quasi-sensitive."
+            )
+        return problems
 
     def publishable_yaml(self) -> str:
         """The job as a report may show it: no source, and of paths the file's name alone."""

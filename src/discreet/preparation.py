@@ -17,14 +17,16 @@ from discreet.data.roles import Role
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable, Column
 from discreet.errors import HierarchyError, InputError, JobError
-from discreet.hierarchies.cells import escaped, looks_like_notation
+from discreet.hierarchies.cells import SUPPRESSED, escaped, looks_like_notation
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.specs import Automatic
 from discreet.io.frames import code_frame, frame_columns
+from discreet.io.knowledge import read_knowledge
 from discreet.io.names import check_columns
 from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import column_names, read_table
 from discreet.job import Job
+from discreet.knowledge.table import Knowledge
 
 _NOTATION_START = r"^\s*[\[{*]"
 
@@ -44,6 +46,7 @@ def prepare(
     progress("hierarchies", 0.0)
     hierarchies = _build_hierarchies(job, table)
     table, hierarchies = _guard_notation(job, table, hierarchies)
+    knowledge = _read_knowledge(job)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
     task = Task(
         table,
@@ -53,6 +56,7 @@ def prepare(
         progress,
         bitmaps,
         marks,
+        knowledge,
     )
     problems += [
         f"requirements[{number}]: {problem}"
@@ -188,6 +192,21 @@ def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:
     return built
 
 
+def _read_knowledge(job: Job) -> dict[str, Knowledge]:
+    """The knowledge table of every quasi-sensitive attribute that has one; all problems at once."""
+    found: dict[str, Knowledge] = {}
+    problems: list[str] = []
+    for name, attribute in job.attributes.items():
+        if attribute.knowledge is not None:
+            try:
+                found[name] = read_knowledge(attribute.knowledge, job.folder)
+            except InputError as error:
+                problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+    return found
+
+
 def _guard_notation(
     job: Job, table: CodedTable, hierarchies: dict[str, Hierarchy]
 ) -> tuple[CodedTable, dict[str, Hierarchy]]:
@@ -195,6 +214,11 @@ def _guard_notation(
     columns = dict(table.columns)
     refused: list[str] = []
     for column in table:
+        if column.role is Role.QUASI_SENSITIVE and _starred(column):
+            raise InputError(
+                f"Column '{column.name}': some cells hold the term '*', which in a release is a "
+                "cell of which all terms were removed. Change it, or list it under `missing:`."
+            )
         if column.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             continue
         if column.name not in job.attributes:  # a bit
@@ -211,6 +235,14 @@ def _guard_notation(
             "attribute, which publishes them behind a backslash."
         )
     return replace(table, columns=columns), hierarchies
+
+
+def _starred(column: Column) -> bool:
+    text = column.text.drop_nulls()
+    if column.separator is None:
+        return bool((text == SUPPRESSED).any())
+    suspects = text.filter(text.str.contains(SUPPRESSED, literal=True))
+    return any(SUPPRESSED in cell.split(column.separator) for cell in suspects.to_list())
 
 
 def _notation_values(column: Column) -> Sequence[str]:

@@ -43,6 +43,7 @@ from discreet.releases.manifest import (
     FILE_NAME,
     AttributeEntry,
     BitmapEntry,
+    KnowledgeEntry,
     Manifest,
     MethodEntry,
     Promise,
@@ -289,6 +290,18 @@ def _attribute_entry(column: Column, task: Task, job: Job, outcome: Outcome) -> 
         multi_valued=column.separator,
         escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
+        knowledge=_knowledge_entry(column, task, job),
+    )
+
+
+def _knowledge_entry(column: Column, task: Task, job: Job) -> KnowledgeEntry | None:
+    given, knowledge = job.attributes[column.name].knowledge, task.knowledge.get(column.name)
+    if given is None or knowledge is None:
+        return None
+    return KnowledgeEntry(
+        columns=given.columns,
+        sha256=knowledge.sha256,
+        prior="estimated" if knowledge.weight is None else "given",
     )
 
 

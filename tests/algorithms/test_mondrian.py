@@ -76,6 +76,15 @@ def test_levels_above_which_nothing_is_named_meet_in_a_star():
     assert outcome.cells["n"].loss.tolist() == [1.0]
 
 
+def test_cells_that_are_levels_never_go_above_the_top():
+    tree = [["1", "low"], ["2", "low"], ["8", "high"], ["9", "high"]]
+    numbers = ["1", "8", "2", "9"]
+    outcome = run({"n": numbers}, "q", [KAnonymity(k=2)], {"n": tree}, cells="levels")
+    assert cells(outcome, "n") == ["low", "high", "low", "high"]
+    with pytest.raises(InfeasibleError, match="not even the top levels.* reaches k = 2 .*one top"):
+        run({"n": numbers}, "q", [KAnonymity(k=3)], {"n": tree}, cells="levels")
+
+
 def test_text_without_a_hierarchy_is_published_as_sets():
     outcome = run({"c": ["b", "a", "x, y", None]}, "q", [KAnonymity(k=2)])
     assert cells(outcome, "c") == ["{a, b}", "{a, b}", '{"x, y", ""}', '{"x, y", ""}']

@@ -15,6 +15,7 @@ from discreet.algorithms.method import Method
 from discreet.algorithms.mmdcf import Mmdcf
 from discreet.algorithms.mondrian import Mondrian
 from discreet.algorithms.msa_diversity import MsaDiversity
+from discreet.algorithms.quasi_sensitive import QuasiSensitive
 from discreet.named import ByName
 
 METHODS: tuple[type[Method], ...] = (
@@ -25,6 +26,7 @@ METHODS: tuple[type[Method], ...] = (
     Decomposition,
     Anatomy,
     Codip,
+    QuasiSensitive,
     LiYe,
     Gal,
     Mmdcf,

@@ -47,16 +47,16 @@ class Grouping:
     def of(space: Space, unit: Integers, group: Integers, rows: Integers) -> Grouping:
         """Groups from pieces in any order; group numbers may have gaps.
 
-        Pieces of the same unit and group become one; rows below 0 are taken away.
+        Pieces of the same unit and group become one; those without rows are dropped. The units
+        of a group are in order.
         """
         order = np.lexsort((unit, group))
+        order = order[rows[order] > 0]
         unit, group, rows = unit[order], group[order], rows[order]
-        same = (np.diff(group, prepend=-1) == 0) & (np.diff(unit, prepend=-1) == 0)
-        if same.any():
-            first = np.flatnonzero(~same)
-            rows = np.add.reduceat(rows, first)
-            kept = rows > 0
-            unit, group, rows = unit[first][kept], group[first][kept], rows[kept]
+        first = (np.diff(group, prepend=-1) != 0) | (np.diff(unit, prepend=-1) != 0)
+        if not first.all():
+            rows = np.add.reduceat(rows, np.flatnonzero(first))
+            unit, group = unit[first], group[first]
         begins = np.diff(group, prepend=-1) != 0
         start = np.append(np.flatnonzero(begins), len(group))
         number = np.cumsum(begins) - 1
@@ -165,15 +165,17 @@ def nearest_groups(
     """The groups that are cheapest to join with each of some, and what all rows pay more.
 
     Cheapest first; −1 and ∞ where there are fewer. A group is given up as soon as the attributes
-    that were looked at cost more than the last one kept.
+    that were looked at cost more than the last one kept. Neighbours in number tend to be near, so
+    they are looked at first.
     """
     attributes = low.shape[1]
     near = np.full((len(groups), count), -1, np.int64)
     added = np.full((len(groups), count), np.inf)
     for i in range(len(groups)):
         f = groups[i]
-        for g in range(len(size)):
-            if g == f or size[g] == 0:
+        for ahead in range(1, len(size)):
+            g = (f + ahead) % len(size)
+            if size[g] == 0:
                 continue
             rows = size[f] + size[g]
             more = -size[f] * cost[f] - size[g] * cost[g]

@@ -5,8 +5,8 @@ neighbour: whatever costs least and lets every group that is touched pass. Where
 is joined with the cheapest neighbour, so that groups get fewer until all pass or one is left:
 every requirement is at its best where the whole table is one class.
 
-This goes in rounds. In each, all remedies of all failing groups are judged together; then the best
-of each is applied, cheapest first, unless one of its two groups was touched in the same round.
+This goes in rounds. In each, all remedies of all failing groups are judged together, then applied
+cheapest first, unless one of the two groups was touched in the same round.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from discreet.kernels import kernel
 NEAREST = 12  # groups that a failing one may be joined with
 LENDERS = 24  # groups whose rows it may borrow
 LOANS = 16  # rows that it may borrow, of which one is chosen
+PATIENCE = 2.0  # how much dearer than the best a remedy may be, else the group waits for a round
 
 
 class Remedies(NamedTuple):
@@ -55,7 +56,8 @@ def mend(made: Grouping, promises: Promises) -> Grouping:
             )
         )  # fmt: skip
         remedies = Remedies(*(np.concatenate(both) for both in zip(joins, loans, strict=True)))
-        made = _apply(made, _chosen(remedies, _helping(made, promises, remedies)))
+        helps = _helping(made, promises, remedies)
+        made = _apply(made, _chosen(made, remedies, helps), promises.least)
     return made
 
 
@@ -147,30 +149,53 @@ def _pieces_of(made: Grouping, groups: Integers) -> tuple[Integers, Integers]:
     return np.repeat(made.start[groups], lengths) + within, place
 
 
-def _chosen(remedies: Remedies, helps: NDArray[np.bool_]) -> Remedies:
-    """The best remedy of each group, cheapest first: one that helps, else a join."""
-    sensible = np.flatnonzero(helps | (remedies.unit < 0))
-    remedies, helps = remedies.take(sensible), helps[sensible]
-    order = np.lexsort((remedies.added, ~helps))
-    _, first = np.unique(remedies.group[order], return_index=True)
-    return remedies.take(order[np.sort(first)])
+def _chosen(made: Grouping, remedies: Remedies, helps: NDArray[np.bool_]) -> Remedies:
+    """The remedies to try, cheapest first: what helps and is not much dearer than the best one.
+
+    Where nothing helps a group, its cheapest join.
+    """
+    best = np.full(made.count, np.inf)
+    np.minimum.at(best, remedies.group[helps], remedies.added[helps])
+    good = helps & (remedies.added <= PATIENCE * np.maximum(best, 0)[remedies.group] + 1e-9)
+    hopeless = (remedies.unit < 0) & np.isinf(best[remedies.group])
+    np.minimum.at(best, remedies.group[hopeless], remedies.added[hopeless])
+    good |= hopeless & (remedies.added <= best[remedies.group])
+    chosen = np.flatnonzero(good)
+    return remedies.take(chosen[np.lexsort((remedies.added[chosen], ~helps[chosen]))])
 
 
-def _apply(made: Grouping, chosen: Remedies) -> Grouping:
-    """Apply remedies in order, unless one of their groups was touched before."""
+def _apply(made: Grouping, chosen: Remedies, least: int) -> Grouping:
+    """Apply remedies in order, unless one of their groups was touched before.
+
+    A group may lend to several as long as it keeps most of what it can spare; should it fail
+    after that, it is mended itself in the next round.
+    """
     touched = np.zeros(made.count, bool)
     name = np.arange(made.count)
-    unit, group, rows = [made.unit], [made.group_of_piece], [made.rows]
-    for f, g, borrowed in zip(*(field.tolist() for field in chosen[:3]), strict=True):
-        if touched[f] or touched[g]:
+    lent = np.zeros(made.count, np.int64)
+    left = made.rows.copy()
+    borrower: list[int] = []
+    borrowed: list[int] = []
+    for f, g, unit in zip(*(field.tolist() for field in chosen[:3]), strict=True):
+        if touched[f] or touched[g] or lent[f]:
             continue
-        touched[f] = touched[g] = True
-        if borrowed < 0:
-            name[g] = f
-        else:
-            unit.append(np.array([borrowed, borrowed]))
-            group.append(np.array([f, g]))
-            rows.append(np.array([1, -1]))
+        if unit < 0:
+            if not lent[g]:
+                touched[f] = touched[g] = True
+                name[g] = f
+            continue
+        begin, end = made.start[g], made.start[g + 1]
+        piece = begin + np.searchsorted(made.unit[begin:end], unit)
+        if left[piece] > 0 and (not lent[g] or 4 * lent[g] < made.size[g] - least):
+            touched[f] = True
+            left[piece] -= 1
+            lent[g] += 1
+            borrower.append(f)
+            borrowed.append(unit)
+    more = np.array(borrower, np.int64)
     return Grouping.of(
-        made.space, np.concatenate(unit), name[np.concatenate(group)], np.concatenate(rows)
+        made.space,
+        np.concatenate((made.unit, np.array(borrowed, np.int64))),
+        name[np.concatenate((made.group_of_piece, more))],
+        np.concatenate((left, np.ones(len(more), np.int64))),
     )

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.bitmaps import Bitmap
@@ -20,6 +21,8 @@ from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
 from discreet.data.table import CodedTable, Codes
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.knowledge.links import Links, estimated_prior, link
+from discreet.knowledge.table import Knowledge
 from discreet.models.information import Information, measure_information
 from discreet.models.requirement import Domain, Domains, Requirement
 from discreet.named import Named
@@ -43,16 +46,33 @@ class Task:
     bitmaps: Mapping[str, Bitmap] = field(default_factory=dict)  # of attributes that became bits
     # by sensitive attribute: (values,) which are sensitive; all of an attribute that is not here
     sensitive_values: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    knowledge: Mapping[str, Knowledge] = field(default_factory=dict)  # of quasi-sensitive ones
 
     @property
     def domains(self) -> Domains:
-        """What requirements may know about the sensitive attributes."""
-        return {
+        """What requirements may know about the sensitive and quasi-sensitive attributes."""
+        sensitive = {
             column.name: Domain(
                 tuple(column.text.to_list()), column.distance, self.hierarchies.get(column.name)
             )
             for column in self.table.sensitive
         }
+        linked = {
+            name: Domain(links.knowledge.labels, links=links) for name, links in self.links.items()
+        }
+        return sensitive | linked
+
+    @cached_property
+    def links(self) -> dict[str, Links]:
+        """The labels that the original's cells link to, with a prior that is given or estimated."""
+        found = {}
+        for name, knowledge in self.knowledge.items():
+            column = self.table[name]
+            links = link(column, knowledge)
+            if links.prior is None:
+                links = links.with_prior(estimated_prior(links, column.counts))
+            found[name] = links
+        return found
 
     @cached_property
     def information(self) -> Information:
@@ -62,7 +82,8 @@ class Task:
     def count(self, classes: Classes) -> ClassCounts:
         """The counts that the task's requirements need."""
         refined = any(requirement.needs_refined_counts for requirement in self.requirements)
-        return count_classes(classes, self.table.sensitive, refined=refined)
+        linked = [self.table[name] for name in self.knowledge]
+        return count_classes(classes, self.table.sensitive, refined=refined, quasi_sensitive=linked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +93,14 @@ class CellColumn:
     cell_of_class: Codes  # (classes,)
     labels: tuple[str | None, ...]  # (cells,)
     loss: NDArray[np.float64]  # (cells,) the share of the domain that each covers
+
+
+@dataclass(frozen=True, eq=False)
+class RowColumn:
+    """A published column whose cells differ from the source's row by row."""
+
+    codes: Codes  # (rows,) of all source rows
+    cells: pl.Series  # (cells,) what is written for each code; null is an empty cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +114,7 @@ class Generalized:
     private: dict[str, Any] = field(default_factory=dict)  # for the publisher alone
     # by sensitive attribute: (classes,) whether its values are masked in the whole class
     masked: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    row_cells: Mapping[str, RowColumn] = field(default_factory=dict)  # other columns that changed
 
 
 @dataclass(frozen=True, eq=False)

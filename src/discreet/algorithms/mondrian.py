@@ -33,6 +33,7 @@ Cost: O(distinct tuples · attributes · depth); depth is about log2(tuples / k)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal
 
@@ -45,8 +46,10 @@ from discreet.algorithms.method import Generalized, Method, Task
 from discreet.algorithms.parts import Attributes, Numbers, Parts, flattened, measure_parts
 from discreet.algorithms.tightening import require_one_meaning, tightened
 from discreet.algorithms.units import Judge, Mask, Units
+from discreet.data.classes import Classes, group_codes
 from discreet.data.table import Codes, gather
 from discreet.errors import InputError
+from discreet.hierarchies.hierarchy import Hierarchy
 
 
 class Mondrian(Method):
@@ -60,9 +63,9 @@ class Mondrian(Method):
     )
     cells: Literal["free", "levels"] = Field(
         default="free",
-        description="Whether attributes without a hierarchy are published as ranges and sets, or "
-        "every cell is a label of a hierarchy's level; hierarchies are then built where the job "
-        "gives none.",
+        description="With levels, every cell is a label of a hierarchy's level, never a range, a "
+        "set or a '*' that its hierarchy lacks; the release names the hierarchies that read it "
+        "back.",
     )
 
     @property
@@ -84,7 +87,8 @@ class Mondrian(Method):
         units = Units(table, torn=torn)
         attributes = flattened(columns, hierarchies, units.codes)
         judge = Judge(task, units)
-        start, order = partition(units, attributes, judge, task, split_ties=units.torn)
+        apart = self._apart([hierarchies.get(c.name) for c in columns], units)
+        start, order = partition(units, attributes, judge, task, apart)
         class_of_unit = np.empty(units.count, np.int32)
         class_of_unit[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
         cells = {
@@ -98,6 +102,19 @@ class Mondrian(Method):
             facts["hierarchies"] = {name: _said(h.place) for name, h in hierarchies.items()}
         return Generalized(gather(class_of_unit, units.of_row), cells, facts)
 
+    def _apart(self, hierarchies: Sequence[Hierarchy | None], units: Units) -> Classes:
+        """The units that may share a class: where cells are labels, those below the same tops."""
+        tops = [
+            (hierarchy.levels[-1], number)
+            for number, hierarchy in enumerate(hierarchies)
+            if hierarchy is not None and self.cells == "levels"
+        ]
+        return group_codes(
+            [gather(top.node_of_leaf, units.codes[number]) for top, number in tops],
+            [top.nodes for top, _ in tops],
+            units.count,
+        )
+
 
 def _said(place: str) -> str:
     """What a release may say of where a hierarchy comes from: no path of this machine."""
@@ -106,25 +123,28 @@ def _said(place: str) -> str:
 
 
 def partition(
-    units: Units, attributes: Attributes, judge: Judge, task: Task, *, split_ties: bool
+    units: Units, attributes: Attributes, judge: Judge, task: Task, apart: Classes
 ) -> tuple[Numbers, Codes]:
     """Cut until no cut is allowed: where each class starts, in an order of the units."""
-    order = np.arange(units.count, dtype=np.int32)
+    order = np.argsort(apart.class_of_row, kind="stable").astype(np.int32)
     weight = units.weight
-    whole = np.array([0]), np.array([units.count])
-    parts = measure_parts(order, *whole, weight, attributes, judge.least)
-    if not judge.passes(order, *whole, parts.size).all():
+    end = np.cumsum(apart.size)
+    start = end - apart.size
+    parts = measure_parts(order, start, end, weight, attributes, judge.least)
+    if not judge.passes(order, start, end, parts.size).all():
+        coarsest = "the whole table as one class" if apart.count == 1 else "the top levels"
         raise infeasible(
-            "mondrian: no partition meets the requirements, not even the whole table as one class",
+            f"mondrian: no partition meets the requirements, not even {coarsest}",
             judge.requirements,
-            judge.counts(order, *whole, parts.size),
+            judge.counts(order, start, end, parts.size),
             judge.domains,
-            "Ask for no more than that.",
+            "Ask for no more than that"
+            + ("." if apart.count == 1 else ", or end the hierarchies in one top, such as '*'."),
         )
     starts = []
     closed = 0
     while len(parts.start):
-        pieces = propose_cuts(order, parts, weight, attributes, judge.least, split_ties)
+        pieces = propose_cuts(order, parts, weight, attributes, judge.least, units.torn)
         stuck = np.diff(pieces.first) == 0
         starts.append(parts.start[stuck])
         closed += int((parts.end - parts.start)[stuck].sum())

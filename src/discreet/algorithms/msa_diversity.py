@@ -106,7 +106,7 @@ class MsaDiversity(Method):
         bounds = bounds_of(task)
         least = require_feasible(task, bounds, self.suppression)
         chance = task.rng.permutation(task.table.rows)
-        order = chance[np.argsort(task_keys(task)[chance], kind="stable")]
+        order = chance[np.argsort(task_keys(task)[chance])]  # rows at one place in any order
         best = min(self._attempts(task, bounds, order), key=lambda attempt: attempt.merit)
         group_of_row = np.full(task.table.rows, -1, np.int32)
         group_of_row[best.order] = _renumbered(best.groups)
@@ -119,6 +119,7 @@ class MsaDiversity(Method):
             "msa-diversity: the groups that it found do not meet all requirements",
             "It aims at p-diversity, m-diversity, distinct and entropy diversity and k-anonymity; "
             "use mondrian for any other.",
+            known=(KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity),
         )
         facts = {
             "groups": int(group_of_row.max()) + 1,

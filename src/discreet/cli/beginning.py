@@ -69,7 +69,7 @@ def profile(
 
                 task = prepare(Job.load(data), progress=progress)
                 progress("profile", 0.0)
-                found = make_profile(task.table, task.hierarchies)
+                found = make_profile(task.table, task.hierarchies, links=task.links)
             else:
                 found = make_profile(read_untyped(data), roles_known=False)
         if json:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.console import Debug, Json, Quiet, guarded, progress_bar, say, say_json
+
+if TYPE_CHECKING:
+    from discreet.releases.audit import Audit
 
 ReleaseFolder = Annotated[Path, typer.Argument(help="The release folder.")]
 
@@ -17,6 +20,13 @@ def audit(
     original: Annotated[
         Path | None,
         typer.Option("--original", help="The job; also checks that nothing was lost or invented."),
+    ] = None,
+    knowledge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--knowledge",
+            help="The knowledge table, FILE or ATTRIBUTE=FILE, of promises about linked labels.",
+        ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -28,7 +38,9 @@ def audit(
         from discreet.releases.explanation import promise_sentence
 
         with progress_bar(quiet=quiet) as progress:
-            found = run_audit(release, original=original, progress=progress)
+            found = run_audit(
+                release, original=original, knowledge=_tables(knowledge), progress=progress
+            )
         if json:
             say_json(found.to_dict())
         else:
@@ -36,9 +48,31 @@ def audit(
                 say(promise_sentence(promise))
             for problem in found.problems:
                 say(f"Problem: {problem}")
-            say("Every promise holds." if found.ok else "The release does not keep its promises.")
+            say(_conclusion(found))
         if not found.ok:
             raise typer.Exit(1)
+
+
+def _tables(given: list[str] | None) -> dict[str, str] | str | None:
+    """``--knowledge FILE``, or ``ATTRIBUTE=FILE`` as often as there are attributes."""
+    if not given:
+        return None
+    if len(given) == 1 and ("=" not in given[0] or Path(given[0]).exists()):
+        return given[0]
+    pairs = [one.partition("=") for one in given]
+    return {attribute: path for attribute, _, path in pairs}
+
+
+def _conclusion(found: Audit) -> str:
+    if found.ok:
+        return "Every promise holds."
+    others = [promise for promise in found.promises if promise.unproved is None]
+    if found.problems or not all(promise.holds for promise in others):
+        return "The release does not keep its promises."
+    return (
+        f"{len(found.unproved)} of {len(found.promises)} promises could not be checked with what "
+        "is at hand; the others hold."
+    )
 
 
 def measure(
@@ -59,6 +93,6 @@ def measure(
                 release, original=original, queries=queries, seed=seed, progress=progress
             )
         if json:
-            say_json(found.to_dict())
+            say_json(found.to_dict(private=True))
         else:
             say(str(found))

@@ -7,7 +7,7 @@ Counts are sparse, because a class holds few of a large attribute's values: the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -68,7 +68,8 @@ class RefinedCounts:
 class ClassCounts:
     """The size of every class and, for each sensitive attribute, its value counts.
 
-    ``refined`` is there only where it was asked for: multi-attribute ℓ-diversity needs it.
+    ``refined`` is there only where it was asked for: multi-attribute ℓ-diversity needs it. The
+    cells of quasi-sensitive attributes, sets of terms, are counted apart in ``sets``.
     """
 
     size: NDArray[np.int64]  # (classes,)
@@ -77,6 +78,7 @@ class ClassCounts:
     # By reader and known attribute, then by attribute: the least number of values that a reader of
     # the sensitive table keeps in each class. Only a decomposed release has these.
     kept: Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]] | None = None
+    sets: Mapping[str, ValueCounts] = field(default_factory=dict)
 
     @property
     def classes(self) -> int:
@@ -100,16 +102,22 @@ class ClassCounts:
                     number[inner.class_of_refined[kept]].astype(np.int32),
                 )
         values = {name: counts.keep(mask) for name, counts in self.values.items()}
-        return ClassCounts(self.size[mask], values, refined)
+        sets = {name: counts.keep(mask) for name, counts in self.sets.items()}
+        return ClassCounts(self.size[mask], values, refined, sets=sets)
 
 
 def count_classes(
-    classes: Classes, sensitive: Sequence[Column], *, refined: bool = False
+    classes: Classes,
+    sensitive: Sequence[Column],
+    *,
+    refined: bool = False,
+    quasi_sensitive: Sequence[Column] = (),
 ) -> ClassCounts:
-    """Count the sensitive values of every class."""
+    """Count the sensitive values of every class, and its sets of quasi-sensitive terms."""
     values = {column.name: count_values(classes, column) for column in sensitive}
     inner = {c.name: _refine(classes, sensitive, c) for c in sensitive} if refined else None
-    return ClassCounts(classes.size, values, inner)
+    sets = {column.name: count_values(classes, column) for column in quasi_sensitive}
+    return ClassCounts(classes.size, values, inner, sets=sets)
 
 
 def count_values(classes: Classes, column: Column) -> ValueCounts:

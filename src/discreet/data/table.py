@@ -94,6 +94,10 @@ class CodedTable:
         return self.with_role(Role.SENSITIVE)
 
     @property
+    def quasi_sensitive(self) -> list[Column]:
+        return self.with_role(Role.QUASI_SENSITIVE)
+
+    @property
     def insensitive(self) -> list[Column]:
         return self.with_role(Role.INSENSITIVE)
 

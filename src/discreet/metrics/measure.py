@@ -13,11 +13,13 @@ from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
 from discreet.hierarchies.coverage import Coverage, cover
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.knowledge.links import Links
 from discreet.metrics.divergence import PairDivergence
 from discreet.metrics.implied import ImpliedGeneralized
 from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
 from discreet.metrics.structure import Structure, structure
+from discreet.metrics.terms import TermCoverage, TermMeasures, measure_terms, term_coverage
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Measures:
     kl_divergence: float | None = None  # nats, of the joint distribution of all attributes
     pairs: PairDivergence | None = None
     further: Mapping[str, Any] = field(default_factory=dict)  # what only one kind of release has
+    terms: Mapping[str, TermMeasures] = field(default_factory=dict)  # quasi-sensitive attributes
 
     @property
     def loss(self) -> float:
@@ -57,6 +60,7 @@ class Measures:
         lines += [f"{name.replace('_', ' '):20} {figure}" for name, figure in self._shown()]
         if self.query_error is not None:
             lines.append(self.query_error.line())
+        lines += [str(found) for found in self.terms.values()]
         return "\n".join(lines)
 
     def _shown(self) -> list[tuple[str, str]]:
@@ -66,8 +70,11 @@ class Measures:
             if isinstance(figure, int | float)
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The manifest's ``utility``; what does not apply is left out."""
+    def to_dict(self, *, private: bool = False) -> dict[str, Any]:
+        """The manifest's ``utility``; what does not apply is left out.
+
+        ``private`` adds what the publisher may see and a release must not hold.
+        """
         result: dict[str, Any] = {
             "discernibility": self.structure.discernibility,
             "loss": self.loss,
@@ -77,6 +84,8 @@ class Measures:
             "classes": self.structure.classes,
             "loss_by_attribute": dict(self.loss_by_attribute),
             "loss_sensitive": _mean(self.loss_by_sensitive) if self.loss_by_sensitive else None,
+            "terms": {name: found.to_dict(private=private) for name, found in self.terms.items()}
+            or None,
             "query_error": None if self.query_error is None else self.query_error.to_dict(),
             "kl_divergence": self.kl_divergence,
             "divergence": None if self.pairs is None else self.pairs.to_dict(),
@@ -97,6 +106,7 @@ def measure_generalized(
     levels: Mapping[str, int] | None = None,
     queries: QueryWorkload | None = None,
     seed: int = 0,
+    links: Mapping[str, Links] | None = None,
 ) -> Measures:
     """Measure the published rows of a generalized release against the original.
 
@@ -106,10 +116,33 @@ def measure_generalized(
     """
     sensitive = [column.name for column in original.sensitive]
     parts = measure_parts(original, hierarchies, published, suppressed_rows, levels, sensitive)
+    measures, implied = parts.measures, parts.implied
+    if original.quasi_sensitive:
+        measures, implied = _with_terms(parts, original, published, suppressed_rows, links or {})
     if queries is None:
-        return parts.measures
-    errors = query_errors(original, parts.implied, queries, seed)
-    return replace(parts.measures, query_error=errors)
+        return measures
+    return replace(measures, query_error=query_errors(original, implied, queries, seed))
+
+
+def _with_terms(
+    parts: Parts,
+    original: CodedTable,
+    published: CodedTable,
+    suppressed_rows: int,
+    links: Mapping[str, Links],
+) -> tuple[Measures, ImpliedGeneralized]:
+    """The same with what is left of the quasi-sensitive attributes."""
+    _check_same_people(original.quasi_sensitive, original.rows, published, suppressed_rows)
+    columns = [*parts.quasi_identifiers, *parts.sensitive]
+    coverages: dict[str, Coverage | TermCoverage] = {**parts.coverages}
+    terms = {}
+    for column in original.quasi_sensitive:
+        cells = _occurring(published[column.name])
+        columns.append(cells)
+        coverages[column.name] = term_coverage(column, cells)
+        terms[column.name] = measure_terms(column, cells, published.classes, links.get(column.name))
+    implied = ImpliedGeneralized(columns, coverages, published.rows, suppressed_rows)
+    return replace(parts.measures, terms=terms), implied
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,7 @@ class ProjectedMeasures:
             lines.append(self.query_error.line())
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, private: bool = False) -> dict[str, Any]:
         """The manifest's ``utility``."""
         result: dict[str, Any] = {
             "loss": self.loss,

@@ -24,8 +24,8 @@ class Utility(Protocol):
     def __str__(self) -> str:
         """For a terminal."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """For the manifest and JSON."""
+    def to_dict(self, *, private: bool = False) -> dict[str, Any]:
+        """For the manifest, or for the publisher alone with what a release must not hold."""
 
 
 def measure_release(
@@ -52,4 +52,5 @@ def measure_release(
         levels=getattr(manifest.method, "levels", None),
         queries=workload,
         seed=seed,
+        links=task.links,
     )

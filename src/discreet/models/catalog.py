@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from discreet.errors import JobError
 from discreet.models.closeness import TCloseness
 from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
+from discreet.models.links import QSCLDiversity, QSTCloseness
 from discreet.models.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
 from discreet.models.requirement import Requirement
 from discreet.models.sa_diversity import ConditionalLDiversity, SADiversity
@@ -27,6 +28,8 @@ _KINDS: tuple[type[Requirement], ...] = (
     DeltaDisclosure,
     SADiversity,
     ConditionalLDiversity,
+    QSCLDiversity,
+    QSTCloseness,
 )
 REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in _KINDS}
 

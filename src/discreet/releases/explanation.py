@@ -13,6 +13,7 @@ def explain(manifest: Manifest) -> list[str]:
     return [
         _rows(manifest),
         *_columns(manifest),
+        *_terms(manifest),
         *_sets(manifest),
         *_groups(manifest),
         *_projections(manifest),
@@ -65,8 +66,72 @@ def _columns(manifest: Manifest) -> list[str]:
         sentences.append("What a reader may know about people: " + ", ".join(quasi) + ".")
     if by_role.get(Role.SENSITIVE):
         sentences.append("Sensitive, and protected: " + ", ".join(by_role[Role.SENSITIVE]) + ".")
+    unprotected = [
+        name for name in by_role.get(Role.QUASI_SENSITIVE, []) if name not in _searched(manifest)
+    ]
+    if unprotected:
+        sentences.append(
+            "Published unchanged although a reader may look it up elsewhere, and not protected by "
+            f"this method: {', '.join(unprotected)}."
+        )
     if by_role.get(Role.INSENSITIVE):
         sentences.append("Published unchanged: " + ", ".join(by_role[Role.INSENSITIVE]) + ".")
+    return sentences
+
+
+def _searched(manifest: Manifest) -> dict[str, dict[str, int]]:
+    """The quasi-sensitive attributes whose terms the method looked at, with its facts."""
+    found = getattr(manifest.method, "attributes", None)
+    return found if manifest.method.name == "quasi-sensitive" and isinstance(found, dict) else {}
+
+
+def _terms(manifest: Manifest) -> list[str]:
+    """What was removed from quasi-sensitive attributes, and what their terms still tell."""
+    sentences = []
+    measured = manifest.utility.get("terms", {})
+    for name, facts in _searched(manifest).items():
+        terms = measured.get(name, {})
+        share = f" ({terms['suppressed_share']:.1%})" if terms else ""
+        sentence = (
+            f"Of '{name}', which a reader can look up in a table of {facts['labels']:,} labels, "
+            f"{facts['suppressed_terms']:,} terms{share} were removed from published rows"
+        )
+        if terms.get("emptied_rows"):
+            sentence += f"; {terms['emptied_rows']:,} rows show none at all (*)"
+        sentences.append(f"{sentence}.")
+        change = terms.get("belief_change")
+        if change is not None:
+            sentences.append(
+                f"After the look-up nobody's belief in any label is more than "
+                f"{change['greatest']:.1%} away from what it was before; on average over labels "
+                f"and groups it is {change['mean']:.2%} away."
+            )
+        if facts["unlinked_rows"]:
+            sentences.append(
+                f"{facts['unlinked_rows']:,} rows have terms of '{name}' that fit no label "
+                f"together ({facts['unknown_terms']:,} terms are in no label at all); they are "
+                "published as they are and tell this reader nothing."
+            )
+        sentences += [
+            f"In the knowledge table of '{name}', {facts[key]:,} labels {said}."
+            for key, said in (
+                ("labels_without_terms", "have no term and fit only rows without any"),
+                ("doubled_labels", "stood on several lines, which were joined"),
+            )
+            if facts[key]
+        ]
+    failing = getattr(manifest.method, "failing_groups", None)
+    if sentences and failing is not None:
+        groups, optimal = manifest.method.groups, manifest.method.optimal_groups  # type: ignore[attr-defined]
+        sentences.append(
+            f"{failing:,} groups failed before; for {optimal:,} of the {groups:,} published groups "
+            "it is proved that no smaller removal would do."
+        )
+        unsolved = manifest.method.unsolved_groups  # type: ignore[attr-defined]
+        if unsolved:
+            sentences.append(
+                f"For {unsolved:,} groups no removal was found; their rows were left out."
+            )
     return sentences
 
 
@@ -188,6 +253,8 @@ def _promises(manifest: Manifest) -> list[str]:
 def promise_sentence(promise: Promise) -> str:
     """One promise, whether it holds, and what was achieved."""
     requirement = promise.to_requirement()
+    if promise.unproved is not None:
+        return f"NOT CHECKED: {requirement.sentence()} The reason: {promise.unproved}."
     achieved = ", ".join(
         f"{name} = {'unbounded' if figure is None else f'{figure:.6g}'}"
         for name, figure in promise.achieved.items()

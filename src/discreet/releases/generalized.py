@@ -15,6 +15,7 @@ from discreet.data.published import PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column, gather
 from discreet.hierarchies.cells import SUPPRESSED
+from discreet.knowledge.terms import terms_of
 from discreet.models.requirement import Domains
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
@@ -39,7 +40,11 @@ class GeneralizedKind(Kind):
         self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
     ) -> list[View]:
         records = tables[RECORDS]
-        return [View(count_classes(records.classes, records.sensitive, refined=refined), domains)]
+        linked = [column for column in records.quasi_sensitive if column.name in domains]
+        counts = count_classes(
+            records.classes, records.sensitive, refined=refined, quasi_sensitive=linked
+        )
+        return [View(counts, domains)]
 
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         rows = tables[RECORDS].rows
@@ -60,7 +65,10 @@ class GeneralizedKind(Kind):
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
         excess = unmatched_rows(tables[RECORDS], task, _levels(manifest))
-        return _said(tables[RECORDS], task, manifest, excess)
+        return [
+            *_said(tables[RECORDS], task, manifest, excess),
+            *_added_terms(tables[RECORDS], task),
+        ]
 
     def traced_changes(
         self,
@@ -103,8 +111,11 @@ def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) ->
             masked = outcome.masked[column.name][class_of_row]
             published.append(_masked(column, masked, kept))
         else:
-            codes = column.codes if whole else column.codes[kept]
-            published.append(PublishedColumn(column.name, column.role, codes, column.values))
+            changed = outcome.row_cells.get(column.name)
+            codes = column.codes if changed is None else changed.codes
+            values = column.values if changed is None else changed.cells
+            codes = codes if whole else codes[kept]
+            published.append(PublishedColumn(column.name, column.role, codes, values))
     source_row = None if whole else kept.astype(np.int32)
     return PublishedTable(name, published, len(kept), source_row=source_row)
 
@@ -122,3 +133,19 @@ def _masked(
     codes = np.where(is_masked, column.cardinality, column.codes[kept]).astype(np.int32)
     dictionary = pl.concat([column.text, pl.Series([SUPPRESSED])])
     return PublishedColumn(column.name, column.role, codes, dictionary)
+
+
+def _added_terms(records: CodedTable, task: Task) -> list[str]:
+    """Terms that are published more often than the original has them."""
+    problems = []
+    for column in records.quasi_sensitive:
+        published, source = terms_of(column), terms_of(task.table[column.name])
+        occurring = source.counts(task.table[column.name].counts)
+        held = dict(zip(source.names.to_list(), occurring, strict=True))
+        seen = zip(published.names.to_list(), published.counts(column.counts), strict=True)
+        added = sum(count > held.get(name, 0) for name, count in seen)
+        if added:
+            problems.append(
+                f"{added} terms of '{column.name}' are published more often than they occur"
+            )
+    return problems

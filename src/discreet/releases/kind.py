@@ -78,6 +78,6 @@ class Kind(ABC):
         verdicts = []
         for view in views:
             wanted = set(requirement.attributes(view.counts)) - {""}
-            if wanted <= set(view.counts.values):
+            if wanted <= {*view.counts.values, *view.counts.sets}:
                 verdicts.append(requirement.check(view.counts, view.domains))
         return Verdict.worst(verdicts, smaller_is_better=requirement.smaller_is_better)

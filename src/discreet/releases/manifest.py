@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from discreet.data.bitmaps import Bitmap
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import ReleaseError
+from discreet.io.knowledge import KnowledgeColumns
 from discreet.models.catalog import REQUIREMENTS
 from discreet.models.requirement import Requirement, Verdict
 
@@ -38,6 +39,14 @@ class TableEntry(_Part):
     sha256: str = ""
 
 
+class KnowledgeEntry(_Part):
+    """The knowledge table that promises about an attribute speak of; not where it is."""
+
+    columns: KnowledgeColumns
+    sha256: str  # of what it says, whatever its file looked like
+    prior: Literal["given", "estimated"]
+
+
 class AttributeEntry(_Part):
     """What a re-derivation must know about a published attribute."""
 
@@ -46,6 +55,7 @@ class AttributeEntry(_Part):
     multi_valued: str | None = None
     escaped: bool = False
     hierarchy: list[list[str | None]] | None = None  # of a hierarchical distance: a row a leaf
+    knowledge: KnowledgeEntry | None = None  # of a quasi-sensitive attribute
 
 
 class BitmapEntry(_Part):
@@ -79,6 +89,7 @@ class Promise(_Part):
     holds: bool
     achieved: dict[str, float | None]
     by_attribute: dict[str, float | None] = Field(default_factory=dict)
+    unproved: str | None = None  # why an audit could not derive it, and what would help
 
     @classmethod
     def of(cls, requirement: Requirement, verdict: Verdict) -> Promise:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.method import Task
 from discreet.data.classes import group_codes
+from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Codes, gather
 from discreet.hierarchies.coverage import Coverage
 from discreet.kernels import kernel
@@ -58,11 +59,14 @@ class Tree(NamedTuple):
 
 def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int | None:
     """The least number of published rows that stand for no row of their own; None if unknown."""
-    coverages = [coverage_of(column, task, levels) for column in records]
+    columns = [column for column in records if column.role is not Role.QUASI_SENSITIVE]
+    if not columns:  # sets may have lost terms, which is looked at elsewhere
+        return max(records.rows - task.table.rows, 0)
+    coverages = [coverage_of(column, task, levels) for column in columns]
     sharp = [coverage.sole_cell() for coverage in coverages]
     published, original = [], []
     of_original, cardinalities = [], []
-    for column, sole, coverage in zip(records, sharp, coverages, strict=True):
+    for column, sole, coverage in zip(columns, sharp, coverages, strict=True):
         source = task.table[column.name]
         published.append(column)
         if sole is None:

@@ -21,6 +21,7 @@ from discreet.data.table import CodedTable, Codes, Column
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import Coverage, cover
 from discreet.kernels import kernel
+from discreet.knowledge.terms import terms_of
 
 SourceRows = NDArray[np.int32]
 TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stays in the cache
@@ -58,6 +59,8 @@ def untraced_rows(
         return records.rows
 
     def uncovered(column: Column) -> NDArray[np.bool_]:
+        if column.role is Role.QUASI_SENSITIVE:
+            return _with_added_terms(column, task.table[column.name], source_row)
         coverage = coverage_of(column, task, levels)
         if coverage.cells * coverage.cardinality <= TABLE_LIMIT:
             return _outside(
@@ -79,6 +82,52 @@ def untraced_rows(
         for found in pool.map(uncovered, records):
             wrong |= found
     return int(np.count_nonzero(wrong))
+
+
+def _with_added_terms(
+    published: Column, source: Column, source_row: SourceRows
+) -> NDArray[np.bool_]:
+    """Which rows have a term that their source row lacks, or lost a cell of no terms."""
+    terms, held = terms_of(published), terms_of(source)
+    of_source = terms.codes_in(held.names.to_list())
+    missing = published.text.is_null().to_numpy()  # empty, not ``*``
+    return _added_terms(
+        published.codes,
+        source.codes,
+        source_row,
+        terms.start,
+        of_source,
+        missing,
+        held.start,
+        held.term,
+    )
+
+
+@kernel
+def _added_terms(
+    cell: Codes,
+    value: Codes,
+    source_row: SourceRows,
+    start: NDArray[np.int64],
+    term: Codes,
+    missing: NDArray[np.bool_],
+    source_start: NDArray[np.int64],
+    source_term: Codes,
+) -> NDArray[np.bool_]:
+    """Both lists of terms ascend, so one walk along them finds what was added."""
+    wrong = np.zeros(len(cell), np.bool_)
+    for row in range(len(cell)):
+        held = value[source_row[row]]
+        place, end = source_start[held], source_start[held + 1]
+        if missing[cell[row]]:
+            wrong[row] = end > place
+        for entry in range(start[cell[row]], start[cell[row] + 1]):
+            while place < end and source_term[place] < term[entry]:
+                place += 1
+            if place == end or source_term[place] != term[entry]:
+                wrong[row] = True
+                break
+    return wrong
 
 
 def _narrow(column: Column) -> NDArray[np.integer]:

@@ -23,7 +23,7 @@ WITH_REQUIREMENTS = [
 @pytest.mark.parametrize("method", WITH_REQUIREMENTS, ids=lambda method: method.name)
 @given(rows=TABLES, requirements=st.lists(REQUIREMENTS, min_size=1, max_size=3),
        suppression=st.sampled_from([0.0, 0.3]))  # fmt: skip
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_reader_inside_the_model_exceeds_the_promise(method, rows, requirements, suppression):
     with tempfile.TemporaryDirectory() as folder:
         source, place = Path(folder) / "table.csv", Path(folder) / "release"
@@ -42,6 +42,45 @@ def test_no_reader_inside_the_model_exceeds_the_promise(method, rows, requiremen
             assert 0 <= finding.above <= 1
             assert finding.exceeded is False
         assert report.risks[-1].marketer <= report.risks[-1].prosecutor + 1e-12
+
+
+OTHERS = {
+    "msa-diversity": ({"msa-diversity": {"suppression": 0.5}}, [{"m-diversity": {"l": 2}}]),
+    "msa-diversity in buckets": (
+        {"msa-diversity": {"suppression": 0.5, "publish": "buckets", "grouping": "curve"}},
+        [{"m-diversity": {"l": 2}}],
+    ),
+    "anatomy": ({"anatomy": {"l": 2}}, [{"p-diversity": {"l": 2, "attribute": "s"}}]),
+    "decomposition": ("decomposition", []),
+    "codip": ("codip", [{"k-anonymity": {"k": 2}}, {"t-closeness": {"t": 0.5}}]),
+    "gal": ({"gal": {"l": 2, "k": 2}}, []),
+    "li-ye": ({"li-ye": {"alpha_qi": 2, "alpha_sa": 2}}, []),
+    "mmdcf": ({"mmdcf": {"l": 2}}, []),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@given(rows=TABLES)
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+def test_nor_on_what_the_other_methods_publish(name, rows):
+    method, requirements = OTHERS[name]
+    job = job_for(requirements, 0.0, "loss")
+    attributes = dict(job.attributes)
+    if name == "anatomy":
+        attributes["v"] = attributes["note"]
+    job = dc.Job(attributes=attributes, requirements=requirements, method=method)
+    with tempfile.TemporaryDirectory() as folder:
+        source, place = Path(folder) / "table.csv", Path(folder) / "release"
+        write(source, rows)
+        try:
+            make_release(source, job, seed=0).save(place)
+        except (dc.InfeasibleError, dc.InputError):
+            assume(False)
+        report = dc.attack(place, original=source, job=job)
+        assert report.ok, str(report)
+        assert report.findings
+        for finding in report.findings:
+            assert 0 <= finding.mean <= finding.greatest <= 1 + 1e-9
 
 
 def test_every_attack_succeeds_on_a_release_without_protection(tmp_path):

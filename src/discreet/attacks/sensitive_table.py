@@ -11,7 +11,6 @@ Without any knowledge, *homogeneity* weighs the rows within the sets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,9 +19,9 @@ from numpy.typing import NDArray
 from discreet.attacks.attack import Attack, Finding, Scene, summarize
 from discreet.attacks.link_through_sensitive import EDGES, link_through_sensitive_table
 from discreet.attacks.permanents import matching_beliefs
+from discreet.attacks.set_beliefs import Found, People, pair_beliefs, row_beliefs
 from discreet.data.classes import group_codes
 from discreet.data.table import Codes
-from discreet.kernels import kernel
 from discreet.models.sa_diversity import ConditionalLDiversity
 from discreet.releases.comparison import recoded
 from discreet.releases.groups import GROUP
@@ -37,22 +36,10 @@ from discreet.releases.sensitive_sets import (
 )
 
 IN_GROUP = "knows everybody's quasi-identifiers and who is in the table"
-PAIRS = 50_000_000  # pairs of values whose counts are kept
 MATCHED = 5_000_000  # pairs of people and kinds of rows that are assigned to each other
 
 Ints = NDArray[np.int64]
 Figures = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class People:
-    """The original people, and the groups that each may be in."""
-
-    kind: Codes  # (people,)
-    start: Ints  # (kinds + 1,)
-    group: Codes  # (edges,)
-    weight: Figures  # (edges,)
-    truth: list[Codes]  # by attribute, in the codes of T^S
 
 
 def read_people(scene: Scene, names: list[str]) -> People:
@@ -97,13 +84,14 @@ class SetHomogeneity(Attack):
             return []
         findings = []
         for target, name in enumerate(names):
-            belief, count, _ = _beliefs(people, sets, signatures, begin, row, target, None, 0)
+            found = row_beliefs(people, sets, signatures, begin, row, target, None, scene.rng)
             share = _share(signatures, target)
             findings.append(
                 summarize(
-                    self, name, PEOPLE, belief, count, float(np.square(share).sum()),
+                    self, name, PEOPLE, found.belief, found.count, float(np.square(share).sum()),
                     scene.threshold, knowledge=self.knowledge,
                     method="rows of the sensitive table within the sets, each as likely",
+                    sampled=found.sampled,
                 )
             )  # fmt: skip
         return findings
@@ -131,10 +119,10 @@ class LinkThroughSensitiveTable(Attack):
             for target, name in enumerate(names):
                 if target == known:
                     continue
-                readers = {"pair": _pair_beliefs(people, sets, signatures, target, known)}
+                readers = {"pair": pair_beliefs(people, sets, signatures, target, known, scene.rng)}
                 if row is not None:
-                    readers["row"] = _beliefs(
-                        people, sets, signatures, begin, row, target, known, known
+                    readers["row"] = row_beliefs(
+                        people, sets, signatures, begin, row, target, known, scene.rng
                     )
                 findings += [
                     self._finding(scene, signatures, name, known_name, reader, target, known, found)
@@ -171,7 +159,9 @@ class LinkThroughSensitiveTable(Attack):
         for target, name in enumerate(names):
             if target == known:
                 continue
-            found = _beliefs(people, sets, signatures, begin, row, target, known, known, mass)
+            found = row_beliefs(
+                people, sets, signatures, begin, row, target, known, scene.rng, mass
+            )
             finding = self._finding(
                 scene, signatures, name, names[known], "matching", target, known, found,
                 method="exact" if exact and certain[name].exact else "scaling",
@@ -189,11 +179,10 @@ class LinkThroughSensitiveTable(Attack):
         reader: str,
         target: int,
         known: int,
-        found: tuple[Figures, Ints, Figures],
+        found: Found,
         method: str = "exact",
         certain: int | None = None,
     ) -> Finding:
-        belief, count, weight = found
         promised = [
             r.l
             for r in scene.requirements
@@ -201,16 +190,16 @@ class LinkThroughSensitiveTable(Attack):
         ]
         bounds = None
         if promised:  # so many values are left, each with a row at least
-            bounds = 1 - (max(promised) - 1) / np.maximum(weight, max(promised))
+            bounds = 1 - (max(promised) - 1) / np.maximum(found.weight, max(promised))
         details: dict[str, object] = {"known": [known_name], "reader": reader}
         if certain is not None:
             details["certain_people"] = certain
         return summarize(
-            self, name, PEOPLE, belief, count, _baseline(signatures, target, known),
+            self, name, PEOPLE, found.belief, found.count, _baseline(signatures, target, known),
             scene.threshold, bounds, method=method,
             knowledge=f"{IN_GROUP}, the target's '{known_name}', and reads the sensitive table "
             f"by '{reader}'",
-            details=details,
+            sampled=found.sampled, details=details,
         )  # fmt: skip
 
 
@@ -237,133 +226,6 @@ def _baseline(signatures: Signatures, target: int, known: int) -> float:
     alone = np.bincount(codes[:, known], signatures.count)
     of_pair = alone[codes[pairs.first_row, known]]
     return float((joint * joint / of_pair).sum() / max(signatures.count.sum(), 1))
-
-
-def _lines(people: People, target: int, known: int | None) -> tuple[Codes, Codes, Codes, Ints]:
-    """Targets who are alike: kind, known value, true value, how many."""
-    truth = people.truth[target]
-    of_known = np.zeros(len(truth), np.int32) if known is None else people.truth[known]
-    lines = group_codes(
-        [people.kind, of_known, truth],
-        [len(people.start) - 1, int(of_known.max(initial=0)) + 1, int(truth.max(initial=0)) + 1],
-        len(truth),
-    )
-    first = lines.first_row
-    return people.kind[first], of_known[first], truth[first], lines.size
-
-
-def _beliefs(
-    people: People,
-    sets: Sets,
-    signatures: Signatures,
-    begin: Ints,
-    row: Codes,
-    target: int,
-    known: int | None,
-    by: int,
-    mass: Figures | None = None,
-) -> tuple[Figures, Ints, Figures]:
-    """Beliefs by the rows that support each value of attribute ``by`` in each group."""
-    kind, of_known, truth, count = _lines(people, target, known)
-    start, value = sets.of(by)
-    weight = signatures.count[row].astype(np.float64) if mass is None else mass
-    belief, total = _mixed(
-        people.start, people.group, people.weight, kind, of_known, truth, known is not None,
-        start, value, begin, row, weight, signatures.codes[:, target],
-    )  # fmt: skip
-    return belief, count, total
-
-
-@kernel
-def _mixed(
-    start: Ints,
-    group: Codes,
-    weight: Figures,
-    kind: Codes,
-    known: Codes,
-    truth: Codes,
-    is_known: bool,
-    set_start: Ints,
-    set_value: Codes,
-    begin: Ints,
-    row: Codes,
-    mass: Figures,
-    value_of_row: Codes,
-) -> tuple[Figures, Figures]:
-    belief = np.zeros(len(kind))
-    total = np.zeros(len(kind))
-    for line in range(len(kind)):
-        top, bottom = 0.0, 0.0
-        for edge in range(start[kind[line]], start[kind[line] + 1]):
-            g = group[edge]
-            hits, held = 0.0, 0.0
-            for entry in range(set_start[g], set_start[g + 1]):
-                if is_known and set_value[entry] != known[line]:
-                    continue
-                for place in range(begin[entry], begin[entry + 1]):
-                    held += mass[place]
-                    if value_of_row[row[place]] == truth[line]:
-                        hits += mass[place]
-            if held > 0:
-                top += weight[edge] * hits / held
-                bottom += weight[edge]
-                total[line] = max(total[line], held)
-        if bottom > 0:
-            belief[line] = top / bottom
-    return belief, total
-
-
-def _pair_beliefs(
-    people: People, sets: Sets, signatures: Signatures, target: int, known: int
-) -> tuple[Figures, Ints, Figures] | None:
-    """Beliefs by the rows with the known value and a value of the group's set."""
-    codes = signatures.codes
-    shape = int(codes[:, known].max()) + 1, int(codes[:, target].max()) + 1
-    if shape[0] * shape[1] > PAIRS:
-        return None
-    together = np.zeros(shape)
-    np.add.at(together, (codes[:, known], codes[:, target]), signatures.count)
-    kind, of_known, truth, count = _lines(people, target, known)
-    start, value = sets.of(target)
-    belief, total = _mixed_pairs(
-        people.start, people.group, people.weight, kind, of_known, truth, start, value, together
-    )
-    return belief, count, total
-
-
-@kernel
-def _mixed_pairs(
-    start: Ints,
-    group: Codes,
-    weight: Figures,
-    kind: Codes,
-    known: Codes,
-    truth: Codes,
-    set_start: Ints,
-    set_value: Codes,
-    together: Figures,
-) -> tuple[Figures, Figures]:
-    belief = np.zeros(len(kind))
-    total = np.zeros(len(kind))
-    for line in range(len(kind)):
-        top, bottom = 0.0, 0.0
-        if known[line] >= together.shape[0]:
-            continue
-        for edge in range(start[kind[line]], start[kind[line] + 1]):
-            g = group[edge]
-            hits, held = 0.0, 0.0
-            for entry in range(set_start[g], set_start[g + 1]):
-                seen = together[known[line], set_value[entry]]
-                held += seen
-                if set_value[entry] == truth[line]:
-                    hits += seen
-            if held > 0:
-                top += weight[edge] * hits / held
-                bottom += weight[edge]
-                total[line] = max(total[line], held)
-        if bottom > 0:
-            belief[line] = top / bottom
-    return belief, total
 
 
 def _matched(

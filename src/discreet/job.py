@@ -64,6 +64,11 @@ class Attribute(_Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Attribute:
+        if self.role is Role.STRUCTURE:
+            raise PydanticCustomError(
+                "structure_role",
+                "the role 'structure' is for columns that a release makes itself. Give it another.",
+            )
         if self.hierarchy is not None and self.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             raise PydanticCustomError(
                 "hierarchy_role",

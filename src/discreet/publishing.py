@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
-from discreet.algorithms.method import Progress, Task, no_progress
+from discreet.algorithms.method import Outcome, Progress, Task, no_progress
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Distance, Role
 from discreet.data.table import CodedTable, Column
@@ -32,6 +32,7 @@ from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
 from discreet.metrics.measure import measure_release
+from discreet.models.requirement import Requirement
 from discreet.preparation import prepare
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome
@@ -202,13 +203,19 @@ def make_release(
                 holds=False,
                 achieved={},
             )
-            for requirement in task.requirements
+            for requirement in _promised(task, outcome)
         ],
     )
     private = {"seed": seed, "engine": "local", "timings": timings}
     from_path = data is None or isinstance(data, str | Path)
     like = FrameKind.POLARS if from_path else frame_kind(data)
     return Release(manifest, published, orders, task, job, private, like)
+
+
+def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
+    """The job's requirements, and what the method promises beside them."""
+    asked = list(task.requirements)
+    return asked + [promise for promise in outcome.promises if promise not in asked]
 
 
 def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:

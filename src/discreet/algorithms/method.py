@@ -70,9 +70,42 @@ class Generalized:
     class_of_row: NDArray[np.int32]  # (rows,) −1 for a suppressed row
     cells: Mapping[str, CellColumn]  # for every quasi-identifier
     facts: dict[str, Any] = field(default_factory=dict)  # for the manifest, under "method"
+    promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
 
 
-Outcome = Generalized
+@dataclass(frozen=True, eq=False)
+class Bucketized:
+    """Rows with exact quasi-identifiers in groups that share their sensitive rows: "bucketized".
+
+    Numbers of groups are replaced by random ones, and the two tables are shuffled apart from each
+    other, when the release is formed; the order in which a method numbers groups does not matter.
+    """
+
+    group_of_row: NDArray[np.int32]  # (rows,) 0 … groups − 1, −1 for a suppressed row
+    counted: bool = False  # one sensitive attribute, published as values and their counts
+    facts: dict[str, Any] = field(default_factory=dict)
+    promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseValues:
+    """Values that a group is published with though none of its rows has them."""
+
+    group: NDArray[np.int32]  # (values,)
+    value: Codes  # (values,)
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposed:
+    """Rows with exact quasi-identifiers in groups that share sets of values: kind "decomposed"."""
+
+    group_of_row: NDArray[np.int32]  # (rows,) 0 … groups − 1
+    noise: Mapping[str, NoiseValues]  # by sensitive attribute
+    facts: dict[str, Any] = field(default_factory=dict)
+    promises: tuple[Requirement, ...] = ()
+
+
+Outcome = Generalized | Bucketized | Decomposed
 
 
 class Method(Named):

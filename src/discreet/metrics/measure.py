@@ -1,9 +1,9 @@
-"""All measures of a generalized release, in the form in which the manifest holds them."""
+"""All measures of a release, in the form in which the manifest holds them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,25 @@ from discreet.data.classes import classes_of
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.errors import InputError
-from discreet.hierarchies.coverage import Coverage, cover
+from discreet.hierarchies.coverage import Coverage, cover, identity
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.metrics.divergence import PairDivergence, pair_divergence
 from discreet.metrics.implied import ImpliedGeneralized
 from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
+from discreet.metrics.measure_groups import (
+    check_people,
+    classes_of_groups,
+    implied_buckets,
+    loss_of_buckets,
+    source_counts,
+)
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
 from discreet.metrics.structure import Structure, structure
+from discreet.releases.bucketized import PEOPLE, SENSITIVE, BucketizedKind
 from discreet.releases.generalized import RECORDS
 from discreet.releases.manifest import Manifest
+
+DIVERGENCE_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,9 @@ class Measures:
     loss_by_sensitive: Mapping[str, float]  # above 0 where sensitive cells are masked
     entropy: float  # non-uniform, bits, Σ over all quasi-identifier cells
     query_error: QueryErrors | None = None
+    kl_divergence: float | None = None  # nats, of the joint distribution of all attributes
+    pairs: PairDivergence | None = None
+    further: Mapping[str, Any] = field(default_factory=dict)  # what only one kind of release has
 
     @property
     def loss(self) -> float:
@@ -48,12 +62,26 @@ class Measures:
         ]
         if self.structure.height is not None:
             lines.append(f"height               {self.structure.height}   levels climbed in all")
+        if self.kl_divergence is not None:
+            lines.append(f"KL divergence        {self.kl_divergence:.4f} nats")
+        if self.pairs is not None and self.pairs.ratio is not None:
+            lines.append(
+                f"divergence ratio     {self.pairs.ratio:.4f}   0 the original, 1 no link at all"
+            )
+        lines += [f"{name.replace('_', ' '):20} {figure}" for name, figure in self._shown()]
         if self.query_error is not None:
             found, base = self.query_error.release.median, self.query_error.unlinked.median
             shown = "none had an answer" if found is None else f"{found:.4f}"
             beside = "" if base is None else f"   beside {base:.4f} with no link at all"
             lines.append(f"median query error   {shown}{beside}")
         return "\n".join(lines)
+
+    def _shown(self) -> list[tuple[str, str]]:
+        return [
+            (name, f"{figure:.4f}" if isinstance(figure, float) else f"{figure:,}")
+            for name, figure in self.further.items()
+            if isinstance(figure, int | float)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The manifest's ``utility``; what does not apply is left out."""
@@ -67,6 +95,9 @@ class Measures:
             "loss_by_attribute": dict(self.loss_by_attribute),
             "loss_sensitive": _mean(self.loss_by_sensitive) if self.loss_by_sensitive else None,
             "query_error": None if self.query_error is None else self.query_error.to_dict(),
+            "kl_divergence": self.kl_divergence,
+            "divergence": None if self.pairs is None else self.pairs.to_dict(),
+            **self.further,
         }
         return {key: value for key, value in result.items() if value is not None}
 
@@ -83,16 +114,59 @@ def measure_release(
     queries: int = 0,
     seed: int = 0,
 ) -> Measures:
-    """Measure a release of any kind against the original; no queries where none are asked for."""
+    """Measure a release of any kind against the original; no queries where none are asked for.
+
+    Divergences take as long as a method on large tables, so without queries they are left out
+    above ``DIVERGENCE_ROWS`` rows.
+    """
+    workload = QueryWorkload(queries=queries) if queries else None
+    if manifest.kind == BucketizedKind.name:
+        return measure_bucketized(task.table, tables, manifest.suppressed_rows, workload, seed)
     return measure_generalized(
         task.table,
         task.hierarchies,
         tables[RECORDS],
         manifest.suppressed_rows,
         levels=getattr(manifest.method, "levels", None),
-        queries=QueryWorkload(queries=queries) if queries else None,
+        queries=workload,
         seed=seed,
     )
+
+
+def measure_bucketized(
+    original: CodedTable,
+    tables: Mapping[str, CodedTable],
+    suppressed_rows: int,
+    queries: QueryWorkload | None = None,
+    seed: int = 0,
+) -> Measures:
+    """Measure a bucketized release against the original."""
+    people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+    check_people(original, people, suppressed_rows)
+    measures = Measures(
+        structure=structure(classes_of_groups(people), suppressed_rows),
+        loss_by_attribute=_exact_loss(original, suppressed_rows),
+        loss_by_sensitive=loss_of_buckets(original, sensitive, suppressed_rows),
+        entropy=sum(
+            entropy(c, identity(c), source_counts(people, c), suppressed_rows)
+            for c in original.quasi_identifiers
+        ),
+    )
+    if queries is None and original.rows > DIVERGENCE_ROWS:
+        return measures
+    implied = implied_buckets(original, people, sensitive, suppressed_rows)
+    return replace(
+        measures,
+        kl_divergence=implied.kl_divergence(),
+        pairs=pair_divergence(original, implied),
+        query_error=None if queries is None else query_errors(original, implied, queries, seed),
+    )
+
+
+def _exact_loss(original: CodedTable, suppressed_rows: int) -> dict[str, float]:
+    """Quasi-identifiers that are published as they are lose only what is suppressed."""
+    share = suppressed_rows / max(original.rows, 1)
+    return {column.name: share for column in original.quasi_identifiers}
 
 
 def measure_generalized(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from discreet.algorithms.method import Generalized, Outcome
+from discreet.algorithms.method import Bucketized, Generalized, Outcome
 from discreet.errors import ReleaseError
+from discreet.releases.bucketized import BucketizedKind
 from discreet.releases.generalized import GeneralizedKind
 from discreet.releases.kind import Kind
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (GeneralizedKind(),)}
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (GeneralizedKind(), BucketizedKind())}
 
-_KIND_OF_OUTCOME: dict[type[Outcome], str] = {Generalized: GeneralizedKind.name}
+_KIND_OF_OUTCOME: dict[type[Outcome], str] = {
+    Generalized: GeneralizedKind.name,
+    Bucketized: BucketizedKind.name,
+}
 
 
 def kind_of(name: str) -> Kind:

@@ -10,13 +10,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.algorithms.method import CellColumn, Generalized, Task
-from discreet.data.classes import classes_of, group_codes
+from discreet.data.classes import classes_of
 from discreet.data.counts import count_classes
 from discreet.data.published import PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.hierarchies.coverage import cover
 from discreet.models.requirement import Domains
+from discreet.releases.comparison import code_of_value, excess
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
 
@@ -110,20 +111,10 @@ def _invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
             if cell_of_value is None:
                 continue
         else:
-            cell_of_value = _code_of_value(column, source)
+            cell_of_value = code_of_value(column, source)
         absent = np.int64(column.cardinality)
         recoded = np.where(cell_of_value < 0, absent, cell_of_value).astype(np.int32)
         published.append(column.codes)
         original.append(recoded[source.codes])
         cardinalities.append(column.cardinality + 1)
-    both = [np.concatenate(pair) for pair in zip(published, original, strict=True)]
-    classes = group_codes(both, cardinalities, records.rows + task.table.rows)
-    seen = np.bincount(classes.class_of_row[: records.rows], minlength=classes.count)
-    held = np.bincount(classes.class_of_row[records.rows :], minlength=classes.count)
-    return int(np.maximum(seen - held, 0).sum())
-
-
-def _code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
-    """For each value of the source column, its code in the published one, −1 where absent."""
-    code = {text: number for number, text in enumerate(published.text.to_list())}
-    return np.array([code.get(text, -1) for text in source.text.to_list()], np.int64)
+    return excess(published, original, cardinalities)

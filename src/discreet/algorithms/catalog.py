@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from discreet.algorithms.full_domain import FullDomain
+from discreet.algorithms.m_invariance import MInvariance
 from discreet.algorithms.method import Method
 from discreet.named import ByName
 
-METHODS: tuple[type[Method], ...] = (FullDomain,)
+METHODS: tuple[type[Method], ...] = (FullDomain, MInvariance)
 
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
+from discreet.data.history import History
 from discreet.data.table import CodedTable, Codes
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.models.correlation import Correlation, Unstated
 from discreet.models.requirement import Domain, Domains, Requirement
 from discreet.named import Named
 
@@ -37,6 +39,9 @@ class Task:
     requirements: Sequence[Requirement]
     rng: np.random.Generator
     progress: Progress = no_progress
+    history: History | None = None  # what a ledger knows; only for methods that need it
+    people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
+    correlation: Correlation | None = None  # how values follow each other, where the job says so
 
     @property
     def domains(self) -> Domains:
@@ -74,6 +79,14 @@ class Generalized:
 
 
 @dataclass(frozen=True, eq=False)
+class Counterfeits:
+    """Sensitive rows that a group is published with though no person has them."""
+
+    group: NDArray[np.int32]  # (counterfeits,)
+    value: Mapping[str, Codes]  # by sensitive attribute: (counterfeits,)
+
+
+@dataclass(frozen=True, eq=False)
 class Bucketized:
     """Rows with exact quasi-identifiers in groups that share their sensitive rows: "bucketized".
 
@@ -83,6 +96,7 @@ class Bucketized:
 
     group_of_row: NDArray[np.int32]  # (rows,) 0 … groups − 1, −1 for a suppressed row
     counted: bool = False  # one sensitive attribute, published as values and their counts
+    counterfeits: Counterfeits | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
 
@@ -113,6 +127,13 @@ class Method(Named):
 
     # Whether every quasi-identifier must have a hierarchy; one is built where the job gives none.
     needs_hierarchies: ClassVar[bool] = False
+    # Whether it must know what was published before, and so needs a ledger.
+    needs_history: ClassVar[bool] = False
+
+    @property
+    def correlations(self) -> tuple[str | None, Unstated | None]:
+        """The path of its correlation table, and the rule for what it leaves unstated."""
+        return None, None
 
     @abstractmethod
     def run(self, task: Task) -> Outcome:

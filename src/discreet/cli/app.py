@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli import beginning, checking, publishing
+from discreet.cli import beginning, checking, ledger, publishing
 
 app = typer.Typer(
     name="discreet",
@@ -42,6 +42,7 @@ app.command("audit")(checking.audit)
 app.command("measure")(checking.measure)
 app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
+app.add_typer(ledger.app, name="ledger")
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ from discreet.metrics.measure_groups import (
     implied_buckets,
     loss_of_buckets,
     source_counts,
+    with_published_values,
 )
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
 from discreet.metrics.structure import Structure, structure
@@ -143,6 +144,7 @@ def measure_bucketized(
     """Measure a bucketized release against the original."""
     people, sensitive = tables[PEOPLE], tables[SENSITIVE]
     check_people(original, people, suppressed_rows)
+    original = with_published_values(original, sensitive)
     measures = Measures(
         structure=structure(classes_of_groups(people), suppressed_rows),
         loss_by_attribute=_exact_loss(original, suppressed_rows),

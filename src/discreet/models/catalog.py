@@ -12,6 +12,7 @@ from discreet.errors import JobError
 from discreet.models.closeness import TCloseness
 from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.models.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
+from discreet.models.republication import MInvariance, RhoDifference
 from discreet.models.requirement import Requirement
 from discreet.models.sizes import KAnonymity
 from discreet.named import ByName
@@ -25,7 +26,9 @@ _KINDS: tuple[type[Requirement], ...] = (
     BetaLikeness,
     DeltaDisclosure,
 )
-REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in _KINDS}
+# What methods promise and no job may ask of another method.
+_PROMISED: tuple[type[Requirement], ...] = (MInvariance, RhoDifference)
+REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in (*_KINDS, *_PROMISED)}
 
 _by_name = ByName(_KINDS, "requirement")
 AnyRequirement = Annotated[Requirement, _by_name]  # a field of a job that holds any of them

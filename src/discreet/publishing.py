@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
-from discreet.algorithms.method import Outcome, Progress, Task, no_progress
+from discreet.algorithms.method import Bucketized, Outcome, Progress, Task, no_progress
 from discreet.data.published import PublishedTable
 from discreet.data.roles import Distance, Role
 from discreet.data.table import CodedTable, Column
@@ -269,6 +269,8 @@ def make_release(
     if ledger is not None:
         draft = draft_of(ledger, job, task, outcome, published)
         private["held_back"] = draft.held_back
+    if isinstance(outcome, Bucketized):
+        private.update(outcome.notes)
     from_path = data is None or isinstance(data, str | Path)
     like = FrameKind.POLARS if from_path else frame_kind(data)
     return Release(manifest, published, orders, task, job, private, like, draft=draft)

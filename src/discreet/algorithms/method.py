@@ -98,6 +98,7 @@ class Bucketized:
     counted: bool = False  # one sensitive attribute, published as values and their counts
     counterfeits: Counterfeits | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)  # for the publisher, never published
     promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
 
 

@@ -21,6 +21,11 @@ _HOME_OF_NAME = {
     "audit": "discreet.checking",
     "measure": "discreet.checking",
     "FullDomain": "discreet.algorithms.full_domain",
+    "MInvariance": "discreet.algorithms.m_invariance",
+    "RhoDifferent": "discreet.algorithms.rho_different",
+    "Ledger": "discreet.ledger.ledger",
+    "LedgerSettings": "discreet.ledger.settings",
+    "Correlation": "discreet.models.correlation",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -61,6 +66,8 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.m_invariance import MInvariance as MInvariance
+    from discreet.algorithms.rho_different import RhoDifferent as RhoDifferent
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
     from discreet.errors import AuditError as AuditError
@@ -75,7 +82,10 @@ if TYPE_CHECKING:
     from discreet.job import Attribute as Attribute
     from discreet.job import Job as Job
     from discreet.job import Output as Output
+    from discreet.ledger.ledger import Ledger as Ledger
+    from discreet.ledger.settings import LedgerSettings as LedgerSettings
     from discreet.models.closeness import TCloseness as TCloseness
+    from discreet.models.correlation import Correlation as Correlation
     from discreet.models.diversity import DistinctLDiversity as DistinctLDiversity
     from discreet.models.diversity import EntropyLDiversity as EntropyLDiversity
     from discreet.models.diversity import MDiversity as MDiversity

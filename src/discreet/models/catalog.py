@@ -27,8 +27,8 @@ _KINDS: tuple[type[Requirement], ...] = (
     DeltaDisclosure,
 )
 # What methods promise and no job may ask of another method.
-_PROMISED: tuple[type[Requirement], ...] = (MInvariance, RhoDifference)
-REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in (*_KINDS, *_PROMISED)}
+PROMISED: tuple[type[Requirement], ...] = (MInvariance, RhoDifference)
+REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in (*_KINDS, *PROMISED)}
 
 _by_name = ByName(_KINDS, "requirement")
 AnyRequirement = Annotated[Requirement, _by_name]  # a field of a job that holds any of them

@@ -96,6 +96,54 @@ def cohort_bounds(group_of: NDArray[np.int64], groups: Groups) -> Floats:
     return np.where(group_of >= 0, np.minimum(bounds, 1.0), 0.0)
 
 
+def greatest_beliefs(
+    group_of: NDArray[np.int64], groups: Groups, matrix: Floats, component: Places
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The greatest belief about every person in every release, and how each component was found.
+
+    (releases, people) and (components,); −1 where a component is too large or impossible.
+    """
+    known = np.flatnonzero(component >= 0)
+    member = known[np.argsort(component[known], kind="stable")]
+    sizes = np.bincount(component[known]) if len(known) else np.zeros(0, np.int64)
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    greatest = np.zeros(group_of.shape)
+    found = _all_components(
+        group_of, groups.start, groups.value, groups.count.copy(), matrix, start, member, greatest
+    )
+    return greatest, found
+
+
+@kernel
+def _all_components(
+    group_of: Places,
+    start: Places,
+    value: Places,
+    left: Places,
+    matrix: Floats,
+    first: Places,  # (components + 1,) where each begins among the members
+    member: Places,
+    greatest: Floats,
+) -> Places:
+    layers = len(group_of)
+    found = np.zeros(len(first) - 1, np.int64)
+    for component in range(len(first) - 1):
+        people = member[first[component] : first[component + 1]]
+        own = np.empty((layers, len(people)), np.int64)
+        for layer in range(layers):
+            for at in range(len(people)):
+                own[layer, at] = group_of[layer, people[at]]
+        belief = np.zeros((layers, len(people), len(matrix)))
+        found[component] = component_beliefs(own, start, value, left, matrix, belief)
+        for layer in range(layers):
+            for at in range(len(people)):
+                if found[component] == 1:
+                    greatest[layer, people[at]] = belief[layer, at].max()
+                else:
+                    greatest[layer, people[at]] = -1.0
+    return found
+
+
 @kernel
 def _components(group_of: Places, groups: int) -> Places:
     layers, people = group_of.shape

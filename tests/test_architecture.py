@@ -16,7 +16,8 @@ PACKAGE = Path(discreet.__file__).parent
 ORDER = [
     "errors", "kernels", "named", "yaml_places", "data", "hierarchies", "models", "algorithms",
     "io", "ledger", "releases", "attacks", "metrics", "proposal", "profile", "job", "preparation",
-    "recording", "report", "publishing", "checking", "demonstration", "cli", "__main__",
+    "recording", "report", "publishing", "checking", "series_audit", "simulation",
+    "demonstration", "cli", "__main__",
 ]  # fmt: skip
 ENGINE_LIBRARIES = {"pyspark"}
 

@@ -14,12 +14,19 @@ from numpy.typing import NDArray
 from discreet.data.history import History
 from discreet.data.table import Codes
 from discreet.kernels import kernel
-from discreet.models.series import Floats, Groups, Places, component_beliefs, components
+from discreet.models.series import (
+    MOST_PEOPLE,
+    Floats,
+    Groups,
+    Places,
+    component_beliefs,
+    components,
+)
 
 ROOM = 1.1  # a flat group moves no belief by more than this factor
 CANDIDATES = 12  # values that are tried as the next counterfeit
 MOST_FAKES = 24  # counterfeits of one group, before it is made flat
-MOST_TRUTHS = 400  # combinations of values that are tried for a family without room
+MOST_TRUTHS = 60  # combinations of values that are tried for a family without room
 TOLERANCE = 1e-9
 
 
@@ -118,6 +125,11 @@ def _judge(
     tight = np.zeros(len(family_start) - 1, np.bool_)
     for family in range(len(family_start) - 1):
         people = member[family_start[family] : family_start[family + 1]]
+        if len(people) > MOST_PEOPLE:
+            too_large[family] = True
+            for person in people:
+                published[person] = False
+            continue
         own = np.empty((layers, len(people)), np.int64)
         for layer in range(layers):
             for at in range(len(people)):
@@ -201,30 +213,24 @@ class Scene:
         return int(found), result
 
     def completion(self, truth: Places, rho: float) -> tuple[Places, float] | None:
-        """Counterfeits that keep all beliefs below the bound, and the greatest belief; or None."""
+        """Counterfeits that keep all beliefs below the bound, and the greatest belief; or None.
+
+        They leave room for later releases where a few more can.
+        """
         near = np.unique(np.concatenate([self.value, truth]))
         others = np.setdiff1d(np.arange(len(self.matrix)), near)
         candidates = np.concatenate([near, others])[: max(CANDIDATES, len(near))]
-        fakes = np.zeros(0, np.int64)
-        while True:
-            greatest = self._greatest(np.concatenate([truth, fakes]))
-            if greatest <= rho + TOLERANCE:
-                return fakes, greatest
-            if len(fakes) == MOST_FAKES:
-                return None
-            tried = [
-                self._greatest(np.concatenate([truth, fakes, [value]])) for value in candidates
-            ]
-            best = int(np.argmin(tried))
-            if tried[best] >= 2.0:
-                return None
-            fakes = np.append(fakes, candidates[best])
-
-    def _greatest(self, rows: Places) -> float:
-        values, counts = np.unique(rows, return_counts=True)
-        found, belief = self.beliefs(values, counts.astype(np.int64))
-        share = float(counts.max() / counts.sum())  # for a reader of this release alone
-        return max(float(belief.max()), share) if found == 1 else 2.0
+        fakes, greatest = _add_fakes(
+            self.group_of,
+            np.append(self.start, 0),
+            self.value,
+            self.count,
+            self.matrix,
+            truth,
+            candidates,
+            rho,
+        )
+        return (fakes, float(greatest)) if greatest <= rho + TOLERANCE else None
 
     def possible_values(self) -> list[Places] | None:
         """All multisets of values that C leaves possible; None if there are too many."""
@@ -244,6 +250,89 @@ class Scene:
             if len(seen) > MOST_TRUTHS:
                 return None
         return [np.array(truth, np.int64) for truth in sorted(seen)]
+
+
+@kernel
+def _add_fakes(
+    group_of: Places,  # (releases and the new one, members)
+    start: Places,  # (groups + the new one + 1,)
+    value: Places,
+    count: Places,
+    matrix: Floats,
+    truth: Places,
+    candidates: Places,
+    rho: float,
+) -> tuple[Places, float]:
+    """Add the counterfeit that lowers the greatest belief most, until it is low enough.
+
+    Low enough is ρ, with room if a few more give it; the greatest belief stays above ρ where no
+    counterfeits help.
+    """
+    rows = np.zeros(len(matrix), np.int64)
+    for code in truth:
+        rows[code] += 1
+    greatest = _greatest_with(group_of, start, value, count, matrix, rows)
+    fakes = np.empty(MOST_FAKES, np.int64)
+    added = 0
+    enough, best = -1, greatest  # the fewest counterfeits that suffice, and their belief
+    if greatest <= rho + TOLERANCE:
+        enough = 0
+    while greatest * ROOM > rho and added < MOST_FAKES:
+        if enough >= 0 and added >= enough + len(truth) + 1:
+            break
+        lowest, chosen = 3.0, -1
+        for code in candidates:
+            rows[code] += 1
+            tried = _greatest_with(group_of, start, value, count, matrix, rows)
+            rows[code] -= 1
+            if tried < lowest:
+                lowest, chosen = tried, code
+        if chosen < 0 or lowest >= 2.0:
+            break
+        rows[chosen] += 1
+        fakes[added] = chosen
+        added += 1
+        greatest = lowest
+        if enough < 0 and greatest <= rho + TOLERANCE:
+            enough, best = added, greatest
+    if greatest * ROOM <= rho:
+        return fakes[:added].copy(), greatest
+    if enough >= 0:
+        return fakes[:enough].copy(), best
+    return fakes[:0].copy(), 2.0
+
+
+@kernel
+def _greatest_with(
+    group_of: Places,
+    start: Places,
+    value: Places,
+    count: Places,
+    matrix: Floats,
+    rows: Places,  # (values,) of the new group
+) -> float:
+    """The greatest belief with a new group, or the greatest share in it; 2 if not to be found."""
+    old = len(value)
+    new = 0
+    for code in range(len(rows)):
+        if rows[code]:
+            new += 1
+    values = np.empty(old + new, np.int64)
+    counts = np.empty(old + new, np.int64)
+    values[:old] = value
+    counts[:old] = count
+    at = old
+    for code in range(len(rows)):
+        if rows[code]:
+            values[at] = code
+            counts[at] = rows[code]
+            at += 1
+    start[len(start) - 1] = at
+    belief = np.zeros((group_of.shape[0], group_of.shape[1], len(matrix)))
+    if component_beliefs(group_of, start, values, counts, matrix, belief) != 1:
+        return 2.0
+    share = rows.max() / rows.sum()  # for a reader of this release alone
+    return float(max(belief.max(), share))
 
 
 def complete(
@@ -274,7 +363,7 @@ def complete(
     for family in np.flatnonzero(greatest >= 0):
         members = _members(families, int(family))
         here = members[row[members] >= 0]
-        if greatest[family] <= rho + TOLERANCE:
+        if greatest[family] * ROOM <= rho:
             group[row[here]] = begun
             begun += 1
             highest = max(highest, float(greatest[family]))
@@ -352,7 +441,7 @@ def _greatest_as_they_are(
                 counts[end] = 0
                 end += 1
             counts[place] += 1
-        if end == entries:
+        if end == entries or len(people) > MOST_PEOPLE:
             continue
         starts[groups + 1] = end
         belief = np.zeros((layers + 1, len(people), len(matrix)))

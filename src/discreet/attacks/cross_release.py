@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.attacks.series import Series
+from discreet.attacks.series import Series, members_of
 from discreet.models.correlation import Correlation, Value
-from discreet.models.series import Belief, beliefs, components
+from discreet.models.series import MOST_PEOPLE, Belief, beliefs, components
 
 MOST_WORLDS = 200_000
 STAY = Correlation(unstated="stay")
@@ -79,8 +79,7 @@ def value_association(series: Series, bound: float | None = None) -> CrossFindin
     component = components(series.group_of, len(series.groups.start) - 1)
     greatest: list[float] = []
     skipped = 0
-    for number in range(int(component.max(initial=-1)) + 1):
-        members = np.flatnonzero(component == number)
+    for members in members_of(component):
         own = series.group_of[:, members]
         several = (own >= 0).sum(axis=0) > 1
         if not several.any():
@@ -96,8 +95,8 @@ def value_association(series: Series, bound: float | None = None) -> CrossFindin
 def correspondence(series: Series, bound: float | None = None) -> CrossFinding:
     """The least count of each value over all releases in which a person is."""
     greatest = []
-    for person in range(len(series.people)):
-        belief = corresponding(series, series.people[person])
+    for person in np.flatnonzero((series.group_of >= 0).sum(axis=0) > 1):
+        belief = _corresponding(series, int(person))
         if belief is not None:
             greatest.append(max(belief.values()))
     return _finding("correspondence", greatest, bound, 0)
@@ -105,7 +104,10 @@ def correspondence(series: Series, bound: float | None = None) -> CrossFinding:
 
 def corresponding(series: Series, person: str) -> dict[Value, float] | None:
     """The correspondence attack on one person; None for who is in one release only."""
-    at = series.people.index(person)
+    return _corresponding(series, series.people.index(person))
+
+
+def _corresponding(series: Series, at: int) -> dict[Value, float] | None:
     groups = [int(group) for group in series.group_of[:, at] if group >= 0]
     if len(groups) < 2:
         return None
@@ -134,8 +136,7 @@ def agreement(series: Series, alike: Sequence[Sequence[str]] = ()) -> tuple[Agre
     result: Agreement = {}
     skipped = 0
     component = components(series.group_of, len(series.groups.start) - 1)
-    for number in range(int(component.max(initial=-1)) + 1):
-        members = np.flatnonzero(component == number)
+    for members in members_of(component):
         names = [series.people[member] for member in members]
         place = {name: at for at, name in enumerate(names)}
         known = [[place[name] for name in one if name in place] for one in alike]
@@ -167,6 +168,8 @@ def _agreeing(
 
 def _worlds(series: Series, members: list[int]) -> list[tuple[int, ...]] | None:
     """All worlds of a component whose values stay; None if there are too many."""
+    if len(members) > MOST_PEOPLE:
+        return None
     left: dict[int, dict[int, int]] = {}
     for group in np.unique(series.group_of[:, members]):
         if group >= 0:

@@ -112,6 +112,14 @@ def invariance(series: Series) -> Invariance:
     return Invariance(returning, returning - len(changing), renewed, overlapping)
 
 
+def members_of(component: Places) -> list[Places]:
+    """The persons of every component."""
+    known = np.flatnonzero(component >= 0)
+    ordered = known[np.argsort(component[known], kind="stable")]
+    sizes = np.bincount(component[known]) if len(known) else np.zeros(0, np.int64)
+    return np.split(ordered, np.cumsum(sizes)[:-1]) if len(sizes) else []
+
+
 @dataclass(frozen=True)
 class JointFinding:
     """What a reader of all releases believes, who knows C."""
@@ -204,8 +212,7 @@ def all_beliefs(series: Series, correlation: Correlation) -> Mapping[str, list[d
     matrix = _matrix(series, correlation)
     component = components(series.group_of, len(series.groups.start) - 1)
     result: dict[str, list[dict[Value, float]]] = {name: [] for name in series.people}
-    for number in range(int(component.max(initial=-1)) + 1):
-        members = np.flatnonzero(component == number)
+    for members in members_of(component):
         _, belief = beliefs(series.group_of[:, members], series.groups, matrix)
         for at, person in enumerate(members):
             result[series.people[person]] = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli import beginning, checking, ledger, publishing
+from discreet.cli import beginning, checking, ledger, publishing, simulation
 
 app = typer.Typer(
     name="discreet",
@@ -42,6 +42,7 @@ app.command("audit")(checking.audit)
 app.command("measure")(checking.measure)
 app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
+app.command("simulate-series")(simulation.simulate_series)
 app.add_typer(ledger.app, name="ledger")
 
 

@@ -25,7 +25,8 @@ KeyFile = Annotated[
 ]
 
 
-def _settings(place: str, key: Path | None) -> LedgerSettings:
+def settings_of(place: str, key: Path | None) -> LedgerSettings:
+    """The settings that a command line names."""
     from pydantic import ValidationError
 
     from discreet.errors import InputError
@@ -43,7 +44,7 @@ def init(place: Place, key: KeyFile = None, json: Json = False, debug: Debug = F
     with guarded(as_json=json, debug=debug):
         from discreet.ledger.ledger import Ledger
 
-        settings = _settings(place, key)
+        settings = settings_of(place, key)
         with Ledger.create(settings) as ledger:
             if json:
                 say_json({"ledger": ledger.name, "key": str(settings.key)})
@@ -60,7 +61,7 @@ def list_releases(
     with guarded(as_json=json, debug=debug):
         from discreet.ledger.ledger import Ledger
 
-        with Ledger.open(_settings(place, key)) as ledger:
+        with Ledger.open(settings_of(place, key)) as ledger:
             ledger.settled()
             entries = ledger.entries()
         if json:
@@ -89,7 +90,7 @@ def show(
         from discreet.ledger.keys import hex_of
         from discreet.ledger.ledger import Ledger
 
-        with Ledger.open(_settings(place, key)) as ledger:
+        with Ledger.open(settings_of(place, key)) as ledger:
             ledger.settled()
             entry = ledger.entry(number)
             contents = ledger.contents(entry)
@@ -108,7 +109,7 @@ def verify(place: Place, key: KeyFile = None, json: Json = False, debug: Debug =
     with guarded(as_json=json, debug=debug):
         from discreet.ledger.ledger import Ledger
 
-        with Ledger.open(_settings(place, key)) as ledger:
+        with Ledger.open(settings_of(place, key)) as ledger:
             ledger.settled()
             problems = ledger.verify()
             count = len(ledger.entries())
@@ -129,7 +130,7 @@ def export(place: Place, key: KeyFile = None, debug: Debug = False) -> None:
     with guarded(as_json=True, debug=debug):
         from discreet.ledger.ledger import Ledger
 
-        with Ledger.open(_settings(place, key)) as ledger:
+        with Ledger.open(settings_of(place, key)) as ledger:
             ledger.settled()
             ledger.require_sound()
             say_json(ledger.export())

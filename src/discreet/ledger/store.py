@@ -70,7 +70,11 @@ class Store:
             database = connect(address, Path("/"))
             database.run("PRAGMA synchronous = FULL")
             store = cls(database, path.with_name(f"{path.name}.lock"))
-        store._migrate(create)
+        try:
+            store._migrate(create)
+        except BaseException:
+            store.close()
+            raise
         return store
 
     @property

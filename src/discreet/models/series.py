@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from discreet.kernels import kernel
 
 MOST_STATES = 20_000  # of one release
+MOST_PEOPLE = 48  # of one component
 MOST_STEPS = 20_000_000  # pairs of states of neighbouring releases
 
 Places = NDArray[np.int64]
@@ -69,6 +70,8 @@ def beliefs(group_of: NDArray[np.int64], groups: Groups, matrix: Floats) -> tupl
     persons, values), 0 where a person is absent.
     """
     layers, people = group_of.shape
+    if people > MOST_PEOPLE:
+        return Belief.TOO_LARGE, np.zeros((layers, 0, 0))
     result = np.zeros((layers, people, len(matrix)))
     found = component_beliefs(
         group_of, groups.start, groups.value, groups.count.copy(), matrix, result
@@ -133,6 +136,9 @@ def _all_components(
         for layer in range(layers):
             for at in range(len(people)):
                 own[layer, at] = group_of[layer, people[at]]
+        if len(people) > MOST_PEOPLE:
+            found[component] = -1
+            continue
         belief = np.zeros((layers, len(people), len(matrix)))
         found[component] = component_beliefs(own, start, value, left, matrix, belief)
         for layer in range(layers):
@@ -288,6 +294,8 @@ def component_beliefs(
 ) -> int:
     """Beliefs by forward and backward sums; 1 exact, 0 impossible, −1 too large."""
     layers, people = group_of.shape
+    if people > MOST_PEOPLE:
+        return -1
     first = np.full(people, layers, np.int64)
     last = np.full(people, -1, np.int64)
     for layer in range(layers):

@@ -72,7 +72,8 @@ def test_audit_of_folders_with_a_table_of_persons(series, run, tmp_path):
             name, age, _ = row.split(",")
             lines.append(f"{number},{name},{age}")
     (tmp_path / "persons.csv").write_text("\n".join(lines) + "\n")
-    by_persons = json.loads(run("audit", "r1", "r2", "r3", "--persons", "persons.csv", "--json").stdout)  # fmt: skip
+    done = run("audit", "r1", "r2", "r3", "--persons", "persons.csv", "--json")
+    by_persons = json.loads(done.stdout)
     by_ledger = json.loads(run("audit", "--ledger", "people.ledger", "--json").stdout)
     assert by_persons["ok"]
     assert by_persons["joint"] == by_ledger["joint"]
@@ -124,3 +125,38 @@ def test_simulate_series(run):
     last = {step["method"]: step for step in steps if step["release"] == 3}
     assert last["independent"]["greatest"] > 0.9
     assert last["rho-different"]["greatest"] <= 0.5 + 1e-9
+
+
+def test_a_correlation_is_estimated_from_two_tables(run, tmp_path):
+    (tmp_path / "old.csv").write_text("name,ill,x\na,flu,1\nb,flu,1\nc,gout,1\nd,,1\n")
+    (tmp_path / "new.csv").write_text("name,ill,x\na,flu,1\nb,gout,1\nc,gout,1\nd,flu,1\n")
+    done = run(
+        "ledger", "correlate", "old.csv", "new.csv", "--person", "name", "--attribute", "ill"
+    )
+    assert done.returncode == 0, done.stderr
+    lines = sorted((tmp_path / "correlation.csv").read_text().splitlines())
+    assert lines == [
+        ",flu,1", "flu,flu,0.5", "flu,gout,0.5", "gout,gout,1", "old,new,probability",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ("old,new\na,b\n", "the header is old, new"),
+        ("old,new,probability\na,b,2\n", "line 2: the probability is not a number from 0 to 1"),
+        ("old,new,probability\na,b,0.5\na,b,0.1\n", "line 3: the same pair of values"),
+        ("old,new,probability\na,b,0.7\na,c,0.6\n", "add up to 1.3, above 1"),
+    ],
+)
+def test_a_wrong_correlation_table_is_refused_without_repeating_values(
+    series, run, tmp_path, table, problem
+):
+    (tmp_path / "odds.csv").write_text(table)
+    job = JOB.replace("TABLE", "t1.csv")
+    (tmp_path / "job.yaml").write_text(
+        job.replace("METHOD", "rho-different: {correlation: odds.csv}")
+    )
+    done = run("publish", "job.yaml")
+    assert done.returncode == 2
+    assert problem in done.stderr

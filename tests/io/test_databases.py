@@ -101,7 +101,8 @@ def test_unknown_tables_columns_and_databases(url, tmp_path):
     with pytest.raises(InputError, match="nothere"):
         read_frame(url, Path("/"), "nothere", None)
     with pytest.raises(JobError, match="no column 'ill'"):
-        dc.publish(None, job(source={"url": url, "query": "SELECT name, zip, born, income FROM people"}))  # fmt: skip
+        query = "SELECT name, zip, born, income FROM people"
+        dc.publish(None, job(source={"url": url, "query": query}))
     with pytest.raises(InputError, match="no such database"):
         read_frame(f"sqlite:///{tmp_path}/absent.db", Path("/"), "people", None)
 

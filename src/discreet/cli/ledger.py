@@ -134,3 +134,33 @@ def export(place: Place, key: KeyFile = None, debug: Debug = False) -> None:
             ledger.settled()
             ledger.require_sound()
             say_json(ledger.export())
+
+
+@app.command("correlate")
+def correlate(
+    old: Annotated[Path, typer.Argument(help="The earlier table.")],
+    new: Annotated[Path, typer.Argument(help="The later table.")],
+    person: Annotated[str, typer.Option("--person", help="The column that names people.")],
+    attribute: Annotated[str, typer.Option("--attribute", help="The sensitive column.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The CSV to write.")] = Path(
+        "correlation.csv"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Estimate how values follow each other from two tables of the same people."""
+    with guarded(as_json=json, debug=debug):
+        from discreet.errors import InputError
+        from discreet.io.correlations import value_pairs, write_correlation
+        from discreet.models.correlation import estimated
+
+        if output.exists() and not force:
+            raise InputError(f"{output} exists. Choose another --output, or add --force.")
+        pairs = value_pairs(old, new, person, attribute)
+        rows = estimated(pairs)
+        write_correlation(output, rows)
+        if json:
+            say_json({"correlation": str(output), "people": len(pairs), "pairs": len(rows)})
+        else:
+            say(f"Wrote {output}: {len(rows)} pairs of values, from {len(pairs):,} people.")

@@ -5,7 +5,11 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from discreet.data.roles import Role
+from discreet.data.spec import ColumnSpec
 from discreet.errors import InputError
+from discreet.io.source import Source
+from discreet.io.tables import column_names, read_table
 from discreet.models.correlation import Correlation, Unstated, problems_of
 
 HEADER = ("old", "new", "probability")
@@ -59,3 +63,33 @@ def _probability(text: str | None) -> float | None:
         return float(text or "")
     except ValueError:
         return None
+
+
+def value_pairs(
+    old: Path, new: Path, person: str, attribute: str
+) -> list[tuple[str | None, str | None]]:
+    """The old and the new value of everybody who is in both tables."""
+    before = _values(Source(path=old), person, attribute)
+    after = _values(Source(path=new), person, attribute)
+    pairs = [(value, after[name]) for name, value in before.items() if name in after]
+    if not pairs:
+        raise InputError(f"{old} and {new} have nobody in common. Check the column '{person}'.")
+    return pairs
+
+
+def _values(source: Source, person: str, attribute: str) -> dict[str, str | None]:
+    names = column_names(source)
+    lacking = [repr(name) for name in (person, attribute) if name not in names]
+    if lacking:
+        raise InputError(f"{source.path}: there is no column {' or '.join(lacking)}.")
+    wanted = {
+        name: ColumnSpec(Role.SENSITIVE if name in (person, attribute) else Role.DROP)
+        for name in names
+    }
+    table = read_table(source, wanted)
+    people, values = table[person].text.to_list(), table[attribute].text.to_list()
+    return {
+        people[one]: values[value]
+        for one, value in zip(table[person].codes, table[attribute].codes, strict=True)
+        if people[one] is not None
+    }

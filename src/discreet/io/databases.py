@@ -148,7 +148,8 @@ def connect(
             raise database_error(name, error) from None
         return Database(connection, dialect, name)
     connection = _psycopg(url, name)
-    connection.read_only = read_only
+    if read_only:
+        connection.execute("SET default_transaction_read_only = on")
     return Database(connection, dialect, name)
 
 

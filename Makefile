@@ -28,7 +28,7 @@ lint: $(VENV)/.tested
 	$(BIN)/mypy
 
 bench: $(VENV)/.tested
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
 
 $(VENV)/.documented: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -11,8 +11,9 @@ import json
 import secrets
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,12 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
-from discreet.algorithms.method import Bucketized, Outcome, Progress, Task, no_progress
+from discreet.algorithms.method import Generalized, Outcome, Progress, Task, no_progress
+from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
-from discreet.data.roles import Distance, Role
+from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.table import CodedTable, Column
-from discreet.errors import AuditError
+from discreet.errors import AuditError, InputError
 from discreet.hierarchies.files import rows_of_hierarchy
 from discreet.io.atomic import release_place, write_private
 from discreet.io.databases import writing_tables
@@ -34,9 +36,9 @@ from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
 from discreet.ledger.ledger import Ledger
-from discreet.metrics.measure import measure_release
+from discreet.metrics.release import measure_release
 from discreet.models.requirement import Requirement
-from discreet.preparation import prepare
+from discreet.preparation import prepare, source_of
 from discreet.recording import Draft, announced, draft_of, open_ledger, require_ledger
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome
@@ -44,12 +46,15 @@ from discreet.releases.explanation import explain
 from discreet.releases.manifest import (
     FILE_NAME,
     AttributeEntry,
+    BitmapEntry,
+    KnowledgeEntry,
     Manifest,
     MethodEntry,
     Promise,
     TableEntry,
     sha256_of,
 )
+from discreet.verifying import verify_attacks
 
 
 @dataclass(eq=False)
@@ -58,7 +63,7 @@ class Release:
 
     manifest: Manifest
     published: Mapping[str, PublishedTable]
-    orders: Mapping[str, NDArray[np.int64]]  # the random order in which each table's rows appear
+    orders: Mapping[str, NDArray[np.int32] | None]  # the random order of each table's rows
     task: Task = field(repr=False)
     job: Job = field(repr=False)
     private: dict[str, Any] = field(repr=False)  # source hash, seed, engine, timings
@@ -82,6 +87,16 @@ class Release:
                 specs_of(self.manifest, name),
             )
             for name, table in self.published.items()
+        }
+
+    def source_rows(self) -> dict[str, NDArray[np.int32]]:
+        """The source's row behind each published row, where rows stand for rows."""
+        return {
+            name: order if table.source_row is None else table.source_row[order]
+            for (name, table), order in zip(
+                self.published.items(), self.orders.values(), strict=True
+            )
+            if order is not None
         }
 
     @property
@@ -140,16 +155,24 @@ class Release:
 
         with release_place(path, force=force, moving=moving) as folder:
             manifest = self._write_tables(folder, format, progress)
-            progress("audit", 0.0)
-            tables = read_tables(folder, manifest)
-            audit = audit_tables(tables, manifest, self.task)
-            _demand(audit)
+            with ThreadPoolExecutor(1) as pool:
+                hashes = pool.submit(_hashes, folder, manifest)
+                progress("reading back", 0.0)
+                tables = read_tables(
+                    folder, manifest, lambda share: progress("reading back", share)
+                )
+                progress("audit", 0.0)
+                audit = _audit(tables, manifest, self.task, self.source_rows())
+                progress("measures", 0.0)
+                manifest.utility = measure_release(tables, self.task, manifest).to_dict()
+                for name, digest in hashes.result().items():
+                    manifest.tables[name].sha256 = digest
             manifest.promises = list(audit.promises)
-            progress("measures", 0.0)
-            manifest.utility = measure_release(tables, self.task, manifest).to_dict()
+            manifest.readers = list(audit.readers)
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
+            attacks = verify_attacks(self.job, tables, self.task, manifest, progress)
             if report:
-                page = release_page(manifest, self.job)
+                page = release_page(manifest, self.job, attacks)
                 (folder / REPORT).write_text(page, encoding="utf-8")
         self.manifest, self.audit = manifest, audit
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
@@ -167,11 +190,13 @@ class Release:
     def _write_tables(self, folder: Path, format_: OutputFormat, progress: Progress) -> Manifest:
         manifest = self.manifest.model_copy(deep=True)
         for number, (name, table) in enumerate(self.published.items()):
-            progress("writing", number / len(self.published))
+
+            def tell(share: float, before: int = number) -> None:
+                progress("writing", (before + share) / len(self.published))
+
             file = folder / f"{name}.{format_}"
-            write_table(file, format_, table.columns, self.orders[name])
+            write_table(file, format_, table.columns, self.orders[name], tell)
             manifest.tables[name].file = file.name
-            manifest.tables[name].sha256 = sha256_of(file)
         return manifest
 
     def _repr_html_(self) -> str:
@@ -198,9 +223,10 @@ def publish(
         release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
     progress("audit", 0.0)
     tables = release.coded_tables()
-    release.audit = audit_tables(tables, release.manifest, release.task)
-    _demand(release.audit)
+    release.audit = _audit(tables, release.manifest, release.task, release.source_rows())
     release.manifest.promises = list(release.audit.promises)
+    verify_attacks(job, tables, release.task, release.manifest, progress)
+    release.manifest.readers = list(release.audit.readers)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
 
@@ -224,7 +250,10 @@ def make_release(
     seed = secrets.randbits(64) if seed is None else seed
     rng = np.random.default_rng(seed)
     started = time.perf_counter()
-    task = prepare(job, data, rng=rng, progress=progress, ledger=ledger)
+    with ThreadPoolExecutor(1) as pool:
+        digest = pool.submit(_source_hash, job, data)
+        task = prepare(job, data, rng=rng, progress=progress, ledger=ledger)
+        source_sha256 = digest.result()
     timings["prepare"] = round(time.perf_counter() - started, 3)
 
     started = time.perf_counter()
@@ -234,7 +263,10 @@ def make_release(
     published = kind.tables(task, outcome)
     timings["method"] = round(time.perf_counter() - started, 3)
 
-    orders = {name: rng.permutation(table.rows) for name, table in published.items()}
+    orders = {
+        name: None if table.keeps_order else _random_order(rng, table.rows)
+        for name, table in published.items()
+    }
     suppressed = kind.suppressed(outcome)
     manifest = Manifest(
         discreet=__version__,
@@ -250,7 +282,8 @@ def make_release(
             )
             for name, table in published.items()
         },
-        attributes={column.name: _attribute_entry(column, task, job) for column in task.table},
+        attributes={c.name: _attribute_entry(c, task, job, outcome) for c in task.table},
+        bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
         suppressed_rows=suppressed,
@@ -265,15 +298,37 @@ def make_release(
         ],
     )
     private: dict[str, Any] = {"seed": seed, "engine": "local", "timings": timings}
+    private |= outcome.private
+    if source_sha256 is not None:
+        private["source_sha256"] = source_sha256
     draft = None
     if ledger is not None:
         draft = draft_of(ledger, job, task, outcome, published)
         private["held_back"] = draft.held_back
-    if isinstance(outcome, Bucketized):
-        private.update(outcome.notes)
     from_path = data is None or isinstance(data, str | Path)
     like = FrameKind.POLARS if from_path else frame_kind(data)
     return Release(manifest, published, orders, task, job, private, like, draft=draft)
+
+
+def _source_hash(job: Job, data: Any) -> str | None:
+    """The hash of the source file; None for a frame, and where the file can't be read."""
+    if data is not None and not isinstance(data, str | Path):
+        return None
+    try:
+        return sha256_of(source_of(job, data).path)
+    except (InputError, OSError):
+        return None  # reading the table says what is wrong
+
+
+def _random_order(rng: np.random.Generator, rows: int) -> NDArray[np.int32]:
+    order = np.arange(rows, dtype=np.int32)
+    rng.shuffle(order)
+    return order
+
+
+def _hashes(folder: Path, manifest: Manifest) -> dict[str, str]:
+    """The hash of each table's file, as it stands on the disk."""
+    return {name: sha256_of(folder / entry.file) for name, entry in manifest.tables.items()}
 
 
 def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
@@ -282,19 +337,46 @@ def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
     return asked + [promise for promise in outcome.promises if promise not in asked]
 
 
-def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
+def _attribute_entry(column: Column, task: Task, job: Job, outcome: Outcome) -> AttributeEntry:
     """What a reader must know to derive the promises about an attribute again."""
-    attribute = job.attributes[column.name]
+    attribute = job.attributes.get(column.name)  # none for a bit
     sensitive = column.role is Role.SENSITIVE
+    if isinstance(outcome, Generalized) and column.name in outcome.masked:  # '*' is no number
+        escaped = attribute is not None and attribute.escape
+        return AttributeEntry(type=ValueType.TEXT, distance=Distance.EQUAL, escaped=escaped)
     hierarchy = task.hierarchies.get(column.name)
     tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
     return AttributeEntry(
         type=column.type,
         distance=column.distance if sensitive else None,
         multi_valued=column.separator,
-        escaped=attribute.escape,
+        escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
+        knowledge=_knowledge_entry(column, task, job),
     )
+
+
+def _knowledge_entry(column: Column, task: Task, job: Job) -> KnowledgeEntry | None:
+    given, knowledge = job.attributes[column.name].knowledge, task.knowledge.get(column.name)
+    if given is None or knowledge is None:
+        return None
+    return KnowledgeEntry(
+        columns=given.columns,
+        sha256=knowledge.sha256,
+        prior="estimated" if knowledge.weight is None else "given",
+    )
+
+
+def _audit(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    task: Task,
+    source_rows: Mapping[str, NDArray[np.int32]],
+) -> Audit:
+    """Audit tables, raise unless all is in order, and add what readers find."""
+    audit = audit_tables(tables, manifest, task, source_rows)
+    _demand(audit)
+    return replace(audit, readers=tuple(reader_findings(tables, manifest)))
 
 
 def _demand(audit: Audit) -> None:

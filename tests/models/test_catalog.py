@@ -24,6 +24,7 @@ from discreet.models.diversity import (
     RecursiveCLDiversity,
 )
 from discreet.models.likeness import AlphaKAnonymity
+from discreet.models.links import QSCLDiversity, QSTCloseness
 from discreet.models.multi_attribute import MultiAttributeLDiversity
 from discreet.models.requirement import Domain, Requirement
 from discreet.models.sizes import KAnonymity
@@ -47,6 +48,8 @@ EXAMPLES: list[Requirement] = [
     AlphaKAnonymity(alpha=0.5, k=3, value="HIV"),
     REQUIREMENTS["beta-likeness"](beta=1, enhanced=True),
     REQUIREMENTS["delta-disclosure"](delta=1.5),
+    QSCLDiversity(c=1, l=30, attribute="symptoms"),
+    QSTCloseness(t=0.4, distance="l1", weights="prior"),
 ]
 
 

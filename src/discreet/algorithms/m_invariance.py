@@ -59,7 +59,6 @@ class MInvariance(Method):
     """Keep every person among the same sensitive values in all releases of a series."""
 
     name: ClassVar[str] = "m-invariance"
-    needs_history: ClassVar[bool] = True
 
     m: int = Field(2, ge=2, description="The least number of different values in a group.")
     buckets: Buckets = Field(
@@ -67,6 +66,10 @@ class MInvariance(Method):
         description="Each value once in a group, or all equally often, at least twice (He et al., "
         "against value-equivalence attacks).",
     )
+
+    @property
+    def needs_history(self) -> bool:
+        return True
 
     def run(self, task: Task) -> Bucketized:
         (column,) = sole_sensitive(task.table, self.name)

@@ -68,7 +68,6 @@ class RhoDifferent(Method):
     """Keep every belief of a reader of all releases below ρ, where values change by known odds."""
 
     name: ClassVar[str] = "rho-different"
-    needs_history: ClassVar[bool] = True
 
     rho: float = Field(0.5, gt=0, lt=1, description="The greatest belief that may be reached.")
     correlation: str | None = Field(
@@ -82,6 +81,10 @@ class RhoDifferent(Method):
     group_size: int | None = Field(
         None, ge=2, description="How many different values a first group has; ⌈2/ρ⌉ if left out."
     )
+
+    @property
+    def needs_history(self) -> bool:
+        return True
 
     @property
     def correlations(self) -> tuple[str | None, Unstated | None]:
@@ -127,7 +130,7 @@ class RhoDifferent(Method):
                 "greatest_belief": round(greatest, 6),
             },
             promises=(RhoDifference(rho=self.rho),),
-            notes=_notes(families, verdicts),
+            private=_notes(families, verdicts),
         )
 
     def _first_size(self, values: int) -> int:

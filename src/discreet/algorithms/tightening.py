@@ -1,213 +1,166 @@
-"""The tightest published cells of classes that some method has formed.
+"""Cells that say no more than the rows of a class need.
 
-What a class is published as, column by column, so that its cells cover its own rows and no more
-than the notation must:
-
-- with a hierarchy the lowest common ancestor; ``*`` where the class has none,
-- without one, integers, numbers and dates as the range from the least to the greatest value,
-- otherwise the set of the class's values; ``*`` where that is all there are.
-
-A value that the whole class shares stays exact. A range never covers a missing value, so a class
-with numbers and a missing value is published as a set. Pass a hierarchy of numbers or leave it out,
-according to whether its nodes or tight ranges are wanted.
-
-Cost: linear in the rows, times the hierarchy's height.
+A column with a hierarchy is published as the lowest common ancestor of the class's values, a
+column of numbers or dates as the closed range from the least to the greatest, any other as the set
+of values; one value alone as itself. Missing values lie in no range, so a class that has them
+beside numbers is published as the set of its values.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algorithms.method import CellColumn
 from discreet.data.classes import group_codes
-from discreet.data.counts import order_by_class
 from discreet.data.table import Codes, Column
+from discreet.errors import HierarchyError
 from discreet.hierarchies.cells import SUPPRESSED, range_cell, set_cell
-from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.hierarchies.hierarchy import Hierarchy, ambiguous_labels
 from discreet.kernels import kernel
 
-
-def cells_of_classes(
-    class_of_row: NDArray[np.int32], classes: int, column: Column, hierarchy: Hierarchy | None
-) -> CellColumn:
-    """The tightest cell of every class; rows with class −1 count for nothing, no class is empty."""
-    if hierarchy is not None:
-        return _ancestors(class_of_row, classes, column, hierarchy)
-    if column.numbers is not None:
-        return _ranges(class_of_row, classes, column)
-    sets = np.ones(classes, bool)
-    return _joined(class_of_row, classes, column, np.full(classes, -1), sets, lambda key: ("", 0.0))
+Numbers = NDArray[np.int64]
 
 
-def _ancestors(
-    class_of_row: NDArray[np.int32], classes: int, column: Column, hierarchy: Hierarchy
-) -> CellColumn:
-    node_of_leaf = np.stack([level.node_of_leaf for level in hierarchy.levels])
-    leaf, level = _meet(class_of_row, classes, column.codes, node_of_leaf)
-    first = np.cumsum([0, *(level.nodes for level in hierarchy.levels)])  # of each level's nodes
-    joined = level <= hierarchy.height
-    key = np.full(classes, first[-1])  # nowhere joined
-    key[joined] = first[level[joined]] + node_of_leaf[level[joined], leaf[joined]]
-
-    def cell(key: int) -> tuple[str | None, float]:
-        if key == first[-1]:
-            return SUPPRESSED, 1.0
-        height = int(np.searchsorted(first, key, "right")) - 1
-        node = key - int(first[height])
-        found = hierarchy.levels[height]
-        return found.labels[node], float(found.loss[node])
-
-    return _labelled(key, cell)
-
-
-def _ranges(class_of_row: NDArray[np.int32], classes: int, column: Column) -> CellColumn:
-    assert column.numbers is not None
-    values = column.cardinality - int(column.has_null)
-    low, high, with_null = extents(class_of_row, classes, column.codes, values)
-    only_null = high < 0
-    numbers, text = column.numbers, column.text.to_list()
-    spread = float(numbers[values - 1] - numbers[0]) if values else 0.0
-
-    def cell(key: int) -> tuple[str | None, float]:
-        if key == values * column.cardinality:
-            return None, 0.0
-        least, greatest = divmod(key, column.cardinality)
-        if least == greatest:
-            return text[least], 0.0
-        width = float(numbers[greatest] - numbers[least])
-        label = range_cell(str(text[least]), str(text[greatest]), closed=True)
-        return label, width / spread if spread > 0 else 0.0
-
-    key = low.astype(np.int64) * column.cardinality + high
-    key[only_null] = values * column.cardinality
-    return _joined(class_of_row, classes, column, key, with_null & ~only_null, cell)
-
-
-def _joined(
-    class_of_row: NDArray[np.int32],
-    classes: int,
+def tightened(
     column: Column,
-    key: NDArray[np.int64],  # (classes,) of the cells that are no sets
-    is_set: NDArray[np.bool_],  # (classes,)
-    cell: Callable[[int], tuple[str | None, float]],
+    hierarchy: Hierarchy | None,
+    code: Codes,  # (members,) of the column's dictionary, class after class
+    start: Numbers,  # (classes + 1,) where each class starts
+    *,
+    suppress_mixed: bool = False,
 ) -> CellColumn:
-    """The cells of all classes, those that are sets numbered after the others."""
-    if not is_set.any():
-        return _labelled(key, cell)
-    members, set_of_class = _sets(class_of_row, classes, column, is_set)
-    beyond = int(key.max(initial=-1)) + 1
-    key = np.where(is_set, beyond + set_of_class, key)
+    """The published cell of each class.
+
+    ``suppress_mixed`` publishes a class with numbers and missing values as ``*``, not as a set.
+    """
+    if hierarchy is not None:
+        return _ancestors(hierarchy, code, start)
+    classes = len(start) - 1
+    member_class = np.repeat(np.arange(classes, dtype=np.int32), np.diff(start))
+    low = np.minimum.reduceat(code, start[:-1])
+    high = np.maximum.reduceat(code, start[:-1])
+    numbers = column.numbers
+    as_set = low < high
+    if numbers is not None:
+        as_set &= np.isnan(numbers[high])
+    lone_or_range = group_codes([low, high], [column.cardinality] * 2, classes)
     text = column.text.to_list()
-
-    def either(number: int) -> tuple[str | None, float]:
-        if number < beyond:
-            return cell(number)
-        codes = members[number - beyond]
-        if len(codes) == 1:
-            return text[codes[0]], 0.0
-        if len(codes) == column.cardinality:
-            return SUPPRESSED, 1.0
-        return set_cell(text[code] for code in codes), (len(codes) - 1) / (column.cardinality - 1)
-
-    return _labelled(key, either)
-
-
-def _labelled(
-    key: NDArray[np.int64], cell: Callable[[int], tuple[str | None, float]]
-) -> CellColumn:
-    """Number the cells that occur; cells with one label are one."""
-    keys, place = np.unique(key, return_inverse=True)
-    number_of_label: dict[str | None, int] = {}
+    labels: list[str | None] = []
     losses: list[float] = []
-    number = np.empty(len(keys), np.int32)
-    for position, one in enumerate(keys.tolist()):
-        label, loss = cell(one)
-        number[position] = number_of_label.setdefault(label, len(losses))
-        if number[position] == len(losses):
-            losses.append(loss)
-        losses[number[position]] = max(losses[number[position]], loss)
-    return CellColumn(number[place], tuple(number_of_label), np.array(losses, np.float64))
+    cell_of_class = lone_or_range.class_of_row
+    span = 1.0 if numbers is None else _span(numbers)
+    for number in lone_or_range.first_row:
+        first, last = int(low[number]), int(high[number])
+        if first == last:
+            labels.append(text[first])
+            losses.append(0.0)
+        else:
+            labels.append(range_cell(text[first] or "", text[last] or "", closed=True))
+            gap = 1.0 if numbers is None else float(numbers[last] - numbers[first])
+            losses.append(gap / span)
+    if suppress_mixed and numbers is not None:
+        cell_of_class = np.where(as_set, len(labels), cell_of_class)
+        labels.append(SUPPRESSED)
+        losses.append(1.0)
+    elif as_set.any():
+        cell_of_class = cell_of_class.copy()
+        inside = as_set[member_class]
+        cells = _sets(column, code[inside], member_class[inside])
+        cell_of_class[cells.classes] = len(labels) + np.array(cells.cell_of_class)
+        labels += cells.labels
+        losses += cells.losses
+    return _only_used(cell_of_class, labels, losses)
 
 
-def _sets(
-    class_of_row: NDArray[np.int32], classes: int, column: Column, wanted: NDArray[np.bool_]
-) -> tuple[list[list[int]], NDArray[np.int64]]:
-    """The distinct sets of values of some classes, and which of them each class has.
+def _span(numbers: NDArray[np.float64]) -> float:
+    return max(float(np.nanmax(numbers) - np.nanmin(numbers)), np.finfo(float).tiny)
 
-    Sets are numbered by walking a tree of their members, one member of every class a round.
-    """
-    rows = np.flatnonzero((class_of_row >= 0) & wanted[class_of_row])
-    of_class, codes = class_of_row[rows], column.codes[rows]
-    _, order = order_by_class(of_class, codes, classes, column.cardinality)
-    of_class, codes = of_class[order], codes[order]
-    fresh = np.ones(len(codes), bool)
-    fresh[1:] = (np.diff(of_class) != 0) | (np.diff(codes) != 0)
-    of_class, codes = of_class[fresh], codes[fresh]
-    size = np.bincount(of_class, minlength=classes)
-    start = np.cumsum(size) - size
-    branch = np.zeros(classes, np.int64)  # of the tree, reached so far
-    branches, depth = 1, 0
-    active = np.flatnonzero(size)
-    while len(active):
-        step = group_codes(
-            [branch[active].astype(np.int32), codes[start[active] + depth]],
-            [branches, column.cardinality],
-            len(active),
+
+class _Sets:
+    """The distinct sets of values among some classes."""
+
+    def __init__(self) -> None:
+        self.classes: list[int] = []
+        self.cell_of_class: list[int] = []
+        self.labels: list[str | None] = []
+        self.losses: list[float] = []
+
+
+def _sets(column: Column, code: Codes, member_class: NDArray[np.int32]) -> _Sets:
+    distinct = group_codes(
+        [member_class, code], [int(member_class.max()) + 1, column.cardinality], len(code)
+    ).first_row
+    of_class, value = member_class[distinct], code[distinct]
+    by_class = np.lexsort((value, of_class))
+    of_class, value = of_class[by_class], value[by_class]
+    starts = np.flatnonzero(np.diff(of_class, prepend=-1))
+    stops = np.append(starts[1:], len(of_class))
+    text = column.text.to_list()
+    found = _Sets()
+    cell_of_set: dict[bytes, int] = {}
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        members = value[start:stop]
+        key = members.tobytes()
+        if key not in cell_of_set:
+            cell_of_set[key] = len(found.labels)
+            found.labels.append(set_cell(text[member] for member in members))
+            found.losses.append((stop - start - 1) / max(column.cardinality - 1, 1))
+        found.classes.append(int(of_class[start]))
+        found.cell_of_class.append(cell_of_set[key])
+    return found
+
+
+def _only_used(cell_of_class: Codes, labels: list[str | None], losses: list[float]) -> CellColumn:
+    used, cell = np.unique(cell_of_class, return_inverse=True)
+    return CellColumn(
+        cell.astype(np.int32),
+        tuple(labels[number] for number in used),
+        np.array(losses)[used],
+    )
+
+
+def _ancestors(hierarchy: Hierarchy, code: Codes, start: Numbers) -> CellColumn:
+    node_of_leaf = np.stack([level.node_of_leaf for level in hierarchy.levels])
+    ancestor_level, ancestor = _lowest_common(node_of_leaf, code, start)
+    labels: list[str | None] = []
+    losses: list[float] = []
+    first = np.zeros(len(hierarchy.levels) + 1, np.int64)
+    for number, level in enumerate(hierarchy.levels):
+        labels += level.labels
+        losses += level.loss.tolist()
+        first[number + 1] = len(labels)
+    labels.append(SUPPRESSED)  # the root above several nodes of the top level
+    losses.append(1.0)
+    return _only_used((first[ancestor_level] + ancestor).astype(np.int32), labels, losses)
+
+
+@kernel
+def _lowest_common(node_of_leaf: Codes, code: Codes, start: Numbers) -> tuple[Codes, Codes]:
+    """The level and node of each class's lowest common ancestor; node 0 above the top level."""
+    levels, classes = len(node_of_leaf), len(start) - 1
+    ancestor_level = np.zeros(classes, np.int32)
+    ancestor = np.zeros(classes, np.int32)
+    for c in range(classes):
+        first = code[start[c]]
+        level = 0
+        for i in range(start[c], start[c + 1]):
+            while level < levels and node_of_leaf[level, code[i]] != node_of_leaf[level, first]:
+                level += 1
+        ancestor_level[c] = level
+        if level < levels:
+            ancestor[c] = node_of_leaf[level, first]
+    return ancestor_level, ancestor
+
+
+def require_one_meaning(hierarchy: Hierarchy) -> None:
+    """Raise where a label would be misread, because levels of the hierarchy are mixed."""
+    found = ambiguous_labels(hierarchy)
+    if found:
+        listed = ", ".join(f"'{label}'" for label in found[:5])
+        more = ", …" if len(found) > 5 else ""
+        raise HierarchyError(
+            f"Hierarchy of '{hierarchy.column}' ({hierarchy.place}): {listed}{more} stands for "
+            "different values at different levels, and this method mixes levels. Give each node "
+            "its own label, or use full-domain."
         )
-        branch[active] = branches + step.class_of_row
-        branches += step.count
-        depth += 1
-        active = active[size[active] > depth]
-    _, first, place = np.unique(branch, return_index=True, return_inverse=True)
-    members = [codes[start[c] : start[c] + size[c]].tolist() for c in first]
-    return members, place.reshape(branch.shape)
-
-
-@kernel
-def extents(
-    class_of_row: NDArray[np.int32], classes: int, codes: Codes, values: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """The least and the greatest code below ``values`` in each class, and whether others occur.
-
-    ``values`` and −1 where a class has none.
-    """
-    low = np.full(classes, values, np.int64)
-    high = np.full(classes, -1, np.int64)
-    beyond = np.zeros(classes, np.bool_)
-    for row in range(len(codes)):
-        c = class_of_row[row]
-        if c < 0:
-            continue
-        code = codes[row]
-        if code >= values:
-            beyond[c] = True
-            continue
-        low[c] = min(low[c], code)
-        high[c] = max(high[c], code)
-    return low, high, beyond
-
-
-@kernel
-def _meet(
-    class_of_row: NDArray[np.int32], classes: int, codes: Codes, node_of_leaf: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A leaf of each class, and the lowest level on which all its leaves have one node."""
-    levels = len(node_of_leaf)
-    leaf = np.full(classes, -1, np.int64)
-    level = np.zeros(classes, np.int64)
-    for row in range(len(codes)):
-        c = class_of_row[row]
-        if c < 0:
-            continue
-        code = codes[row]
-        if leaf[c] < 0:
-            leaf[c] = code
-            continue
-        height = level[c]
-        while height < levels and node_of_leaf[height, leaf[c]] != node_of_leaf[height, code]:
-            height += 1
-        level[c] = height
-    return leaf, level

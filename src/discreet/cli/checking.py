@@ -11,6 +11,7 @@ from discreet.cli.console import Debug, Json, Quiet, guarded, progress_bar, say,
 
 if TYPE_CHECKING:
     from discreet.algorithms.method import Progress
+    from discreet.releases.audit import Audit
 
 ReleaseFolder = Annotated[Path, typer.Argument(help="The release folder.")]
 
@@ -36,6 +37,13 @@ def audit(
     correlation: Annotated[
         Path | None, typer.Option("--correlation", help="The table that rho-different rests on.")
     ] = None,
+    knowledge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--knowledge",
+            help="The knowledge table, FILE or ATTRIBUTE=FILE, of promises about linked labels.",
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -49,7 +57,7 @@ def audit(
             if ledger is not None or persons is not None:
                 found = _audit_series(folders, ledger, key, persons, correlation)
             elif len(folders) == 1:
-                found = _audit_one(folders[0], original, progress)
+                found = _audit_one(folders[0], original, knowledge, progress)
             else:
                 raise InputError(
                     "Name one release folder; or several with --persons, or a series with --ledger."
@@ -64,15 +72,15 @@ def audit(
 
 
 def _audit_one(
-    folder: Path, original: Path | None, progress: Progress
+    folder: Path, original: Path | None, knowledge: list[str] | None, progress: Progress
 ) -> tuple[dict[str, Any], list[str]]:
     from discreet.checking import audit as run_audit
     from discreet.releases.explanation import promise_sentence
 
-    found = run_audit(folder, original=original, progress=progress)
+    found = run_audit(folder, original=original, knowledge=_tables(knowledge), progress=progress)
     lines = [promise_sentence(promise) for promise in found.promises]
     lines += [f"Problem: {problem}" for problem in found.problems]
-    lines.append("Every promise holds." if found.ok else "The release does not keep its promises.")
+    lines.append(_conclusion(found))
     return found.to_dict(), lines
 
 
@@ -96,6 +104,28 @@ def _audit_series(
     return found.to_dict(), describe(found)
 
 
+def _tables(given: list[str] | None) -> dict[str, str] | str | None:
+    """``--knowledge FILE``, or ``ATTRIBUTE=FILE`` as often as there are attributes."""
+    if not given:
+        return None
+    if len(given) == 1 and ("=" not in given[0] or Path(given[0]).exists()):
+        return given[0]
+    pairs = [one.partition("=") for one in given]
+    return {attribute: path for attribute, _, path in pairs}
+
+
+def _conclusion(found: Audit) -> str:
+    if found.ok:
+        return "Every promise holds."
+    others = [promise for promise in found.promises if promise.unproved is None]
+    if found.problems or not all(promise.holds for promise in others):
+        return "The release does not keep its promises."
+    return (
+        f"{len(found.unproved)} of {len(found.promises)} promises could not be checked with what "
+        "is at hand; the others hold."
+    )
+
+
 def measure(
     release: ReleaseFolder,
     original: Annotated[Path, typer.Option("--original", help="The job that read the original.")],
@@ -114,6 +144,6 @@ def measure(
                 release, original=original, queries=queries, seed=seed, progress=progress
             )
         if json:
-            say_json(found.to_dict())
+            say_json(found.to_dict(private=True))
         else:
             say(str(found))

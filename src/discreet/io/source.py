@@ -7,7 +7,7 @@ import difflib
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, cast
@@ -41,6 +41,12 @@ BYTE_ORDER_MARKS = {
 }
 TRANSCODED_AT_ONCE = 1 << 20
 NO_PATH = Path()
+
+Tell = Callable[[float], None]  # how much of a file is read or written, in [0, 1]
+
+
+def tell_nobody(share: float) -> None:
+    """Where nobody wants to know how far it is."""
 
 
 class Source(BaseModel):

@@ -45,6 +45,7 @@ from discreet.releases.groups import (
     refuse_columns,
     row_problems,
     sole_groups,
+    source_rows,
 )
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
@@ -74,7 +75,7 @@ class BucketizedKind(Kind):
             sensitive = _value_counts(task, group, groups, kept)
         else:
             columns = [group_column(group, groups), *exact_columns(task.table.sensitive, kept)]
-            sensitive = PublishedTable(SENSITIVE, columns, len(group))
+            sensitive = PublishedTable(SENSITIVE, columns, len(group), source_rows(kept))
         return {PEOPLE: people, SENSITIVE: sensitive}
 
     def suppressed(self, outcome: Bucketized) -> int:

@@ -19,6 +19,7 @@ from discreet.data.table import CodedTable, Codes, Column
 from discreet.errors import InputError
 from discreet.releases.comparison import code_of_text, excess_rows, recoded
 from discreet.releases.manifest import Manifest
+from discreet.releases.tracing import untraced_rows
 
 GROUP = "group"
 
@@ -54,7 +55,12 @@ def people_table(
         group_column(group, groups),
         *exact_columns(table.insensitive, kept),
     ]
-    return PublishedTable(name, columns, len(group))
+    return PublishedTable(name, columns, len(group), source_rows(kept))
+
+
+def source_rows(kept: NDArray[np.int64] | None) -> NDArray[np.int32] | None:
+    """The source's rows that published rows stand for, as a table keeps them."""
+    return None if kept is None else kept.astype(np.int32)
 
 
 def refuse_columns(table: CodedTable, method: str, taken: Sequence[str] = (GROUP,)) -> None:
@@ -128,6 +134,24 @@ def people_changes(people: CodedTable, name: str, task: Task, manifest: Manifest
     if invented:
         problems.append(f"{invented} of {people.rows} rows of '{name}' are not in the original")
     return problems
+
+
+def traced_people(
+    people: CodedTable, name: str, task: Task, manifest: Manifest, source_row: NDArray[np.int32]
+) -> list[str]:
+    """The same for whoever knows the source's row behind each person."""
+    if task.table.rows != people.rows + manifest.suppressed_rows:
+        return people_changes(people, name, task, manifest)
+    return traced_rows(people, name, task, source_row)
+
+
+def traced_rows(
+    published: CodedTable, name: str, task: Task, source_row: NDArray[np.int32]
+) -> list[str]:
+    """Whether every published row has the cells of the source's row that it stands for."""
+    columns = {c.name: c for c in published if c.role is not Role.STRUCTURE}
+    untraced = untraced_rows(CodedTable(columns, published.rows), task, {}, source_row)
+    return [f"{untraced} rows of '{name}' are not in the original"] if untraced else []
 
 
 def sole_groups(people: CodedTable, original: CodedTable) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dc
 
-EXAMPLES = Path(__file__).parents[1] / "examples" / "series"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "series"
 
 
 @pytest.mark.parametrize(

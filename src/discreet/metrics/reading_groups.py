@@ -1,4 +1,4 @@
-"""The measures of bucketized and decomposed releases: quasi-identifiers exact, people in groups.
+"""From the published tables of bucketized and decomposed releases to what measures read.
 
 A group is the class of the structural measures; quasi-identifiers lose nothing, so what a release
 gives up shows in ``loss_sensitive`` (the values left possible), in the divergence and in queries.
@@ -6,19 +6,24 @@ gives up shows in ``loss_sensitive`` (the values left possible), in the divergen
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.classes import Classes, group_codes
-from discreet.data.counts import ValueCounts, order_by_class
+from discreet.data.counts import order_by_class
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.errors import InputError
 from discreet.metrics.implied_groups import ImpliedGroups, People, SensitiveRows
+from discreet.metrics.raking import rake
+from discreet.metrics.uniform_sets import UniformSets
+from discreet.releases import sensitive_sets
 from discreet.releases.bucketized import count_groups, people_counted
 from discreet.releases.comparison import code_of_text, code_of_value
 from discreet.releases.groups import GROUP
+from discreet.releases.sensitive_sets import Sets, index_signatures, read_sets
 
 
 def people_of(original: CodedTable, people: CodedTable) -> People:
@@ -104,6 +109,46 @@ def implied_buckets(
     return ImpliedGroups(original, people_of(original, people), rows, suppressed_rows)
 
 
+@dataclass(frozen=True, eq=False)
+class DecomposedReadings:
+    """Both readings of a decomposed release."""
+
+    sets: Sets
+    people: People
+    raked: ImpliedGroups | None  # None where the rows that groups may hold are too many to rake
+    uniform: UniformSets
+
+
+def read_decomposed(
+    original: CodedTable, tables: Mapping[str, CodedTable], primary: str
+) -> DecomposedReadings:
+    """p2 of a decomposed release: raked, and uniform as in the paper."""
+    published, sensitive = tables[sensitive_sets.PEOPLE], tables[sensitive_sets.SENSITIVE]
+    names = [column.name for column in original.sensitive]
+    code_of = {}
+    for column in original.sensitive:
+        source_codes(sensitive, column)
+        code_of[column.name] = code_of_value(column, sensitive[column.name]).astype(np.int32)
+    sets = read_sets(tables, names)
+    people = people_of(original, published)
+    signatures = index_signatures(sensitive, names)
+    found = rake(sets, signatures, names.index(primary), published[GROUP].counts)
+    raked = None
+    if found is not None:
+        codes = {
+            name: code_of[name][signatures.codes[:, place]] for place, name in enumerate(names)
+        }
+        rows = SensitiveRows(codes, len(signatures.count), *found)
+        raked = ImpliedGroups(original, people, rows)
+    listed = [sets.of(place) for place in range(len(names))]
+    in_original = [
+        (start, code_of[name][value]) for name, (start, value) in zip(names, listed, strict=True)
+    ]
+    return DecomposedReadings(
+        sets, people, raked, UniformSets(original, people, original.sensitive, in_original)
+    )
+
+
 def classes_of_groups(people: CodedTable) -> Classes:
     """Groups as the classes of the structural measures."""
     group = people[GROUP]
@@ -119,19 +164,26 @@ def loss_of_buckets(
     counts = count_groups(sensitive)
     return {
         column.name: open_share(
-            counts.values[column.name], counts.size, column.cardinality, suppressed_rows
+            counts.values[column.name].start, counts.size, column.cardinality, suppressed_rows
         )
         for column in original.sensitive
     }
 
 
 def open_share(
-    values: ValueCounts, size: NDArray[np.int64], cardinality: int, suppressed_rows: int
+    start: NDArray[np.int64], size: NDArray[np.int64], cardinality: int, suppressed_rows: int = 0
 ) -> float:
     """The mean over people of (values left possible − 1) / (values − 1)."""
-    possible = np.diff(values.start)
-    open_ = float(size @ ((possible - 1) / max(cardinality - 1, 1))) + suppressed_rows
-    return open_ / max(int(size.sum()) + suppressed_rows, 1)
+    possible = np.diff(start)
+    left_open = float(size @ ((possible - 1) / max(cardinality - 1, 1))) + suppressed_rows
+    return left_open / max(int(size.sum()) + suppressed_rows, 1)
+
+
+def mean_log_sets(sets: Sets, people: CodedTable) -> float:
+    """The mean over people of Σ ln|G.S_i|: the uniform divergence of unique quasi-identifiers."""
+    size = people[GROUP].counts
+    length = np.diff(sets.start).reshape(-1, sets.groups)
+    return float(size @ np.log(np.maximum(length, 1)).sum(axis=0)) / max(people.rows, 1)
 
 
 def check_people(original: CodedTable, people: CodedTable, suppressed_rows: int) -> None:

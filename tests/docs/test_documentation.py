@@ -1,0 +1,99 @@
+"""The documentation is true: everything public is in it, and its examples run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.algorithms.catalog import METHODS
+from discreet.cli.app import app
+from discreet.demonstration import make_patients
+from discreet.io.source import Source
+from discreet.job import Attribute, Job
+from discreet.models.catalog import REQUIREMENTS
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+
+
+def text_of(*names: str) -> str:
+    return "\n".join((DOCS / name).read_text(encoding="utf-8") for name in names)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    found = re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return list(found)
+
+
+def test_every_command_is_documented():
+    commands = [command.name for command in app.registered_commands]
+    commands += [f"{group.name}" for group in app.registered_groups]
+    for name in commands:
+        assert f"`discreet {name}" in text_of("commands.md"), name
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
+def test_every_requirement_is_documented_with_its_parameters(name):
+    page = text_of("job.md")
+    assert f"`{name}`" in page
+    for parameter in REQUIREMENTS[name].model_fields:
+        assert f"`{parameter}`" in page or f"`{parameter}:" in page, parameter
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_every_method_has_a_page_with_its_parameters_and_stands_in_the_readme(method):
+    page = text_of(f"methods/{method.name}.md")
+    for parameter in method.model_fields:
+        assert f"`{parameter}`" in page, parameter
+    assert f"`{method.name}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("model", [Job, Source, Attribute])
+def test_every_job_key_is_documented(model):
+    for key in model.model_fields:
+        page = text_of("job.md")
+        assert f"`{key}`" in page or f"\n{key}:" in page or f"## {key}" in page, key
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_job_examples_are_valid(page):
+    for block in blocks(page, "yaml"):
+        if "attributes:" in block:
+            Job.parse(block)
+
+
+def test_the_first_job_of_the_readme_publishes(tmp_path):
+    make_patients(tmp_path / "patients.csv", rows=400)
+    (job,) = (block for block in blocks(ROOT / "README.md", "yaml") if "attributes:" in block)
+    job = job.replace(
+        "requirements:", "  occupation: {role: drop}\n  ward: {role: drop}\nrequirements:"
+    )
+    release = dc.publish(None, Job.parse(job, folder=tmp_path))
+    assert release.audit is not None
+    assert release.audit.ok
+
+
+def test_the_python_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pl.DataFrame(
+        {
+            "name": [f"p{number}" for number in range(8)],
+            "age": [21, 23, 25, 28, 41, 44, 46, 49],
+            "sex": ["f", "m"] * 4,
+            "diagnosis": ["flu", "asthma", "flu", "gout", "gout", "flu", "asthma", "flu"],
+        }
+    )
+    for block in blocks(DOCS / "python.md", "python"):
+        exec(compile(block, "python.md", "exec"), {"frame": frame})  # noqa: S102
+    assert (tmp_path / "release" / "records.csv").exists()

@@ -38,14 +38,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the results go")
     parser.add_argument(
         "--only",
-        choices=[
-            "whole-path",
-            "local-recoding",
-            "decomposition",
-            "codip",
-            "msa-diversity",
-            "peers",
-        ],
+        choices=list(PARTS),
         help="one part of the suite, to be printed only",
     )
     arguments = parser.parse_args()

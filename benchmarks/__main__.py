@@ -9,10 +9,27 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import codip, decomposition, full_domain, rivals, whole_path
+from benchmarks import (
+    codip,
+    decomposition,
+    full_domain,
+    local_recoding,
+    msa_diversity,
+    rivals,
+    whole_path,
+)
 from benchmarks.figures import Figure
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
+
+PARTS = {
+    "whole-path": whole_path.results,
+    "local-recoding": local_recoding.results,
+    "decomposition": decomposition.results,
+    "codip": codip.results,
+    "msa-diversity": msa_diversity.results,
+    "peers": rivals.results,
+}
 
 
 def main() -> None:
@@ -21,20 +38,14 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS, help="where the results go")
     parser.add_argument(
         "--only",
-        choices=["whole-path", "decomposition", "codip", "peers"],
+        choices=list(PARTS),
         help="one part of the suite, to be printed only",
     )
     arguments = parser.parse_args()
     if not full_domain.data_folder().is_dir():
         parser.error("the real data are not there; name their folder in DISCREET_DATA")
-    parts = {
-        "whole-path": whole_path.results,
-        "decomposition": decomposition.results,
-        "codip": codip.results,
-        "peers": rivals.results,
-    }
     figures: list[Figure] = []
-    for name, results in parts.items():
+    for name, results in PARTS.items():
         if arguments.only in (None, name):
             print(name)
             for figure in results(arguments.quick):

@@ -11,12 +11,14 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from benchmarks.figures import Figure
 from discreet.algorithms.method import Task
 from discreet.algorithms.mondrian import Mondrian
 from discreet.algorithms.msa_diversity import MsaDiversity
@@ -24,6 +26,7 @@ from discreet.data.roles import Role, ValueType
 from discreet.data.table import CodedTable, Column
 from discreet.models.diversity import PDiversity
 
+SECTION = "MSA-diversity, 3 quasi-identifiers, 5 sensitive attributes of 10 values, l = 3"
 ELL = 3
 ATTRIBUTES = 5
 VALUES = 10
@@ -65,38 +68,48 @@ def timed(method: Any, rows: int, runs: int) -> tuple[float, Any]:
     return min(seconds), outcome
 
 
-def results(sizes: Sequence[int] = (100_000, 1_000_000), runs: int = 2) -> list[dict[str, Any]]:
-    """A row for each size, method and way of grouping."""
-    found: list[dict[str, Any]] = []
+def results(quick: bool) -> Iterator[Figure]:
+    """A line for each size and way of grouping, beside Mondrian on the same table."""
+    sizes = (100_000, 1_000_000) if quick else (1_000_000, 10_000_000)
+    return measured(sizes, runs=1 if quick else 2)
+
+
+def measured(sizes: Sequence[int], runs: int) -> Iterator[Figure]:
     timed(MsaDiversity(), 5_000, 1)
     timed(Mondrian(), 5_000, 1)
+    before: dict[str, float] = {}
     for rows in sizes:
-        mondrian, _ = timed(Mondrian(), rows, runs)
-        found.append({"method": "mondrian", "rows": rows, "seconds": round(mondrian, 2)})
+        few = runs if rows <= 1_000_000 else 1
+        mondrian = timed(Mondrian(), rows, few)[0] if rows <= 1_000_000 else None
         for grouping in ("curve", "blocks"):
-            method = MsaDiversity(grouping=grouping)
-            seconds, outcome = timed(method, rows, runs)
-            classes = outcome.class_of_row
-            loss = np.mean(
-                [
-                    cells.loss[cells.cell_of_class[classes[classes >= 0]]].sum() / rows
-                    for cells in outcome.cells.values()
-                ]
+            seconds, outcome = timed(MsaDiversity(grouping=grouping), rows, few)
+            of_row = outcome.class_of_row
+            gone = float((of_row < 0).mean())
+            cells = outcome.cells.values()
+            kept = of_row[of_row >= 0]
+            loss = (
+                float(np.mean([c.loss[c.cell_of_class[kept]].sum() / rows for c in cells])) + gone
             )
-            found.append(
-                {
-                    "method": f"msa-diversity ({grouping})",
-                    "rows": rows,
-                    "seconds": round(seconds, 2),
-                    "to_mondrian": round(seconds / mondrian, 2),
-                    "suppressed": float((classes < 0).mean()),
-                    "loss": float(loss),
-                    "memory_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-                }
+            line = partial(Figure, SECTION, rows=rows)
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            yield line(what=grouping, processor=seconds, memory=memory, loss=loss)
+            if mondrian:
+                yield line(
+                    what=f"{grouping}, time", ratio=seconds / mondrian, ratio_to="Mondrian",
+                    bound="≤ 3",
+                )  # fmt: skip
+            if grouping in before:
+                grown = seconds / before[grouping]
+                yield line(
+                    what=f"{grouping}, growth", ratio=grown, ratio_to="a tenth of the rows",
+                    bound="≤ 12",
+                )  # fmt: skip
+            yield line(
+                what=f"{grouping}, suppressed", ratio=gone, ratio_to="all rows", bound="≤ 0.01"
             )
-    return found
+            before[grouping] = seconds
 
 
 if __name__ == "__main__":
-    for row in results([int(float(size)) for size in sys.argv[1:]] or (100_000, 1_000_000)):
-        print(row)
+    for figure in measured([int(float(size)) for size in sys.argv[1:]] or (100_000, 1_000_000), 2):
+        print(figure)

@@ -140,7 +140,7 @@ def sensitive_figures(frame: pl.DataFrame) -> Table:
                 {
                     "attributes": number, "l_pri": ell,
                     "KL raked": measures["kl_divergence"], "KL uniform": measures["kl_uniform"],
-                    "mean Σ ln|G.S_i|": measures["mean_log_sets"], "paper's ln Π l_i": estimate,
+                    "mean Σ ln\\|G.S_i\\|": measures["mean_log_sets"], "paper's ln Π l_i": estimate,
                     "noise": facts["noise_values"], "seconds": seconds,
                 }
             )  # fmt: skip

@@ -28,7 +28,6 @@ import polars as pl
 
 import discreet as dc
 from discreet.algorithms.method import Task
-from discreet.attacks.classes import homogeneity
 from discreet.data.roles import Role, ValueType
 from discreet.data.table import CodedTable, Column
 from discreet.models.diversity import PDiversity
@@ -63,11 +62,12 @@ def measured(path: Path, job: dc.Job, opinions: Sequence[str]) -> dict[str, Any]
     views = kind_of(manifest.kind).views(
         release.coded_tables(), release.task.domains, refined=False
     )
-    beliefs = [homogeneity(views[0], name) for name in opinions]
     share = Counter[float]()
+    greatest = 0.0
     for name in opinions:
         counts = views[0].counts.values[name]
         of_entry = counts.count / views[0].counts.size[counts.class_of_entry]
+        greatest = max(greatest, float(of_entry.max()))
         for probability, people in zip(of_entry.round(1), counts.count, strict=True):
             share[float(probability)] += int(people)
     error = measures.query_error
@@ -81,7 +81,7 @@ def measured(path: Path, job: dc.Job, opinions: Sequence[str]) -> dict[str, Any]
         "discernibility": measures.structure.discernibility,
         "query_error": None if error is None else error.release.median,
         "unlinked": None if error is None else error.unlinked.median,
-        "greatest": max(belief.greatest for belief in beliefs),
+        "greatest": greatest,
         "people_by_probability": dict(sorted(share.items())),
     }
 

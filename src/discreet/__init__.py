@@ -24,6 +24,11 @@ _HOME_OF_NAME = {
     "read_release": "discreet.releases.reading",
     "explore_projections": "discreet.exploration",
     "FullDomain": "discreet.algorithms.full_domain",
+    "MInvariance": "discreet.algorithms.m_invariance",
+    "RhoDifferent": "discreet.algorithms.rho_different",
+    "Ledger": "discreet.ledger.ledger",
+    "LedgerSettings": "discreet.ledger.settings",
+    "Correlation": "discreet.models.correlation",
     "Codip": "discreet.algorithms.codip",
     "attack": "discreet.checking",
     "Anatomy": "discreet.algorithms.anatomy",
@@ -86,10 +91,12 @@ if TYPE_CHECKING:
     from discreet.algorithms.gal import Gal as Gal
     from discreet.algorithms.li_ye import LiYe as LiYe
     from discreet.algorithms.local_recoding import LocalRecoding as LocalRecoding
+    from discreet.algorithms.m_invariance import MInvariance as MInvariance
     from discreet.algorithms.mmdcf import Mmdcf as Mmdcf
     from discreet.algorithms.mondrian import Mondrian as Mondrian
     from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
     from discreet.algorithms.quasi_sensitive import QuasiSensitive as QuasiSensitive
+    from discreet.algorithms.rho_different import RhoDifferent as RhoDifferent
     from discreet.checking import attack as attack
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
@@ -108,7 +115,10 @@ if TYPE_CHECKING:
     from discreet.job import Job as Job
     from discreet.job import Output as Output
     from discreet.job import Verify as Verify
+    from discreet.ledger.ledger import Ledger as Ledger
+    from discreet.ledger.settings import LedgerSettings as LedgerSettings
     from discreet.models.closeness import TCloseness as TCloseness
+    from discreet.models.correlation import Correlation as Correlation
     from discreet.models.diversity import DistinctLDiversity as DistinctLDiversity
     from discreet.models.diversity import EntropyLDiversity as EntropyLDiversity
     from discreet.models.diversity import MDiversity as MDiversity

@@ -31,8 +31,10 @@ from discreet.attacks.catalog import ATTACKS, AnyAttack
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import InputError, JobError
 from discreet.hierarchies.specs import HIERARCHY_KINDS, AnyHierarchy
+from discreet.io.databases import dialect_of
 from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source
+from discreet.ledger.settings import LedgerSettings
 from discreet.models.catalog import AnyRequirement
 from discreet.models.links import LinkRequirement
 from discreet.models.requirement import AttributeRequirement
@@ -175,6 +177,22 @@ class Output(_Part):
 
     path: str = Field("release", description="The release folder.")
     format: Literal["csv", "parquet"] = Field("csv", description="The format of its tables.")
+    url: str | None = Field(
+        None, description="A database that gets the tables too, in one transaction."
+    )
+    prefix: str = Field("", description="Before the names of the tables in that database.")
+
+    @field_validator("url")
+    @classmethod
+    def _sound_url(cls, url: str | None) -> str | None:
+        if url is not None:
+            try:
+                dialect_of(url)
+            except InputError as error:
+                raise PydanticCustomError(
+                    "output_url", "{problem}", {"problem": str(error)}
+                ) from None
+        return url
 
 
 class Verify(_Part):
@@ -214,6 +232,9 @@ class Job(_Part):
     )
     method: AnyMethod = Field(default_factory=FullDomain, description="How it is reached.")
     output: Output = Field(default_factory=Output)
+    ledger: LedgerSettings | None = Field(
+        None, description="What was published before; re-publication needs it."
+    )
     verify: Verify | None = Field(
         None, description="Attacks to run before the release appears: 'attacks', or their settings."
     )
@@ -260,6 +281,30 @@ class Job(_Part):
     def folder(self) -> Path:
         """What relative paths of the job are relative to."""
         return self._folder
+
+    @property
+    def person(self) -> str:
+        """The identifier that names a person to a ledger."""
+        known = self.with_role(Role.IDENTIFIER)
+        named = self.ledger.person if self.ledger is not None else None
+        if named is None and len(known) == 1:
+            return known[0]
+        allowed = ", ".join(f"'{name}'" for name in known) or "none, no column has that role"
+        if named is None or named not in known:
+            raise JobError(
+                [f"ledger: 'person' must name an identifier. Identifiers of the job: {allowed}."]
+            )
+        return named
+
+    def with_ledger(self, place: str) -> Job:
+        """The same job with a ledger at another place, a path (from here) or a URL."""
+        kept = {} if self.ledger is None else self.ledger.model_dump(exclude={"path", "url"})
+        here = place if "://" in place else str(Path(place).absolute())
+        try:
+            settings = LedgerSettings.at(here, **kept)
+        except ValidationError as error:
+            raise JobError([f"ledger: {one['msg']}" for one in error.errors()]) from None
+        return self.model_copy(update={"ledger": settings})
 
     def using(self, method: Method) -> Job:
         """The same job by another method."""
@@ -343,7 +388,7 @@ class Job(_Part):
             mode="json",
             exclude_none=True,
             exclude_defaults=True,
-            exclude={"source", "output", "verify"},
+            exclude={"source", "output", "verify", "ledger"},
         )
         data["method"] = {self.method.name: self.method.parameters()}
         return str(yaml.safe_dump(_without_folders(data), allow_unicode=True, sort_keys=False))
@@ -376,11 +421,19 @@ def _problems(error: ValidationError, places: Places) -> list[str]:
     return lines
 
 
-_OWN_ERRORS = {"named_unknown", "named_form", "requirements", "nothing_published"}
+_OWN_ERRORS = {
+    "named_unknown", "named_form", "requirements", "nothing_published", "source_place",
+    "source_table", "source_url", "output_url", "ledger_place", "ledger_url",
+}  # fmt: skip
 
 
 def _known_keys(trail: tuple[str | int, ...]) -> str:
-    parts: dict[str, type[BaseModel]] = {"source": Source, "output": Output, "verify": Verify}
+    parts: dict[str, type[BaseModel]] = {
+        "source": Source,
+        "output": Output,
+        "verify": Verify,
+        "ledger": LedgerSettings,
+    }
     if len(trail) == 1:
         return nearest(str(trail[0]), Job.model_fields)
     if trail[0] == "attributes" and len(trail) == 3:

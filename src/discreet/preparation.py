@@ -12,14 +12,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.algorithms.method import Progress, Task, no_progress
+from discreet.algorithms.signatures import sole_sensitive
 from discreet.data.bitmaps import Bitmap, expand
-from discreet.data.roles import Role
+from discreet.data.roles import Role, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable, Column
 from discreet.errors import HierarchyError, InputError, JobError
 from discreet.hierarchies.cells import SUPPRESSED, escaped, looks_like_notation
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.specs import Automatic
+from discreet.io.correlations import read_correlation
+from discreet.io.databases import read_frame
 from discreet.io.frames import code_frame, frame_columns
 from discreet.io.knowledge import read_knowledge
 from discreet.io.names import check_columns
@@ -27,6 +30,11 @@ from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import column_names, read_table
 from discreet.job import Job
 from discreet.knowledge.table import Knowledge
+from discreet.ledger.history import history_of, past_contents, values_of
+from discreet.ledger.keys import People, hash_people
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.record import require_people
+from discreet.models.correlation import Correlation
 
 _NOTATION_START = r"^\s*[\[{*]"
 
@@ -37,10 +45,14 @@ def prepare(
     *,
     rng: np.random.Generator | None = None,
     progress: Progress = no_progress,
+    ledger: Ledger | None = None,
 ) -> Task:
-    """Read the data (the job's own source if none is given), build hierarchies, check it all."""
+    """Read the data (the job's own source if none is given), build hierarchies, check it all.
+
+    With a ledger, the keyed hashes of people and what was published before come along.
+    """
     progress("reading", 0.0)
-    table = read_data(job, data, lambda share: progress("reading", share))
+    table, people = _read(job, data, ledger, lambda share: progress("reading", share))
     table, bitmaps = expand_sets(job, table)
     marks, problems = _sensitive_values(job, table, bitmaps)
     progress("hierarchies", 0.0)
@@ -58,6 +70,9 @@ def prepare(
         marks,
         knowledge,
     )
+    if ledger is not None and people is not None:
+        progress("ledger", 0.0)
+        task = _with_history(replace(task, people=people), job, ledger)
     problems += [
         f"requirements[{number}]: {problem}"
         for number, requirement in enumerate(task.requirements)
@@ -70,10 +85,68 @@ def prepare(
 
 def read_data(job: Job, data: Any = None, tell: Tell = tell_nobody) -> CodedTable:
     """The coded table of a job, from its source, from a path or from a frame."""
+    return _read_columns(job, data, None, tell)
+
+
+def _read(
+    job: Job, data: Any, ledger: Ledger | None, tell: Tell
+) -> tuple[CodedTable, People | None]:
+    """The coded table and, for a ledger, the keyed hash of every row's person."""
+    if ledger is None:
+        return read_data(job, data, tell), None
+    person = job.person
+    table = _read_columns(job, data, person, tell)
+    columns = dict(table.columns)
+    named = columns.pop(person)
+    if named.has_null:
+        lacking = int((named.codes == named.cardinality - 1).sum())
+        raise InputError(
+            f"Column '{person}': {lacking} rows have no identifier. A ledger knows people by it; "
+            "fill the cells in, or leave the rows out."
+        )
+    hashes = hash_people(named.text.to_list(), ledger.key)
+    people = hashes[named.codes]
+    require_people(people, person)
+    table = replace(table, columns=columns, left_out=(*table.left_out, person))
+    return table, people
+
+
+def _with_history(task: Task, job: Job, ledger: Ledger) -> Task:
+    """The task with what the ledger knows, and with a dictionary that has all earlier values."""
+    if not job.method.needs_history or task.people is None:
+        return task
+    ledger.require_sound()
+    (column,) = sole_sensitive(task.table, job.method.name)
+    past = past_contents(ledger, column.name)
+    correlation = None
+    named: set[str | None] = set()
+    path, unstated = job.method.correlations
+    if unstated is not None:
+        correlation = (
+            Correlation(unstated=unstated)
+            if path is None
+            else read_correlation(job.folder / path, unstated)
+        )
+        named = correlation.values
+    column = column.with_domain({*values_of(past, column.name), *named})
+    table = replace(task.table, columns={**task.table.columns, column.name: column})
+    history = history_of(past, column.name, task.people, column.text.to_list())
+    return replace(task, table=table, history=history, correlation=correlation)
+
+
+def _read_columns(job: Job, data: Any, person: str | None, tell: Tell) -> CodedTable:
+    """The coded table; ``person`` names an identifier that is to be coded too."""
     specs = {
         name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
         for name, attribute in job.attributes.items()
     }
+    if person is not None:
+        specs[person] = ColumnSpec(Role.INSENSITIVE, ValueType.TEXT)
+    if data is None and job.source is not None and job.source.url is not None:
+        source = job.source
+        data = read_frame(str(source.url), job.folder, source.table, source.query)
+        _require_columns(frame_columns(data), specs, "the database's table")
+        return code_frame(data, specs, source.missing)
     if data is None or isinstance(data, str | Path):
         source = source_of(job, data)
         _require_columns(column_names(source), specs, str(source.path))
@@ -159,7 +232,8 @@ def prepare_population(job: Job, path: str | Path) -> tuple[CodedTable, dict[str
 def source_of(job: Job, path: str | Path | None = None) -> Source:
     """The source that a job reads; a given path stands in for the job's own."""
     if path is not None:
-        given = {} if job.source is None else job.source.model_dump(exclude={"path"})
+        elsewhere = {"path", "url", "table", "query"}
+        given = {} if job.source is None else job.source.model_dump(exclude=elsewhere)
         return Source(path=Path(path), **given)
     if job.source is None:
         raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,12 +31,15 @@ from discreet.data.table import CodedTable, Column
 from discreet.errors import AuditError, InputError
 from discreet.hierarchies.files import rows_of_hierarchy
 from discreet.io.atomic import release_place, write_private
+from discreet.io.databases import writing_tables
 from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
+from discreet.ledger.ledger import Ledger
 from discreet.metrics.release import measure_release
 from discreet.models.requirement import Requirement
 from discreet.preparation import prepare, source_of
+from discreet.recording import Draft, announced, draft_of, open_ledger, require_ledger
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome
 from discreet.releases.explanation import explain
@@ -65,6 +69,7 @@ class Release:
     private: dict[str, Any] = field(repr=False)  # source hash, seed, engine, timings
     like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
     audit: Audit | None = field(default=None, repr=False)
+    draft: Draft | None = field(default=None, repr=False)  # what a ledger is to record
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -107,13 +112,48 @@ class Release:
         force: bool = False,
         report: bool = True,
         progress: Progress = no_progress,
+        ledger: Ledger | None = None,
     ) -> Path:
-        """Write the release folder: tables, audit of the written files, manifest, report."""
+        """Write the release folder: tables, audit of the written files, manifest, report.
+
+        With a ledger the release is recorded in the same step in which it appears; an open one may
+        be given, whose lock is then held already.
+        """
+        path = Path(path)
+        with ExitStack() as stack:
+            if self.draft is not None:
+                if ledger is None:
+                    ledger = stack.enter_context(Ledger.open(self.draft.settings))
+                stack.enter_context(ledger.writing())
+                ledger.require_new_place(path)
+            self._write(path, format, force, report, progress, ledger)
+        private = path.with_name(f"{path.name}.private.json")
+        write_private(private, json.dumps(self.private, indent=1) + "\n")
+        return path
+
+    def _write(
+        self,
+        path: Path,
+        format: OutputFormat,
+        force: bool,
+        report: bool,
+        progress: Progress,
+        ledger: Ledger | None,
+    ) -> None:
         from discreet.report.page import release_page
 
-        path = Path(path)
         started = time.perf_counter()
-        with release_place(path, force=force) as folder:
+
+        @contextmanager
+        def moving(partial: Path) -> Iterator[None]:
+            with ExitStack() as stack:
+                if self.job.output.url is not None:
+                    stack.enter_context(self._tables_by_url(self.job.output.url, force))
+                if ledger is not None and self.draft is not None:
+                    stack.enter_context(announced(self.draft, ledger, partial, path))
+                yield
+
+        with release_place(path, force=force, moving=moving) as folder:
             manifest = self._write_tables(folder, format, progress)
             with ThreadPoolExecutor(1) as pool:
                 hashes = pool.submit(_hashes, folder, manifest)
@@ -136,9 +176,16 @@ class Release:
                 (folder / REPORT).write_text(page, encoding="utf-8")
         self.manifest, self.audit = manifest, audit
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
-        private = path.with_name(f"{path.name}.private.json")
-        write_private(private, json.dumps(self.private, indent=1) + "\n")
-        return path
+
+    def _tables_by_url(self, url: str, force: bool) -> AbstractContextManager[None]:
+        """The same tables in a database, committed once the folder is in its place."""
+        frames = {
+            f"{self.job.output.prefix}{name}": to_frame(
+                table.columns, FrameKind.POLARS, self.orders[name]
+            )
+            for name, table in self.published.items()
+        }
+        return writing_tables(url, self.job.folder, frames, force=force)
 
     def _write_tables(self, folder: Path, format_: OutputFormat, progress: Progress) -> Manifest:
         manifest = self.manifest.model_copy(deep=True)
@@ -166,9 +213,14 @@ def publish(
 ) -> Release:
     """Make a release of a table in memory, audited as it would be published.
 
-    ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source.
+    ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source. With a
+    ledger, the release knows what was published before; ``save`` records it.
     """
-    release = make_release(data, job, seed=seed, progress=progress)
+    ledger = open_ledger(job)
+    with nullcontext() if ledger is None else ledger:
+        if ledger is not None:
+            ledger.settled()
+        release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
     progress("audit", 0.0)
     tables = release.coded_tables()
     release.audit = _audit(tables, release.manifest, release.task, release.source_rows())
@@ -185,16 +237,22 @@ def minimal_nodes(data: Any, job: Job) -> list[dict[str, int]]:
 
 
 def make_release(
-    data: Any, job: Job, *, seed: int | None = None, progress: Progress = no_progress
+    data: Any,
+    job: Job,
+    *,
+    seed: int | None = None,
+    progress: Progress = no_progress,
+    ledger: Ledger | None = None,
 ) -> Release:
     """Run a job's method and form the tables; ``publish`` and ``save`` audit them."""
+    require_ledger(job)
     timings: dict[str, float] = {}
     seed = secrets.randbits(64) if seed is None else seed
     rng = np.random.default_rng(seed)
     started = time.perf_counter()
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(_source_hash, job, data)
-        task = prepare(job, data, rng=rng, progress=progress)
+        task = prepare(job, data, rng=rng, progress=progress, ledger=ledger)
         source_sha256 = digest.result()
     timings["prepare"] = round(time.perf_counter() - started, 3)
 
@@ -243,9 +301,13 @@ def make_release(
     private |= outcome.private
     if source_sha256 is not None:
         private["source_sha256"] = source_sha256
+    draft = None
+    if ledger is not None:
+        draft = draft_of(ledger, job, task, outcome, published)
+        private["held_back"] = draft.held_back
     from_path = data is None or isinstance(data, str | Path)
     like = FrameKind.POLARS if from_path else frame_kind(data)
-    return Release(manifest, published, orders, task, job, private, like)
+    return Release(manifest, published, orders, task, job, private, like, draft=draft)
 
 
 def _source_hash(job: Job, data: Any) -> str | None:
@@ -295,7 +357,8 @@ def _attribute_entry(column: Column, task: Task, job: Job, outcome: Outcome) -> 
 
 
 def _knowledge_entry(column: Column, task: Task, job: Job) -> KnowledgeEntry | None:
-    given, knowledge = job.attributes[column.name].knowledge, task.knowledge.get(column.name)
+    attribute, knowledge = job.attributes.get(column.name), task.knowledge.get(column.name)
+    given = None if attribute is None else attribute.knowledge  # a bit is no attribute of the job
     if given is None or knowledge is None:
         return None
     return KnowledgeEntry(

@@ -45,7 +45,11 @@ def test_example(tmp_path, job, tables):
 
 
 def test_a_request_above_the_permissible_exits_with_1(tmp_path):
-    text = (EXAMPLES / "job.yaml").read_text(encoding="utf-8").replace("job: 4", "job: 40")
+    text = (
+        (EXAMPLES / "job.yaml")
+        .read_text(encoding="utf-8")
+        .replace("primary: job, l: {job: 3", "primary: job, l: {job: 40")
+    )
     path = tmp_path / "job.yaml"
     source = EXAMPLES / "patients.csv"
     path.write_text(text.replace("patients.csv", str(source)), encoding="utf-8")

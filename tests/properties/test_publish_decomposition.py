@@ -64,7 +64,7 @@ def permissible(rows, place: int) -> int:
 
 
 @given(rows=tables(), data=st.data(), seed=st.integers(0, 3))
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_set_is_full_and_no_value_can_be_struck_out(rows, data, seed):
     with tempfile.TemporaryDirectory() as folder:
         source, place = Path(folder) / "table.csv", Path(folder) / "release"
@@ -131,7 +131,7 @@ def own_values(rows, people, sets, names):
 
 
 @given(rows=tables(), data=st.data(), seed=st.integers(0, 3))
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_anatomy_groups_have_distinct_values(rows, data, seed):
     rows = [(quasi, sensitive[:1]) for quasi, sensitive in rows]
     most = permissible(rows, 0)

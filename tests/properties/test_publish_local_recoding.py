@@ -35,7 +35,7 @@ METHODS = st.builds(
     method=METHODS,
     seed=st.integers(0, 5),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_promise_holds_in_the_files(rows, requirements, method, seed):
     with tempfile.TemporaryDirectory() as folder:
         source, place = Path(folder) / "table.csv", Path(folder) / "release"
@@ -68,7 +68,8 @@ def test_every_promise_holds_in_the_files(rows, requirements, method, seed):
         assert facts["loss"] == pytest.approx(manifest["utility"]["loss"])
         assert facts["lower_bound"] <= facts["loss"] + 1e-12
         hidden = sum(all(row[name] == "*" for name in QUASI) for row in published)
-        vague = sum(all(covers(row, *source[:3]) for source in rows) for row in published)
+        known = [source[:3] for source in rows if source[2]]  # no interval covers a missing number
+        vague = sum(all(covers(row, *source) for source in known) for row in published)
         assert hidden <= facts["root_rows"] <= vague
         assert ("hierarchies" in facts) == (facts["parameters"]["cells"] == "levels")
         check_cells(rows, published)

@@ -249,3 +249,11 @@ def test_a_requirement_it_does_not_aim_at_is_checked(tmp_path):
     write(source, ["s0"], [("a", "01", str(i), "abc"[i % 3]) for i in range(9)])
     with pytest.raises(dc.InfeasibleError, match="use mondrian"):
         make_release(source, job_for(["s0"], {"msa-diversity": {}}, asked))
+
+
+def test_a_number_that_is_missing_everywhere(tmp_path):
+    source = tmp_path / "table.csv"
+    write(source, ["s0"], [("a", "01", "", "ab"[i % 2]) for i in range(4)])
+    for method in ({"msa-diversity": {}}, {"gal": {"l": 2}}):
+        job = job_for(["s0"], method, [{"p-diversity": {"l": 2}}])
+        assert make_release(source, job).manifest.published_rows == 4

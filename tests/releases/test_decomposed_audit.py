@@ -14,10 +14,10 @@ from discreet.releases.manifest import sha256_of
 
 FRAME = pl.DataFrame(
     {
-        "age": [str(20 + i) for i in range(24)],
-        "job": ["nurse", "cook", "clerk", "actor"] * 6,
-        "ill": ["flu", "cold", "gout", "cold", "flu", "gout"] * 4,
-        "pay": [str(i % 12) for i in range(24)],
+        "age": [str(20 + i) for i in range(96)],
+        "job": ["nurse", "cook", "clerk", "actor"] * 24,
+        "ill": ["flu", "cold", "gout", "cold", "flu", "gout"] * 16,
+        "pay": [str(i % 12) for i in range(96)],
     }
 )
 JOB = dc.Job(

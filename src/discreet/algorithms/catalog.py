@@ -11,11 +11,13 @@ from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.gal import Gal
 from discreet.algorithms.li_ye import LiYe
 from discreet.algorithms.local_recoding import LocalRecoding
+from discreet.algorithms.m_invariance import MInvariance
 from discreet.algorithms.method import Method
 from discreet.algorithms.mmdcf import Mmdcf
 from discreet.algorithms.mondrian import Mondrian
 from discreet.algorithms.msa_diversity import MsaDiversity
 from discreet.algorithms.quasi_sensitive import QuasiSensitive
+from discreet.algorithms.rho_different import RhoDifferent
 from discreet.named import ByName
 
 METHODS: tuple[type[Method], ...] = (
@@ -27,6 +29,8 @@ METHODS: tuple[type[Method], ...] = (
     Anatomy,
     Codip,
     QuasiSensitive,
+    MInvariance,
+    RhoDifferent,
     LiYe,
     Gal,
     Mmdcf,

@@ -161,14 +161,38 @@ def _shuffle(rng: np.random.Generator, items: NDArray[np.int32], first: int, end
 
 
 @kernel
-def _levels(count: Ints, start: Ints, level_start: Ints, at_least: NDArray[np.int32]) -> None:
-    """For each bucket and c, how many of its signatures have a count of c or more."""
-    for bucket in range(len(start) - 1):
+def _shuffled(
+    rng: np.random.Generator, bucket_start: Ints, row_start: Ints, row: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Shuffle the rows of every signature; the signatures of each bucket's rows, shuffled too."""
+    labels = np.empty(len(row), np.int32)
+    for signature in range(len(row_start) - 1):
+        _shuffle(rng, row, row_start[signature], row_start[signature + 1])
+        labels[row_start[signature] : row_start[signature + 1]] = signature
+    for bucket in range(len(bucket_start) - 1):
+        first, end = row_start[bucket_start[bucket]], row_start[bucket_start[bucket + 1]]
+        _shuffle(rng, labels, first, end)
+    return labels
+
+
+@kernel
+def _levels(count: Ints, start: Ints) -> tuple[Ints, NDArray[np.int32]]:
+    """For each bucket and c, how many of its items have a count of c or more."""
+    buckets = len(start) - 1
+    level_start = np.zeros(buckets + 1, np.int64)
+    for bucket in range(buckets):
+        greatest = 0
+        for item in range(start[bucket], start[bucket + 1]):
+            greatest = max(greatest, count[item])
+        level_start[bucket + 1] = level_start[bucket] + greatest + 2
+    at_least = np.zeros(level_start[buckets], np.int32)
+    for bucket in range(buckets):
         base = level_start[bucket]
-        for signature in range(start[bucket], start[bucket + 1]):
-            at_least[base + count[signature]] += 1
+        for item in range(start[bucket], start[bucket + 1]):
+            at_least[base + count[item]] += 1
         for c in range(level_start[bucket + 1] - base - 2, -1, -1):
             at_least[base + c] += at_least[base + c + 1]
+    return level_start, at_least
 
 
 @kernel
@@ -322,37 +346,20 @@ def _form(
     stamps: int,
     fine: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    buckets, signatures, rows = len(bucket_start) - 1, len(counts), len(row)
+    buckets, rows = len(bucket_start) - 1, len(row)
     indexed = values.shape[1]
     attributes = len(wanted)
+    labels = _shuffled(rng, bucket_start, row_start, row)
+    next_label = row_start[bucket_start[:-1]].copy()
     count = counts.copy()
     unread = counts.copy()
-    for signature in range(signatures):
-        _shuffle(rng, row, row_start[signature], row_start[signature + 1])
-    labels = np.empty(rows, np.int32)
-    for signature in range(signatures):
-        labels[row_start[signature] : row_start[signature + 1]] = signature
-    next_label = row_start[bucket_start[:-1]].copy()
-    for bucket in range(buckets):
-        first, end = row_start[bucket_start[bucket]], row_start[bucket_start[bucket + 1]]
-        _shuffle(rng, labels, first, end)
-
-    # signatures of a bucket by count, and buckets by size
-    ranked = np.arange(signatures).astype(np.int32)
+    ranked = np.arange(len(counts)).astype(np.int32)  # signatures of a bucket by count
     rank = ranked.copy()
-    level_start = np.zeros(buckets + 1, np.int64)
-    size = np.zeros(buckets, np.int64)
-    for bucket in range(buckets):
-        first, end = bucket_start[bucket], bucket_start[bucket + 1]
-        greatest = counts[first] if end > first else 0
-        level_start[bucket + 1] = level_start[bucket] + greatest + 2
-        size[bucket] = row_start[end] - row_start[first]
-    at_least = np.zeros(level_start[buckets], np.int32)
-    _levels(count, bucket_start, level_start, at_least)
+    level_start, at_least = _levels(counts, bucket_start)
+    size = np.diff(row_start[bucket_start])  # and buckets by size
     size_rank = np.empty(buckets, np.int32)
     size_rank[by_size] = np.arange(buckets).astype(np.int32)
-    of_size = np.zeros(max(size.max(), 0) + 2, np.int32)
-    _levels(size, np.array([0, buckets]), np.array([0, len(of_size)]), of_size)
+    _, of_size = _levels(size, np.array([0, buckets]))
 
     group_of_row = np.full(rows, -1, np.int32)
     stamp = np.full(stamps, -1, np.int32)

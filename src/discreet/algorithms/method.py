@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from discreet.data.bitmaps import Bitmap
 from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
+from discreet.data.history import History
 from discreet.data.table import CodedTable, Codes
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links, estimated_prior, link
 from discreet.knowledge.table import Knowledge
+from discreet.models.correlation import Correlation, Unstated
 from discreet.models.information import Information, measure_information
 from discreet.models.requirement import Domain, Domains, Requirement
 from discreet.named import Named
@@ -47,6 +49,9 @@ class Task:
     # by sensitive attribute: (values,) which are sensitive; all of an attribute that is not here
     sensitive_values: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     knowledge: Mapping[str, Knowledge] = field(default_factory=dict)  # of quasi-sensitive ones
+    history: History | None = None  # what a ledger knows; only for methods that need it
+    people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
+    correlation: Correlation | None = None  # how values follow each other, where the job says so
 
     @property
     def domains(self) -> Domains:
@@ -141,6 +146,14 @@ def projection_name(number: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
+class Counterfeits:
+    """Sensitive rows that a group is published with though no person has them."""
+
+    group: NDArray[np.int32]  # (counterfeits,)
+    value: Mapping[str, Codes]  # by sensitive attribute: (counterfeits,)
+
+
+@dataclass(frozen=True, eq=False)
 class Bucketized:
     """Rows with exact quasi-identifiers in groups that share their sensitive rows: "bucketized".
 
@@ -150,6 +163,7 @@ class Bucketized:
 
     group_of_row: NDArray[np.int32]  # (rows,) 0 … groups − 1, −1 for a suppressed row
     counted: bool = False  # one sensitive attribute, published as values and their counts
+    counterfeits: Counterfeits | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
     private: dict[str, Any] = field(default_factory=dict)  # for the publisher alone
@@ -184,6 +198,16 @@ class Method(Named):
     def needs_hierarchies(self) -> bool:
         """Whether every quasi-identifier must have a hierarchy; a missing one is then built."""
         return False
+
+    @property
+    def needs_history(self) -> bool:
+        """Whether it must know what was published before, and so needs a ledger."""
+        return False
+
+    @property
+    def correlations(self) -> tuple[str | None, Unstated | None]:
+        """The path of its correlation table, and the rule for what it leaves unstated."""
+        return None, None
 
     @abstractmethod
     def run(self, task: Task) -> Outcome:

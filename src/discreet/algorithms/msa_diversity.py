@@ -30,10 +30,8 @@ bounded by a constant for each row of the table.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -53,13 +51,11 @@ from discreet.algorithms.left_overs import (
 )
 from discreet.algorithms.method import Bucketized, Generalized, Method, Task
 from discreet.algorithms.row_groups import cells_of_groups, published_hierarchy, require_all
+from discreet.algorithms.share_bounds import Bounds, bounds_of, require_feasible, too_many
 from discreet.data.table import Column
-from discreet.errors import InfeasibleError, InputError
+from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.models.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
-from discreet.models.exact import exact
-from discreet.models.feasibility import least_suppressed
-from discreet.models.requirement import AttributeRequirement
 from discreet.models.sizes import KAnonymity
 
 CANDIDATES = 64  # rows that are compared with each other when a group is formed
@@ -112,7 +108,7 @@ class MsaDiversity(Method):
         group_of_row[best.order] = _renumbered(best.groups)
         suppressed = int((group_of_row < 0).sum())
         if suppressed > self.suppression * task.table.rows + 1e-9 or suppressed == task.table.rows:
-            raise _too_many(task, bounds, suppressed, least, self.suppression)
+            raise too_many(task, bounds, suppressed, least, self.suppression)
         require_all(
             task,
             group_of_row,
@@ -164,93 +160,6 @@ class Attempt:
     def merit(self) -> tuple[int, float]:
         """Fewest suppressed first, then the least loss."""
         return self.steps["suppressed"], self.loss
-
-
-# ---- what is asked for
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """For each sensitive attribute the ℓ of its 1/ℓ (1 where none is asked), and a least size."""
-
-    ell: tuple[Fraction, ...]
-    least: int
-
-
-def bounds_of(task: Task) -> Bounds:
-    """What the requirements ask of a group's counts.
-
-    ℓ-pdiversity implies distinct and entropy ℓ-diversity, so those count as it. Any other
-    requirement is checked on the outcome.
-    """
-    sensitive = task.table.sensitive
-    if not sensitive:
-        raise InputError("msa-diversity: no attribute is sensitive. Give one the role 'sensitive'.")
-    ell = {column.name: Fraction(1) for column in sensitive}
-    least = 1
-    for requirement in task.requirements:
-        if isinstance(requirement, KAnonymity):
-            least = max(least, requirement.k)
-        elif isinstance(requirement, PDiversity | DistinctLDiversity | EntropyLDiversity):
-            for name in _spoken_of(requirement, sensitive):
-                ell[name] = max(ell[name], exact(requirement.l))
-    if max(ell.values()) == 1 and least == 1:
-        raise InputError(
-            "msa-diversity: nothing says how large ℓ is. Require p-diversity or m-diversity, for "
-            "example 'm-diversity: {l: 3}'."
-        )
-    whole = max(math.ceil(bound) for bound in ell.values())
-    return Bounds(tuple(ell[column.name] for column in sensitive), max(least, whole))
-
-
-def _spoken_of(requirement: AttributeRequirement, sensitive: Sequence[Column]) -> list[str]:
-    return list(requirement.named) or [column.name for column in sensitive]
-
-
-def require_feasible(task: Task, bounds: Bounds, suppression: float) -> int:
-    """How many rows must be suppressed at least; InfeasibleError where that is too many."""
-    rows = task.table.rows
-    counts_of_ell: dict[int, list[NDArray[np.int64]]] = {}
-    for column, ell in zip(task.table.sensitive, bounds.ell, strict=True):
-        counts_of_ell.setdefault(math.floor(ell), []).append(column.counts)
-    least = max(least_suppressed(counts, ell) for ell, counts in counts_of_ell.items())
-    if bounds.least > rows:
-        least = rows
-    if least > suppression * rows + 1e-9 or least == rows:
-        raise _too_many(task, bounds, None, least, suppression)
-    return least
-
-
-def _too_many(
-    task: Task, bounds: Bounds, found: int | None, least: int, suppression: float
-) -> InfeasibleError:
-    rows = task.table.rows
-    worst: dict[str, float] = {}
-    for column, ell in zip(task.table.sensitive, bounds.ell, strict=True):
-        feasible = rows / int(column.counts.max())
-        if feasible < ell:
-            worst[column.name] = math.floor(feasible * 1000) / 1000
-    sentences = [f"msa-diversity: at least {least} of {rows} rows ({least / rows:.1%}) must go"]
-    if found is not None:
-        sentences[0] += f", and {found} ({found / rows:.1%}) were left without a group"
-    sentences[0] += f"; {suppression:.1%} are allowed."
-    sentences += [
-        f"One value of '{name}' is too frequent: without suppression the largest feasible l is "
-        f"{ell:g}."
-        for name, ell in worst.items()
-    ]
-    sentences.append("Ask for a smaller l, leave the attribute out, or allow more suppression.")
-    failures: list[dict[str, object]] = [
-        {
-            "requirement": requirement.name,
-            "parameters": requirement.parameters(),
-            "achieved": {},
-            "feasible": {"l": min(worst.values())} if worst else {},
-            "least_suppressed": least / rows,
-        }
-        for requirement in task.requirements
-    ]
-    return InfeasibleError(" ".join(sentences), failures)
 
 
 # ---- the steps
@@ -316,7 +225,7 @@ def along_curve(task: Task, bounds: Bounds, order: Order, window: int, hardest: 
     form_groups(rows, groups, np.array([0, len(order)]), window, CANDIDATES, hardness)
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     settle_left_overs(rows, groups, steps)
-    reach = min(64, max(8, 200 * FEW_ROWS // len(order)))
+    reach = min(64, max(4, 400 * FEW_ROWS // len(order)))
     for _ in range(8 if len(order) <= FEW_ROWS else 1):
         if not improve(rows, groups, reach):
             break

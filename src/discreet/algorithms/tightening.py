@@ -74,7 +74,8 @@ def tightened(
 
 
 def _span(numbers: NDArray[np.float64]) -> float:
-    return max(float(np.nanmax(numbers) - np.nanmin(numbers)), np.finfo(float).tiny)
+    known = numbers[~np.isnan(numbers)]  # none where every cell is missing
+    return max(float(np.ptp(known)) if len(known) else 0.0, np.finfo(float).tiny)
 
 
 class _Sets:

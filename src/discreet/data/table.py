@@ -8,8 +8,9 @@ dictionary, where the dictionary's text is null.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,31 @@ class Column:
         """The same column for some rows; the dictionary stays."""
         return replace(self, codes=self.codes[rows])
 
+    def with_domain(self, values: Collection[str | None]) -> Column:
+        """The same column with a dictionary of the values that occur and of those given."""
+        known = dict(zip(self.text.to_list(), self.counts.tolist(), strict=True))
+        wanted = {*values, *(value for value, count in known.items() if count)}
+        if wanted == set(known):
+            return self
+        texts: list[str | None] = sorted(value for value in wanted if value is not None)
+        numbers = None
+        if self.numbers is not None:
+            texts.sort(key=lambda text: (_number(str(text), self.type), text))
+            numbers = [_number(str(text), self.type) for text in texts]
+        if None in wanted:
+            texts.append(None)
+            numbers = None if numbers is None else [*numbers, np.nan]
+        place = {value: code for code, value in enumerate(texts)}
+        code = np.array([place.get(value, -1) for value in known], np.int32)
+        text = pl.Series(self.text.name, texts, dtype=pl.String)
+        return replace(
+            self,
+            codes=code[self.codes],
+            text=text,
+            values=_typed(text, self.values.dtype),
+            numbers=None if numbers is None else np.array(numbers, np.float64),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class CodedTable:
@@ -105,6 +131,21 @@ class CodedTable:
         """The same table for some rows."""
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         return replace(self, columns=columns, rows=len(rows))
+
+
+def _number(text: str, kind: ValueType) -> float:
+    if kind is ValueType.DATE:
+        return float(date.fromisoformat(text.strip()).toordinal() - date(1970, 1, 1).toordinal())
+    return float(text)
+
+
+def _typed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Texts as values of another type; as they are where that type cannot be read from text."""
+    if dtype == pl.String:
+        return text
+    typed = text.str.to_date("%Y-%m-%d", strict=False) if dtype == pl.Date else None
+    typed = text.cast(dtype, strict=False) if typed is None else typed
+    return typed if typed.null_count() == text.null_count() else text
 
 
 @kernel

@@ -51,6 +51,8 @@ class QueryBatch:
 class Implied(ABC):
     """What a release lets its reader estimate."""
 
+    answers_sets: bool = False  # whether it can be asked for quasi-sensitive terms
+
     @abstractmethod
     def estimate(self, batch: QueryBatch) -> NDArray[np.float64]:
         """n · p2 of each query's predicate."""
@@ -70,6 +72,7 @@ class ImpliedGeneralized(Implied):
         self._count = distinct.size
         self._cells = {c.name: c.codes[distinct.first_row] for c in columns}
         self._coverages = coverages
+        self.answers_sets = any(isinstance(c, TermCoverage) for c in coverages.values())
         self._suppressed_rows = suppressed_rows
         self._last_roll_up: tuple[list[str], list[Codes], NDArray[np.int64]] | None = None
 

@@ -21,6 +21,7 @@ from discreet.metrics.reading_groups import (
     open_share,
     read_decomposed,
     source_counts,
+    with_published_values,
 )
 from discreet.metrics.structure import structure
 from discreet.releases import sensitive_sets
@@ -43,6 +44,7 @@ def measure_bucketized(
     """Measure a bucketized release against the original."""
     people, sensitive = tables[PEOPLE], tables[SENSITIVE]
     check_people(original, people, suppressed_rows)
+    original = with_published_values(original, sensitive)
     measures = Measures(
         structure=structure(classes_of_groups(people), suppressed_rows),
         loss_by_attribute=_exact_loss(original, suppressed_rows),

@@ -41,9 +41,14 @@ class QueryWorkload(BaseModel):
     sensitive: int = Field(default=1, ge=0, description="Sensitive attributes in a query.")
     selectivity: float = Field(default=0.05, gt=0, lt=1, description="Expected share of rows.")
 
-    def batches(self, original: CodedTable, rng: np.random.Generator) -> Iterator[QueryBatch]:
-        """Draw the queries. A table with fewer attributes than asked for is asked for all."""
-        quasi_identifiers, sensitive = sides_of(original)
+    def batches(
+        self, original: CodedTable, rng: np.random.Generator, *, sets: bool = False
+    ) -> Iterator[QueryBatch]:
+        """Draw the queries. A table with fewer attributes than asked for is asked for all.
+
+        ``sets`` lets quasi-sensitive attributes count as sensitive ones.
+        """
+        quasi_identifiers, sensitive = sides_of(original, sets=sets)
         qd = min(self.quasi_identifiers, len(quasi_identifiers))
         m = min(self.sensitive, len(sensitive))
         if qd + m == 0:
@@ -71,9 +76,10 @@ class QueryWorkload(BaseModel):
                 yield QueryBatch(np.array(part, np.int64), members, wanted_terms)
 
 
-def sides_of(original: CodedTable) -> tuple[list[Column], list[Column]]:
+def sides_of(original: CodedTable, *, sets: bool) -> tuple[list[Column], list[Column]]:
     """What a reader may know of people, and what is protected or may give it away."""
-    return original.quasi_identifiers, [*original.sensitive, *original.quasi_sensitive]
+    others = original.quasi_sensitive if sets else []
+    return original.quasi_identifiers, [*original.sensitive, *others]
 
 
 def _pick(columns: list[Column], count: int, rng: np.random.Generator) -> list[str]:
@@ -174,12 +180,12 @@ def query_errors(
     if not original.rows:
         return None
     rng = np.random.default_rng(seed)
-    sides = sides_of(original)
+    sides = sides_of(original, sets=release.answers_sets)
     truth = exact([*sides[0], *sides[1]], original.rows)
     unlinked = Unlinked(sides, original.rows)
     answers = [
         np.stack([reader.estimate(batch) for reader in (truth, release, unlinked)])
-        for batch in workload.batches(original, rng)
+        for batch in workload.batches(original, rng, sets=release.answers_sets)
     ]
     if not answers:
         return None

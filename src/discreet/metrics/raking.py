@@ -49,7 +49,7 @@ def _fit(cell: Ints, signature: Small, target: Floats, count: Floats) -> Floats:
     mass = np.empty(len(cell))
     for entry in range(len(cell)):
         mass[entry] = count[signature[entry]]
-    for _ in range(ROUNDS):
+    for round_ in range(ROUNDS):
         total = np.zeros(len(target))
         for entry in range(len(cell)):
             total[cell[entry]] += mass[entry]
@@ -62,7 +62,7 @@ def _fit(cell: Ints, signature: Small, target: Floats, count: Floats) -> Floats:
         for row in range(len(count)):
             if total[row] > 0:
                 away = max(away, abs(total[row] / count[row] - 1))
-        if away < CLOSE:
+        if away < CLOSE or round_ == ROUNDS - 1:  # people's masses are exact in any case
             break
         for entry in range(len(cell)):
             mass[entry] *= count[signature[entry]] / total[signature[entry]]

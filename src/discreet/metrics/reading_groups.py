@@ -7,7 +7,7 @@ gives up shows in ``loss_sensitive`` (the values left possible), in the divergen
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,10 @@ def bucket_rows(original: CodedTable, people: CodedTable, sensitive: CodedTable)
     entries = group_codes([group, distinct.class_of_row], [groups, distinct.count], sensitive.rows)
     of_group, signature = group[entries.first_row], distinct.class_of_row[entries.first_row]
     start, order = order_by_class(of_group, signature, groups, distinct.count)
-    mass = np.bincount(entries.class_of_row, people_counted(sensitive), entries.count)
+    mass = np.bincount(entries.class_of_row, people_counted(sensitive), entries.count) * 1.0
+    if sensitive.rows > people.rows:  # counterfeits take their part of a group's mass
+        held = np.bincount(group, minlength=groups)
+        mass = mass * (people[GROUP].counts / np.maximum(held, 1))[of_group]
     return SensitiveRows(
         {c.name: code[distinct.first_row] for c, code in zip(columns, codes, strict=True)},
         distinct.count,
@@ -85,6 +88,17 @@ def group_numbers(people: CodedTable, other: CodedTable) -> Codes:
     if (code < 0).any():
         raise InputError("The release names groups in which nobody is. Audit it first.")
     return code.astype(np.int32)[other[GROUP].codes]
+
+
+def with_published_values(original: CodedTable, sensitive: CodedTable) -> CodedTable:
+    """The original with the domains that its release shows: counterfeits may add values."""
+    columns = dict(original.columns)
+    for column in original.sensitive:
+        if column.name in sensitive.columns:
+            published = sensitive[column.name]
+            shown = published.text.filter(published.counts > 0).to_list()
+            columns[column.name] = column.with_domain(shown)
+    return replace(original, columns=columns)
 
 
 def implied_buckets(

@@ -13,6 +13,7 @@ from discreet.models.closeness import TCloseness
 from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.models.links import QSCLDiversity, QSTCloseness
 from discreet.models.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
+from discreet.models.republication import MInvariance, RhoDifference
 from discreet.models.requirement import Requirement
 from discreet.models.sa_diversity import ConditionalLDiversity, SADiversity
 from discreet.models.sizes import KAnonymity
@@ -31,7 +32,9 @@ _KINDS: tuple[type[Requirement], ...] = (
     QSCLDiversity,
     QSTCloseness,
 )
-REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in _KINDS}
+# What methods promise and no job may ask of another method.
+PROMISED: tuple[type[Requirement], ...] = (MInvariance, RhoDifference)
+REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in (*_KINDS, *PROMISED)}
 
 _by_name = ByName(_KINDS, "requirement")
 AnyRequirement = Annotated[Requirement, _by_name]  # a field of a job that holds any of them

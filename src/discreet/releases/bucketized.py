@@ -4,6 +4,10 @@
 ``sensitive`` holds a row a person too, the ``group`` and all sensitive columns; or, where the one
 sensitive attribute is counted, a row for each value of a group with its ``count``. The tables are
 in random orders of their own, so only the group links them.
+
+Where a method adds counterfeits (re-publication), they are rows of ``sensitive`` that no person
+has; ``counterfeits`` holds, for each group that has some, their ``count``. They are no secret: a
+reader sees who is in a group and how many sensitive rows it has.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.algorithms.method import Bucketized, Task
+from discreet.algorithms.method import Bucketized, Counterfeits, Task
 from discreet.data.classes import Classes, group_codes
 from discreet.data.counts import (
     ClassCounts,
@@ -49,6 +53,7 @@ from discreet.releases.manifest import Manifest
 PEOPLE = "quasi_identifiers"
 SENSITIVE = "sensitive"
 COUNT = "count"
+COUNTERFEITS = "counterfeits"
 
 
 class BucketizedKind(Kind):
@@ -58,6 +63,8 @@ class BucketizedKind(Kind):
 
     def tables(self, task: Task, outcome: Bucketized) -> dict[str, PublishedTable]:
         refuse_columns(task.table, self.name, (GROUP, COUNT) if outcome.counted else (GROUP,))
+        if outcome.counterfeits is not None:
+            return _with_counterfeits(task, outcome, outcome.counterfeits)
         suppressed = self.suppressed(outcome)
         kept = np.flatnonzero(outcome.group_of_row >= 0) if suppressed else None
         group = outcome.group_of_row if kept is None else outcome.group_of_row[kept]
@@ -86,15 +93,18 @@ class BucketizedKind(Kind):
         problems += column_problems(tables, PEOPLE, public, (GROUP,))
         problems += column_problems(tables, SENSITIVE, (Role.SENSITIVE,), (GROUP, COUNT))
         code = group_codes_in(people, sensitive)
-        sizes = np.zeros(people[GROUP].cardinality, np.int64)
+        sizes = -counterfeits_of(people, tables)
         present = code >= 0
-        sizes[code[present]] = _sizes(sensitive)[present]
+        sizes[code[present]] += _sizes(sensitive)[present]
         wrong = int((sizes != people[GROUP].counts).sum() + (~present).sum())
         if wrong:
             problems.append(
                 f"{wrong} groups have not as many sensitive rows in '{SENSITIVE}' as people in "
                 f"'{PEOPLE}'"
             )
+        fakes, said = count_counterfeits(tables), getattr(manifest.method, COUNTERFEITS, 0)
+        if fakes != said:
+            problems.append(f"the manifest says {said} counterfeits, the tables {fakes}")
         return problems
 
     def changes(
@@ -110,7 +120,7 @@ class BucketizedKind(Kind):
         cardinalities = [column.cardinality + 1 for column in columns]
         weights = people_counted(sensitive)
         invented = excess(cells, of_original, cardinalities, weights)
-        if invented:
+        if invented > count_counterfeits(tables):
             problems.append(f"{invented} rows of '{SENSITIVE}' are not in the original")
         if problems or manifest.suppressed_rows:
             return problems
@@ -124,6 +134,56 @@ class BucketizedKind(Kind):
         if moved:
             problems.append(f"{moved} people stand in a group without their own sensitive row")
         return problems
+
+
+def _with_counterfeits(
+    task: Task, outcome: Bucketized, fakes: Counterfeits
+) -> dict[str, PublishedTable]:
+    """The tables where some sensitive rows are nobody's."""
+    kept = np.flatnonzero(outcome.group_of_row >= 0)
+    group = outcome.group_of_row[kept]
+    groups = int(group.max(initial=-1)) + 1
+    number = random_numbers(groups, task.rng)
+    people = people_table(PEOPLE, task, number[group], groups, kept)
+    of_row = number[np.concatenate([group, fakes.group])]
+    columns = [group_column(of_row, groups)]
+    for column in task.table.sensitive:
+        codes = np.concatenate([column.codes[kept], fakes.value[column.name]]).astype(np.int32)
+        columns.append(PublishedColumn(column.name, column.role, codes, column.values))
+    tables = {PEOPLE: people, SENSITIVE: PublishedTable(SENSITIVE, columns, len(of_row))}
+    if len(fakes.group):
+        holders, size = np.unique(number[fakes.group], return_counts=True)
+        counts, code = np.unique(size, return_inverse=True)
+        tables[COUNTERFEITS] = PublishedTable(
+            COUNTERFEITS,
+            [
+                group_column(holders, groups),
+                PublishedColumn(
+                    COUNT, Role.STRUCTURE, code.astype(np.int32), pl.Series(COUNT, counts)
+                ),
+            ],
+            len(holders),
+        )
+    return tables
+
+
+def counterfeits_of(people: CodedTable, tables: Mapping[str, CodedTable]) -> NDArray[np.int64]:
+    """How many counterfeits each group has, by the people's codes of groups."""
+    found = np.zeros(people[GROUP].cardinality, np.int64)
+    if COUNTERFEITS in tables:
+        table = tables[COUNTERFEITS]
+        code = group_codes_in(people, table)[table[GROUP].codes]
+        known = code >= 0
+        number = people_counted(table)
+        if number is not None:
+            np.add.at(found, code[known], number[known])
+    return found
+
+
+def count_counterfeits(tables: Mapping[str, CodedTable]) -> int:
+    """How many counterfeits a release says it has."""
+    number = people_counted(tables[COUNTERFEITS]) if COUNTERFEITS in tables else None
+    return 0 if number is None else int(number.sum())
 
 
 def _value_counts(
@@ -143,7 +203,7 @@ def _value_counts(
 
 
 def people_counted(sensitive: CodedTable) -> NDArray[np.int64] | None:
-    """How many people each row of the sensitive table stands for, where they are counted."""
+    """What each row of a table is counted as, where it has such a column."""
     if COUNT not in sensitive.columns or sensitive[COUNT].role is not Role.STRUCTURE:
         return None
     column = sensitive[COUNT]

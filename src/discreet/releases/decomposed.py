@@ -62,6 +62,7 @@ from discreet.releases.sensitive_sets import (
 
 DERIVABLE = (SADiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
 SAMPLE = 4096  # rows that are looked at for the order of the others
+FEW, TURNS = 20, 4  # an order of fewer rows may be an accident; other orders to compare with
 CHANCE = 1e-9  # below it, rows that stand where they would without a shuffle are no accident
 
 
@@ -314,12 +315,14 @@ def _same_order(sets: Sets, signatures: Signatures, people: CodedTable) -> bool:
     looked_at = np.linspace(0, people.rows - 1, min(people.rows, SAMPLE)).astype(np.int64)
     group, row = people[GROUP].codes[looked_at], signatures.of_row[looked_at]
     aligned = _supported_rows(sets.start, sets.value, sets.groups, signatures.codes, group, row)
-    if aligned < len(group):
+    if aligned < len(group) or len(group) < FEW:
         return False
-    turned = np.roll(group, len(group) // 2)  # what another order would give
-    other = _supported_rows(sets.start, sets.value, sets.groups, signatures.codes, turned, row)
-    share = other / max(len(group), 1)
-    return bool(share**aligned < CHANCE)
+    share = 0.0
+    for turn in range(1, TURNS + 1):  # what other orders give, never taken for nothing
+        turned = np.roll(group, turn * len(group) // (TURNS + 1))
+        found = _supported_rows(sets.start, sets.value, sets.groups, signatures.codes, turned, row)
+        share = max(share, (found + 3) / (len(group) + 3))
+    return bool(share ** len(group) < CHANCE)
 
 
 @kernel

@@ -20,6 +20,7 @@ def explain(manifest: Manifest) -> list[str]:
         *_method(manifest),
         *_promises(manifest),
         *_readers(manifest),
+        *_series(manifest),
         *_utility(manifest),
     ]
 
@@ -194,7 +195,7 @@ def _groups(manifest: Manifest) -> list[str]:
         sentences.append(
             f"For each group and sensitive attribute the values that somebody in it may have are "
             f"listed once; groups were formed on '{primary}'. {noise:,} listed values are noise: "
-            "nobody in the group has them, and no reader can tell which."
+            "nobody in the group has them, but whole sensitive rows support them like the others."
             + (f" {merged:,} groups were merged into others." if merged else "")
         )
         sentences.append(
@@ -248,6 +249,32 @@ def _promises(manifest: Manifest) -> list[str]:
     if not manifest.promises:
         return ["It promises nothing: the job states no requirement."]
     return [promise_sentence(promise) for promise in manifest.promises]
+
+
+def _series(manifest: Manifest) -> list[str]:
+    """What a release of a series says beside its promise."""
+    counterfeits = getattr(manifest.method, "counterfeits", None)
+    if counterfeits is None:
+        return []
+    sentences = []
+    if counterfeits:
+        sentences.append(
+            f"{counterfeits:,} sensitive rows are counterfeits, nobody's; 'counterfeits' says how "
+            "many each group has."
+        )
+    changed = getattr(manifest.method, "changed_signatures", 0)
+    if changed:
+        sentences.append(
+            f"{changed:,} people now stand among values that are all new, because theirs changed. "
+            "Across such changes m-invariance gives a reader of several releases no bound; the "
+            "method for data whose values change is rho-different."
+        )
+    belief = getattr(manifest.method, "greatest_belief", None)
+    if belief is not None:
+        sentences.append(
+            f"The greatest belief about anybody of a reader of all releases so far is {belief:.3f}."
+        )
+    return sentences
 
 
 def promise_sentence(promise: Promise) -> str:

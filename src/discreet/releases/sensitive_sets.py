@@ -89,12 +89,16 @@ def _read_sets(
     good = (group >= 0) & (attribute >= 0) & (value >= 0)
     widest = max(sensitive[name].cardinality for name in attributes)
     which = (attribute[good] * groups + group[good]).astype(np.int32)
-    start, order = order_by_class(
-        which, value[good].astype(np.int32), len(attributes) * groups, widest
-    )
-    ordered = value[good][order].astype(np.int32)
-    again = np.zeros(len(ordered), bool)
-    again[1:] = (ordered[1:] == ordered[:-1]) & (np.diff(which[order]) == 0)
+    of_set = value[good].astype(np.int32)
+    listed = len(attributes) * groups
+    # Sets are written in ascending order, so bringing each together is mostly enough.
+    start, order = order_by_class(which, np.zeros(len(which), np.int32), listed, 1)
+    ordered = of_set[order]
+    inside = np.diff(which[order]) == 0
+    if (np.diff(ordered)[inside] < 0).any():
+        start, order = order_by_class(which, of_set, listed, widest)
+        ordered = of_set[order]
+    again = inside & (np.diff(ordered) == 0)
     return Sets(start, ordered, groups, int((~good).sum()), int(again.sum()))
 
 

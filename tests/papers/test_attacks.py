@@ -507,3 +507,28 @@ def test_codip_000_keeps_the_diagnosis_from_one_who_knows_the_job(tmp_path):
     pairs = {f.aim: f for f in made.attack("intersection")}
     assert pairs["diagnosis and job"].greatest == pytest.approx(1 / 4)
     assert pairs["diagnosis and family"].mean == pytest.approx(1 / 4)
+
+
+def test_quasi_sensitive_linking_003_figure_1(tmp_path):
+    """The three students link to flu alone; one engineer to flu, the other to nothing."""
+    terms = ["coughing|headache|sore throat", "coughing|headache", "headache|sore throat",
+             "headache|vomiting", "headache|sore throat"]  # fmt: skip
+    write_csv(tmp_path / "table.csv", ["state", "symptoms"],
+              list(zip(["GA"] * 3 + ["TX"] * 2, terms, strict=True)))  # fmt: skip
+    flu = ["coughing", "headache", "sore throat"]
+    hepatitis = ["loss of appetite", "vomiting", "body aches", "dark urine"]
+    write_csv(tmp_path / "diseases.csv", ["disease", "symptom"],
+              [["flu", t] for t in flu] + [["hepatitis B", t] for t in hepatitis])  # fmt: skip
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "source: {path: table.csv}\nattributes:\n  state: {role: quasi-identifier}\n"
+        "  symptoms: {role: quasi-sensitive, multi_valued: '|', knowledge: "
+        "{path: diseases.csv, label: disease, term: symptom}}\nmethod: mondrian\n"
+        "requirements: [k-anonymity: {k: 2}]\n",
+        encoding="utf-8",
+    )
+    release = dc.publish(None, dc.Job.load(job), seed=0)
+    (found,) = dc.attack(release, original=job, attacks=["quasi-sensitive-linking"]).findings
+    assert found.greatest == found.mean == 1
+    assert found.targets == 4
+    assert found.details["rows_that_link_to_nothing"] == 1

@@ -169,12 +169,18 @@ def summarize(
     knowledge: str,
     method: str = EXACT,
     sampled: bool = False,
+    sure: Figures | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> Finding:
-    """A finding from lines of beliefs and how many targets each stands for."""
+    """A finding from lines of beliefs and how many targets each stands for.
+
+    Where worlds were drawn, ``sure`` has a lower bound of each belief; no target is called above
+    the threshold, or certain, by less.
+    """
+    surely = belief if sure is None else sure
     targets = int(count.sum())
     total = max(targets, 1)
-    above = int(count[belief > threshold + TOLERANCE].sum())
+    above = int(count[surely > threshold + TOLERANCE].sum())
     bin_of_line = np.clip((belief * BINS - TOLERANCE).astype(np.int64), 0, BINS - 1)
     bounded = bounds is not None and bool((bounds < 1 - TOLERANCE).any())
     return Finding(
@@ -186,7 +192,7 @@ def summarize(
         mean=float((belief * count).sum() / total),
         greatest=float(belief.max()) if len(belief) else 0.0,
         above=above / total,
-        certain=float(count[belief >= 1 - TOLERANCE].sum() / total),
+        certain=float(count[surely >= 1 - TOLERANCE].sum() / total),
         baseline=baseline,
         bound=min(float(bounds.max()), 1.0) if bounded and bounds is not None else None,
         exceeded=bounds is not None and bool((belief > bounds + TOLERANCE).any()),
@@ -196,6 +202,13 @@ def summarize(
         histogram=tuple(int(n) for n in np.bincount(bin_of_line, count, BINS)),
         details=dict(details or {}),
     )
+
+
+def wilson_low(share: Figures, trials: int | NDArray[np.int64], z: float = 4.0) -> Figures:
+    """The lower ends of Wilson's intervals; z = 4 before a single target is called above."""
+    spread = z * z / trials
+    reach = z * np.sqrt(share * (1 - share) / trials + spread / (4 * trials))
+    return np.maximum((share + spread / 2 - reach) / (1 + spread), 0.0)
 
 
 def wilson(successes: float, trials: int, z: float = 1.96) -> tuple[float, float]:

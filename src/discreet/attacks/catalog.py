@@ -13,6 +13,7 @@ from discreet.attacks.join import BackgroundJoin
 from discreet.attacks.membership import Absence, Membership
 from discreet.attacks.minimality import Minimality
 from discreet.attacks.non_membership import NonMembership
+from discreet.attacks.quasi_sensitive import QuasiSensitiveLinking
 from discreet.attacks.sensitive_table import LinkThroughSensitiveTable, SetHomogeneity
 from discreet.named import ByName
 
@@ -26,6 +27,7 @@ ATTACKS: tuple[type[Attack], ...] = (
     BackgroundJoin,
     Intersection,
     Membership,
+    QuasiSensitiveLinking,
     SetHomogeneity,
     LinkThroughSensitiveTable,
     Absence,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.attack import Scene
+from discreet.attacks.attack import Scene, wilson_low
 from discreet.attacks.reading import Reading
 from discreet.attacks.worlds import count_worlds, distinct_arrangements
 from discreet.data.classes import Classes, group_codes
@@ -20,10 +20,14 @@ LEAF_WORLDS = 2000  # counted where there are no more, else so many are drawn
 LEAVES = 1000  # looked at, drawn at random
 
 Figures = NDArray[np.float64]
+Judged = tuple[Figures, Figures]  # beliefs, and what they surely are
 
 
-def leaf_beliefs(scene: Scene, reading: Reading) -> tuple[dict[str, Figures] | None, str]:
-    """The belief in everybody's truth with only the worlds of each class in which no cut passes."""
+def leaf_beliefs(scene: Scene, reading: Reading) -> tuple[dict[str, Judged] | None, str]:
+    """The belief in everybody's truth with only the worlds of each class in which no cut passes.
+
+    Beside each a lower bound of it, which is less where worlds were drawn.
+    """
     if any(r.against_table for r in scene.requirements):
         return None, "a requirement compares classes with the table"
     on_size = [r for r in scene.requirements if isinstance(r, SizeRequirement)]
@@ -41,6 +45,7 @@ def leaf_beliefs(scene: Scene, reading: Reading) -> tuple[dict[str, Figures] | N
     rows_by_group = np.argsort(reading.group_of_row, kind="stable")
     row_bounds = np.searchsorted(reading.group_of_row[rows_by_group], np.arange(reading.groups + 1))
     found: dict[str, list[Figures]] = {c.name: [] for c in columns}
+    sure: dict[str, list[Figures]] = {c.name: [] for c in columns}
     drawn = False
     for g in chosen:
         members = people[members_by_group[bounds[g] : bounds[g + 1]]]
@@ -55,10 +60,12 @@ def leaf_beliefs(scene: Scene, reading: Reading) -> tuple[dict[str, Figures] | N
             kept[:] = True  # the cuts of the method are not these
         for c in columns:
             values = c.codes[rows.first_row][worlds[kept]]  # (worlds, members)
-            found[c.name].append((values == truth[c.name][members]).mean(axis=0))
+            share = (values == truth[c.name][members]).mean(axis=0)
+            found[c.name].append(share)
+            sure[c.name].append(share if complete else wilson_low(share, len(values)))
     sampled = len(chosen) < reading.groups
     how = "leaf" + (", worlds drawn" if drawn else "") + (", classes drawn" if sampled else "")
-    return {name: np.concatenate(beliefs) for name, beliefs in found.items()}, how
+    return {name: (np.concatenate(found[name]), np.concatenate(sure[name])) for name in found}, how
 
 
 def _worlds_of(rows: Sequence[int], rng: np.random.Generator) -> tuple[NDArray[np.int64], bool]:

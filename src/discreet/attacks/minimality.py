@@ -32,7 +32,7 @@ from discreet.algorithms.method import Bucketized, Generalized, Method, Task
 from discreet.attacks.attack import Attack, Finding, Scene, summarize, wilson
 from discreet.attacks.beliefs import beliefs_in
 from discreet.attacks.classes import baseline_of
-from discreet.attacks.leaves import leaf_beliefs
+from discreet.attacks.leaves import Judged, leaf_beliefs
 from discreet.attacks.reading import Reading
 from discreet.attacks.worlds import all_worlds, count_worlds
 from discreet.data.classes import Classes, group_codes
@@ -45,8 +45,6 @@ from discreet.releases.comparison import recoded
 RERUN_ROWS = 200
 DRAWN_CELLS = 20_000_000  # rows that are dealt out in all drawn worlds together
 Z = 4.0
-
-Figures = NDArray[np.float64]
 
 
 class Minimality(Attack):
@@ -102,12 +100,12 @@ class Minimality(Attack):
                     self.finding(scene, reading, attribute, plain, plain.mean, method=how)
                 )
                 continue
-            belief = found[attribute]
+            belief, sure = found[attribute]
             findings.append(
                 summarize(
                     self, attribute, reading.name, belief, np.ones(len(belief), np.int64),
                     baseline_of(reading, attribute, plain), scene.threshold,
-                    knowledge=self.knowledge, method=how,
+                    knowledge=self.knowledge, method=how, sure=sure,
                     details={"mean_without_the_method": plain.mean},
                 )
             )  # fmt: skip
@@ -121,7 +119,7 @@ def _everybody_certain(reading: Reading) -> bool:
     return bool((held == reading.size).all())
 
 
-def _by_running(scene: Scene, reading: Reading, most: int) -> dict[str, Figures] | None:
+def _by_running(scene: Scene, reading: Reading, most: int) -> dict[str, Judged] | None:
     """The beliefs over all worlds on which the method does the same; None if there are too many."""
     if scene.task.table.rows > RERUN_ROWS:
         return None
@@ -160,7 +158,11 @@ def _by_running(scene: Scene, reading: Reading, most: int) -> dict[str, Figures]
             seen[c.name][everybody, c.codes[rows.first_row][row_of_person]] += 1
     if not kept:
         return None
-    return {c.name: seen[c.name][everybody, recoded(c, original[c.name])] / kept for c in columns}
+    found = {}
+    for c in columns:
+        share = seen[c.name][everybody, recoded(c, original[c.name])] / kept
+        found[c.name] = (share, share)
+    return found
 
 
 def _method(scene: Scene) -> Method | None:
@@ -190,7 +192,7 @@ def _publishes(method: Method, task: Task, group_of_person: NDArray[np.int32]) -
     return len(pairs) == len(set(formed.tolist())) == len(set(group_of_person.tolist()))
 
 
-def _by_predecessors(scene: Scene, reading: Reading) -> tuple[dict[str, Figures] | None, str]:
+def _by_predecessors(scene: Scene, reading: Reading) -> tuple[dict[str, Judged] | None, str]:
     """Upper bounds from the share of drawn worlds in which every finer node fails."""
     if scene.manifest.method.parameters.get("suppression"):
         return None, "rows might have been suppressed"
@@ -219,7 +221,8 @@ def _by_predecessors(scene: Scene, reading: Reading) -> tuple[dict[str, Figures]
     found = {}
     for attribute in reading.sensitive:
         plain = beliefs_in(reading, attribute)
-        found[attribute] = np.minimum(plain.belief / acceptance, 1.0)[plain.line_of_target]
+        share = plain.belief[plain.line_of_target]
+        found[attribute] = np.minimum(share / acceptance, 1.0), share
     if not open_nodes:
         return found, "exact"
     return found, f"at most share/acceptance; acceptance at least {acceptance:.3f}"

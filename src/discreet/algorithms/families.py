@@ -24,7 +24,8 @@ from discreet.models.series import (
 )
 
 ROOM = 1.1  # a flat group moves no belief by more than this factor
-CANDIDATES = 12  # values that are tried as the next counterfeit
+CANDIDATES = 6  # values that are tried as the next counterfeit,
+MOST_CANDIDATES = 16  # and if that does not end
 MOST_FAKES = 24  # counterfeits of one group, before it is made flat
 MOST_TRUTHS = 60  # combinations of values that are tried for a family without room
 TOLERANCE = 1e-9
@@ -217,20 +218,25 @@ class Scene:
 
         They leave room for later releases where a few more can.
         """
-        near = np.unique(np.concatenate([self.value, truth]))
-        others = np.setdiff1d(np.arange(len(self.matrix)), near)
-        candidates = np.concatenate([near, others])[: max(CANDIDATES, len(near))]
-        fakes, greatest = _add_fakes(
-            self.group_of,
-            np.append(self.start, 0),
-            self.value,
-            self.count,
-            self.matrix,
-            truth,
-            candidates,
-            rho,
-        )
-        return (fakes, float(greatest)) if greatest <= rho + TOLERANCE else None
+        before = np.setdiff1d(self.value, truth)  # values that the family was seen with
+        others = np.setdiff1d(np.arange(len(self.matrix)), np.concatenate([before, truth]))
+        candidates = np.concatenate([before, others, np.unique(truth)])
+        for most in (CANDIDATES, MOST_CANDIDATES):
+            fakes, greatest = _add_fakes(
+                self.group_of,
+                np.append(self.start, 0),
+                self.value,
+                self.count,
+                self.matrix,
+                truth,
+                candidates[:most],
+                rho,
+            )
+            if greatest <= rho + TOLERANCE:
+                return fakes, float(greatest)
+            if len(candidates) <= most:
+                break
+        return None
 
     def possible_values(self) -> list[Places] | None:
         """All multisets of values that C leaves possible; None if there are too many."""

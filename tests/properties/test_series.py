@@ -180,10 +180,10 @@ def test_who_is_held_back_does_not_depend_on_true_values(tmp_path, seed):
     letters = "abcde"
     path = tmp_path / "c.csv"
     path.write_text(
-        "old,new,probability\n" + "".join(f"{x},{x},{0.5 + 0.1 * at}\n" for at, x in
+        "old,new,probability\n" + "".join(f"{x},{x},{round(0.6 + 0.1 * at, 1)}\n" for at, x in
                                           enumerate(letters)), encoding="utf-8",
     )  # fmt: skip
-    job = make_job(tmp_path, dc.RhoDifferent(rho=0.4, correlation=str(path), group_size=3))
+    job = make_job(tmp_path, dc.RhoDifferent(rho=0.36, correlation=str(path), group_size=3))
     tables = list(population(draw, letters, 3, 30, 0.3))
     publish_all(tmp_path, job, tables[:2], seed)
     here = list(tables[2])
@@ -195,10 +195,11 @@ def test_who_is_held_back_does_not_depend_on_true_values(tmp_path, seed):
             task = prepare(job, frame_of(table), ledger=ledger)
         matrix = task.correlation.matrix(task.table["disease"].text.to_list())
         known = read_families(task.history, matrix)
-        verdicts = decide(known, 0.4)
+        verdicts = decide(known, 0.36)
         numbers = task.history.person_of_row
         release = dc.publish(frame_of(table), job, seed=other)
         absent = frozenset(release.private["held_back"])
         assert len(absent) == int((~verdicts.published[numbers] & (known.family_of_row >= 0)).sum())
         held_back.add(absent)
     assert len(held_back) == 1
+    assert held_back != {frozenset()}  # some are, or the test says nothing

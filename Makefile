@@ -20,7 +20,8 @@ demo: setup
 	$(BIN)/discreet demo
 
 test: $(VENV)/.tested
-	$(BIN)/python -m pytest
+	tests/install-servers
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .

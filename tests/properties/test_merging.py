@@ -28,6 +28,7 @@ from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclos
 from discreet.models.links import LinkRequirement, QSCLDiversity, QSTCloseness
 from discreet.models.multi_attribute import MultiAttributeLDiversity
 from discreet.models.requirement import Domain, Requirement
+from discreet.models.sa_diversity import SADiversity
 from discreet.models.sizes import KAnonymity
 
 VALUES = ("a", "b", "c", None)
@@ -67,6 +68,7 @@ MODELS: list[tuple[Requirement, Distance]] = [
         BetaLikeness(beta=0.4),
         BetaLikeness(beta=2, enhanced=True),
         DeltaDisclosure(delta=0.9),
+        SADiversity(l={"S": 2, "V": 1}),
         QSCLDiversity(c=1, l=2),
         QSCLDiversity(c=2, l=3, weights="prior"),
         QSTCloseness(t=0.3),
@@ -96,7 +98,7 @@ def counted(cube: np.ndarray) -> ClassCounts:
             sparse(flat[occurs]), flat[occurs].sum(axis=1), of_class.astype(np.int32)
         )
     values = {"S": sparse(cube.sum(axis=2)), "V": sparse(cube.sum(axis=1))}
-    return ClassCounts(cube.sum(axis=(1, 2)), values, refined, {"Q": values["S"]})
+    return ClassCounts(cube.sum(axis=(1, 2)), values, refined, sets={"Q": values["S"]})
 
 
 def domains(distance: Distance) -> dict[str, Domain]:
@@ -117,8 +119,13 @@ def name_of(case: object) -> str:
     return f"{case.name}-{case.parameters()}" if isinstance(case, Requirement) else str(case)
 
 
+# Promises about the readers of a sensitive table or about a series of releases: classes are never
+# merged to reach them.
+NOT_OF_CLASSES = {"conditional-l-diversity", "m-invariance", "rho-different"}
+
+
 def test_every_requirement_of_the_catalog_is_here() -> None:
-    assert {requirement.name for requirement, _ in MODELS} == set(REQUIREMENTS)
+    assert {requirement.name for requirement, _ in MODELS} == set(REQUIREMENTS) - NOT_OF_CLASSES
 
 
 @pytest.mark.parametrize(("requirement", "distance"), MODELS, ids=name_of)

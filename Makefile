@@ -20,7 +20,8 @@ demo: setup
 	$(BIN)/discreet demo
 
 test: $(VENV)/.tested
-	$(BIN)/python -m pytest
+	tests/install-servers
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
@@ -28,7 +29,7 @@ lint: $(VENV)/.tested
 	$(BIN)/mypy
 
 bench: $(VENV)/.tested
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
 
 $(VENV)/.documented: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -14,13 +14,32 @@ _HOME_OF_NAME = {
     "Job": "discreet.job",
     "Attribute": "discreet.job",
     "Output": "discreet.job",
+    "Verify": "discreet.job",
     "Source": "discreet.io.source",
     "publish": "discreet.publishing",
     "minimal_nodes": "discreet.publishing",
     "Release": "discreet.publishing",
     "audit": "discreet.checking",
     "measure": "discreet.checking",
+    "read_release": "discreet.releases.reading",
+    "explore_projections": "discreet.exploration",
     "FullDomain": "discreet.algorithms.full_domain",
+    "MInvariance": "discreet.algorithms.m_invariance",
+    "RhoDifferent": "discreet.algorithms.rho_different",
+    "Ledger": "discreet.ledger.ledger",
+    "LedgerSettings": "discreet.ledger.settings",
+    "Correlation": "discreet.models.correlation",
+    "Codip": "discreet.algorithms.codip",
+    "attack": "discreet.checking",
+    "Anatomy": "discreet.algorithms.anatomy",
+    "Decomposition": "discreet.algorithms.decomposition",
+    "Mondrian": "discreet.algorithms.mondrian",
+    "MsaDiversity": "discreet.algorithms.msa_diversity",
+    "LocalRecoding": "discreet.algorithms.local_recoding",
+    "LiYe": "discreet.algorithms.li_ye",
+    "Gal": "discreet.algorithms.gal",
+    "Mmdcf": "discreet.algorithms.mmdcf",
+    "QuasiSensitive": "discreet.algorithms.quasi_sensitive",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -42,6 +61,11 @@ _HOME_OF_NAME = {
     "AlphaKAnonymity": "discreet.models.likeness",
     "BetaLikeness": "discreet.models.likeness",
     "DeltaDisclosure": "discreet.models.likeness",
+    "SADiversity": "discreet.models.sa_diversity",
+    "ConditionalLDiversity": "discreet.models.sa_diversity",
+    "QSCLDiversity": "discreet.models.links",
+    "QSTCloseness": "discreet.models.links",
+    "KnowledgeSource": "discreet.io.knowledge",
 }
 
 __all__ = ["__version__", *_HOME_OF_NAME]
@@ -60,7 +84,20 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from discreet.algorithms.anatomy import Anatomy as Anatomy
+    from discreet.algorithms.codip import Codip as Codip
+    from discreet.algorithms.decomposition import Decomposition as Decomposition
     from discreet.algorithms.full_domain import FullDomain as FullDomain
+    from discreet.algorithms.gal import Gal as Gal
+    from discreet.algorithms.li_ye import LiYe as LiYe
+    from discreet.algorithms.local_recoding import LocalRecoding as LocalRecoding
+    from discreet.algorithms.m_invariance import MInvariance as MInvariance
+    from discreet.algorithms.mmdcf import Mmdcf as Mmdcf
+    from discreet.algorithms.mondrian import Mondrian as Mondrian
+    from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
+    from discreet.algorithms.quasi_sensitive import QuasiSensitive as QuasiSensitive
+    from discreet.algorithms.rho_different import RhoDifferent as RhoDifferent
+    from discreet.checking import attack as attack
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
     from discreet.errors import AuditError as AuditError
@@ -71,11 +108,17 @@ if TYPE_CHECKING:
     from discreet.errors import JobError as JobError
     from discreet.errors import PromiseError as PromiseError
     from discreet.errors import ReleaseError as ReleaseError
+    from discreet.exploration import explore_projections as explore_projections
+    from discreet.io.knowledge import KnowledgeSource as KnowledgeSource
     from discreet.io.source import Source as Source
     from discreet.job import Attribute as Attribute
     from discreet.job import Job as Job
     from discreet.job import Output as Output
+    from discreet.job import Verify as Verify
+    from discreet.ledger.ledger import Ledger as Ledger
+    from discreet.ledger.settings import LedgerSettings as LedgerSettings
     from discreet.models.closeness import TCloseness as TCloseness
+    from discreet.models.correlation import Correlation as Correlation
     from discreet.models.diversity import DistinctLDiversity as DistinctLDiversity
     from discreet.models.diversity import EntropyLDiversity as EntropyLDiversity
     from discreet.models.diversity import MDiversity as MDiversity
@@ -86,8 +129,13 @@ if TYPE_CHECKING:
     from discreet.models.likeness import AlphaKAnonymity as AlphaKAnonymity
     from discreet.models.likeness import BetaLikeness as BetaLikeness
     from discreet.models.likeness import DeltaDisclosure as DeltaDisclosure
+    from discreet.models.links import QSCLDiversity as QSCLDiversity
+    from discreet.models.links import QSTCloseness as QSTCloseness
     from discreet.models.multi_attribute import MultiAttributeLDiversity as MultiAttributeLDiversity
+    from discreet.models.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
+    from discreet.models.sa_diversity import SADiversity as SADiversity
     from discreet.models.sizes import KAnonymity as KAnonymity
     from discreet.publishing import Release as Release
     from discreet.publishing import minimal_nodes as minimal_nodes
     from discreet.publishing import publish as publish
+    from discreet.releases.reading import read_release as read_release

@@ -1,38 +1,94 @@
-"""Looking at a release that is there: audit, and measures against the original."""
+"""Looking at a release that is there: audit, attacks, and measures against the original."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
 from discreet.algorithms.method import Progress, Task, no_progress
+from discreet.attacks.attack import Attack
+from discreet.attacks.catalog import AnyAttack
+from discreet.attacks.link_through_sensitive import reader_findings
+from discreet.attacks.running import AttackReport, run_attacks
+from discreet.data.table import CodedTable
 from discreet.errors import InputError
+from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.job import Job
-from discreet.metrics.measure import Measures, measure_release
+from discreet.knowledge.table import Knowledge
+from discreet.metrics.release import Utility, measure_release
 from discreet.preparation import prepare
 from discreet.publishing import Release
 from discreet.releases.audit import Audit, audit_folder, read_tables
+from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.manifest import Manifest
+from discreet.verifying import read_population
 
 
 def audit(
     release: Release | str | Path,
     *,
     original: Job | str | Path | None = None,
+    knowledge: Mapping[str, str | Path] | str | Path | None = None,
     progress: Progress = no_progress,
 ) -> Audit:
     """Derive every promise again from published files alone.
 
     With ``original``, a job or the path of one, also check that nothing was lost or invented. A
-    release in memory was audited when it was made; that audit is returned.
+    release in memory was audited when it was made; that audit is returned. Promises about the
+    labels that terms link to need the knowledge table: the original's, or ``knowledge``, the path
+    of one or a path for each quasi-sensitive attribute.
     """
     if isinstance(release, Release):
         if release.audit is None:
             raise InputError("This release was not audited yet; save it, or use publish().")
         return release.audit
     task = None if original is None else prepare(_job(original), progress=progress)
+    tables = {} if knowledge is None else _knowledge(Manifest.load(Path(release)), knowledge)
     progress("audit", 0.0)
-    return audit_folder(Path(release), task)
+    folder = Path(release)
+    found = audit_folder(folder, task, tables)
+    if not found.ok:
+        return found
+    manifest = Manifest.load(folder)
+    if manifest.kind != DecomposedKind.name:
+        return found
+    return replace(found, readers=tuple(reader_findings(read_tables(folder, manifest), manifest)))
+
+
+def _knowledge(
+    manifest: Manifest, given: Mapping[str, str | Path] | str | Path
+) -> dict[str, Knowledge]:
+    """Read knowledge tables, whose columns the manifest names."""
+    entries = {
+        name: attribute.knowledge
+        for name, attribute in manifest.attributes.items()
+        if attribute.knowledge is not None
+    }
+    allowed = ", ".join(f"'{name}'" for name in entries) or "none"
+    if not isinstance(given, Mapping):
+        if len(entries) != 1:
+            raise InputError(
+                f"The release has {len(entries)} attributes with a knowledge table ({allowed}). "
+                "Say which each table is for: ATTRIBUTE=FILE."
+            )
+        given = {next(iter(entries)): given}
+    unknown = [name for name in given if name not in entries]
+    if unknown:
+        raise InputError(
+            f"The release has no knowledge table for {', '.join(map(repr, unknown))}. "
+            f"Attributes that have one: {allowed}."
+        )
+    return {
+        name: read_knowledge(
+            KnowledgeSource(path=str(path), **entries[name].columns.model_dump()), Path()
+        )
+        for name, path in given.items()
+    }
 
 
 def measure(
@@ -43,26 +99,85 @@ def measure(
     queries: int = 1000,
     seed: int = 0,
     progress: Progress = no_progress,
-) -> Measures:
+) -> Utility:
     """Measure what a release is still worth against the original.
 
     ``original`` is a job or the path of one; for a release in memory, or with ``job``, it may be
     the frame that was published.
     """
-    if isinstance(release, Release):
-        task: Task = release.task
-        manifest, tables = release.manifest, release.coded_tables()
-    else:
-        folder = Path(release)
-        manifest = Manifest.load(folder)
-        task = (
-            prepare(_job(original), progress=progress)
-            if job is None
-            else prepare(job, original, progress=progress)
-        )
-        tables = read_tables(folder, manifest)
+    tables, task, manifest = _opened(release, original, job, progress)
     progress("measures", 0.0)
     return measure_release(tables, task, manifest, queries=queries, seed=seed)
+
+
+def attack(
+    release: Release | str | Path,
+    *,
+    original: Any,
+    job: Job | None = None,
+    attacks: Sequence[Attack | str | Mapping[str, Any]] | None = None,
+    population: str | Path | None = None,
+    threshold: float = 0.5,
+    progress: Progress = no_progress,
+) -> AttackReport:
+    """Attack a release with every adversary that applies, or with those that are named.
+
+    ``original`` is a job or the path of one; for a release in memory, or with ``job``, it may be
+    the frame that was published. It lends the people's quasi-identifiers, and the truth by which
+    beliefs are scored. ``population`` is a table of everybody's quasi-identifiers, or a job.
+    """
+    if not 0 <= threshold <= 1:
+        raise InputError(f"threshold: a belief is between 0 and 1; found {threshold:g}.")
+    tables, task, manifest = _opened(release, original, job, progress)
+    everybody = None
+    if population is not None:
+        given = job or (release.job if isinstance(release, Release) else _job(original))
+        everybody = read_population(Path(population), given)
+    return run_attacks(
+        tables,
+        task,
+        manifest,
+        attacks=None if attacks is None else parse_attacks(attacks),
+        population=everybody,
+        threshold=threshold,
+        progress=progress,
+    )
+
+
+def parse_attacks(attacks: Sequence[Attack | str | Mapping[str, Any]]) -> list[Attack]:
+    """Attacks from their names, or from a name with its parameters."""
+    try:
+        return TypeAdapter(list[AnyAttack]).validate_python(list(attacks))
+    except ValidationError as error:
+        raise InputError(
+            "attacks: " + "; ".join(detail["msg"] for detail in error.errors(include_url=False))
+        ) from None
+
+
+def read_attacks(path: str | Path) -> list[Attack]:
+    """Attacks with their parameters from a YAML file: a list of them."""
+    try:
+        written = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not YAML ({error}).") from None
+    if not isinstance(written, list):
+        raise InputError(f"{path}: a list of attacks is wanted, such as '- linking'.")
+    return parse_attacks(written)
+
+
+def _opened(
+    release: Release | str | Path, original: Any, job: Job | None, progress: Progress
+) -> tuple[dict[str, CodedTable], Task, Manifest]:
+    """The published tables, the original and the manifest of a release."""
+    if isinstance(release, Release):
+        return release.coded_tables(), release.task, release.manifest
+    folder = Path(release)
+    manifest = Manifest.load(folder)
+    if job is None:
+        task = prepare(_job(original), progress=progress)
+    else:
+        task = prepare(job, original, progress=progress)
+    return read_tables(folder, manifest), task, manifest
 
 
 def _job(original: Any) -> Job:

@@ -8,12 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.attacks.classes import attack_views
-from discreet.checking import audit, measure
+from discreet.checking import attack, audit, measure
 from discreet.job import Job
 from discreet.publishing import make_release
-from discreet.releases.audit import domains_of, read_tables
-from discreet.releases.catalog import kind_of
 
 ROWS = 3000
 SEED = 20
@@ -98,17 +95,10 @@ def demonstrate(folder: Path, say: Callable[[str], None]) -> None:
     say(f"  {'Every promise holds' if found.ok else 'A PROMISE DOES NOT HOLD'}; "
         "nothing was lost or invented.")  # fmt: skip
 
-    say("\nHow it was attacked: a reader who knows everybody's birthday, zip and sex")
-    tables = read_tables(place, release.manifest)
-    views = kind_of(release.manifest.kind).views(
-        tables, domains_of(tables, release.manifest), refined=False
-    )
-    for belief in attack_views(views):
-        aim = f"{belief.attack} → {belief.attribute or 'the row'}"
-        say(
-            f"  {aim:28} mean belief in the truth {belief.mean:6.3f} (without the release "
-            f"{belief.baseline:.3f}), greatest {belief.greatest:.3f}, certain {belief.certain:.1%}"
-        )
+    say("\nHow it was attacked: readers who know everybody's birthday, zip and sex")
+    attacks = attack(place, original=job_file)
+    for line in str(attacks).splitlines():
+        say(f"  {line}".rstrip())
 
     say("\nWhat it is still worth")
     for line in str(measure(place, original=job_file)).splitlines():

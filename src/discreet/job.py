@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
@@ -24,14 +25,31 @@ from pydantic_core import PydanticCustomError
 
 from discreet.algorithms.catalog import AnyMethod
 from discreet.algorithms.full_domain import FullDomain
+from discreet.algorithms.method import Method
+from discreet.algorithms.quasi_sensitive import QuasiSensitive
+from discreet.attacks.catalog import ATTACKS, AnyAttack
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import InputError, JobError
 from discreet.hierarchies.specs import HIERARCHY_KINDS, AnyHierarchy
+from discreet.io.databases import dialect_of
+from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source
+from discreet.ledger.settings import LedgerSettings
 from discreet.models.catalog import AnyRequirement
+from discreet.models.links import LinkRequirement
 from discreet.models.requirement import AttributeRequirement
 from discreet.named import nearest
 from discreet.yaml_places import Places, load_yaml
+
+Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None  # null is a missing value
+Values = Annotated[tuple[Value, ...], BeforeValidator(lambda given: _listed(given))]
+
+
+def _listed(given: object) -> object:
+    """YAML reads ``{a, b}`` as keys without values."""
+    if isinstance(given, Mapping) and all(value is None for value in given.values()):
+        return tuple(given)
+    return given
 
 
 class _Part(BaseModel):
@@ -54,7 +72,26 @@ class Attribute(_Part):
         "numbers and dates, unless said otherwise.",
     )
     multi_valued: str | None = Field(
-        None, min_length=1, description="What separates the members of a cell that holds a set."
+        None,
+        min_length=1,
+        description="What separates the members of a cell that holds a set. A sensitive attribute "
+        "is then published as bits, one for each member.",
+    )
+    min_support: int | None = Field(
+        None,
+        ge=1,
+        description="Of a multi-valued sensitive attribute: members that fewer rows hold share "
+        "one bit, so that the sets can't be had back.",
+    )
+    sensitive_values: Values | None = Field(
+        None, description="The values of a sensitive attribute that are sensitive; else all are."
+    )
+    non_sensitive_values: Values | None = Field(
+        None, description="The values of a sensitive attribute that are not sensitive."
+    )
+    knowledge: KnowledgeSource | None = Field(
+        None,
+        description="Of a quasi-sensitive attribute: the table that links its terms to labels.",
     )
     escape: bool = Field(
         False,
@@ -64,12 +101,29 @@ class Attribute(_Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Attribute:
+        if self.role is Role.STRUCTURE:
+            raise PydanticCustomError(
+                "structure_role",
+                "the role 'structure' is for columns that a release makes itself. Give it another.",
+            )
         if self.hierarchy is not None and self.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             raise PydanticCustomError(
                 "hierarchy_role",
                 "a hierarchy is for quasi-identifiers and sensitive attributes, not for role "
                 "'{role}'. Remove it, or change the role.",
                 {"role": str(self.role)},
+            )
+        if self.knowledge is not None and self.role is not Role.QUASI_SENSITIVE:
+            raise PydanticCustomError(
+                "knowledge_role",
+                "a knowledge table is for quasi-sensitive attributes, not for role '{role}'. "
+                "Remove it, or change the role.",
+                {"role": str(self.role)},
+            )
+        if self.escape and self.role is Role.QUASI_SENSITIVE:
+            raise PydanticCustomError(
+                "escape_role",
+                "the terms of a quasi-sensitive attribute can't be escaped. Remove 'escape'.",
             )
         if self.distance is Distance.HIERARCHICAL and self.hierarchy is None:
             raise PydanticCustomError(
@@ -82,7 +136,40 @@ class Attribute(_Part):
                 "a distance is for sensitive attributes, not for role '{role}'. Remove it.",
                 {"role": str(self.role)},
             )
+        self._sets_fit()
+        self._sensitive_values_fit()
         return self
+
+    def _sets_fit(self) -> None:
+        """Bits have neither a hierarchy nor another distance."""
+        becomes_bits = self.multi_valued is not None and self.role is Role.SENSITIVE
+        if becomes_bits and (self.hierarchy is not None or self.distance is not None):
+            raise PydanticCustomError(
+                "multi_valued_bits",
+                "a multi-valued sensitive attribute becomes bits, which have neither a hierarchy "
+                "nor a distance of their own. Remove them.",
+            )
+        if self.min_support is not None and not becomes_bits:
+            raise PydanticCustomError(
+                "min_support",
+                "'min_support' is for a multi-valued sensitive attribute. Remove it, or add "
+                "'multi_valued'.",
+            )
+
+    def _sensitive_values_fit(self) -> None:
+        named = self.sensitive_values is not None, self.non_sensitive_values is not None
+        if any(named) and self.role is not Role.SENSITIVE:
+            raise PydanticCustomError(
+                "sensitive_values_role",
+                "sensitive values are for sensitive attributes, not for role '{role}'. Remove "
+                "them.",
+                {"role": str(self.role)},
+            )
+        if all(named):
+            raise PydanticCustomError(
+                "sensitive_values_both",
+                "give either 'sensitive_values' or 'non_sensitive_values', not both.",
+            )
 
 
 class Output(_Part):
@@ -90,6 +177,49 @@ class Output(_Part):
 
     path: str = Field("release", description="The release folder.")
     format: Literal["csv", "parquet"] = Field("csv", description="The format of its tables.")
+    url: str | None = Field(
+        None, description="A database that gets the tables too, in one transaction."
+    )
+    prefix: str = Field("", description="Before the names of the tables in that database.")
+
+    @field_validator("url")
+    @classmethod
+    def _sound_url(cls, url: str | None) -> str | None:
+        if url is not None:
+            try:
+                dialect_of(url)
+            except InputError as error:
+                raise PydanticCustomError(
+                    "output_url", "{problem}", {"problem": str(error)}
+                ) from None
+        return url
+
+
+class Verify(_Part):
+    """Attacks that a release must withstand before it appears."""
+
+    attacks: tuple[AnyAttack, ...] | None = Field(
+        None, description="Which attacks; all that the promises speak of if left out."
+    )
+    ceiling: float = Field(
+        1.0, ge=0, le=1, description="The greatest belief that any of them may reach."
+    )
+    threshold: float = Field(
+        0.5, ge=0, le=1, description="The report counts the targets that are believed in above it."
+    )
+    population: str | None = Field(
+        None, description="A table of everybody's quasi-identifiers, for membership."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, written: Any) -> Any:
+        """``verify: attacks``, or ``attacks: all``."""
+        if written == "attacks":
+            return {}
+        if isinstance(written, Mapping) and written.get("attacks") == "all":
+            return {**written, "attacks": [kind.name for kind in ATTACKS]}
+        return written
 
 
 class Job(_Part):
@@ -102,6 +232,12 @@ class Job(_Part):
     )
     method: AnyMethod = Field(default_factory=FullDomain, description="How it is reached.")
     output: Output = Field(default_factory=Output)
+    ledger: LedgerSettings | None = Field(
+        None, description="What was published before; re-publication needs it."
+    )
+    verify: Verify | None = Field(
+        None, description="Attacks to run before the release appears: 'attacks', or their settings."
+    )
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -146,6 +282,36 @@ class Job(_Part):
         """What relative paths of the job are relative to."""
         return self._folder
 
+    @property
+    def person(self) -> str:
+        """The identifier that names a person to a ledger."""
+        known = self.with_role(Role.IDENTIFIER)
+        named = self.ledger.person if self.ledger is not None else None
+        if named is None and len(known) == 1:
+            return known[0]
+        allowed = ", ".join(f"'{name}'" for name in known) or "none, no column has that role"
+        if named is None or named not in known:
+            raise JobError(
+                [f"ledger: 'person' must name an identifier. Identifiers of the job: {allowed}."]
+            )
+        return named
+
+    def with_ledger(self, place: str) -> Job:
+        """The same job with a ledger at another place, a path (from here) or a URL."""
+        kept = {} if self.ledger is None else self.ledger.model_dump(exclude={"path", "url"})
+        here = place if "://" in place else str(Path(place).absolute())
+        try:
+            settings = LedgerSettings.at(here, **kept)
+        except ValidationError as error:
+            raise JobError([f"ledger: {one['msg']}" for one in error.errors()]) from None
+        return self.model_copy(update={"ledger": settings})
+
+    def using(self, method: Method) -> Job:
+        """The same job by another method."""
+        job = self.model_copy(update={"method": method})
+        job._folder = self._folder
+        return job
+
     def with_role(self, role: Role) -> list[str]:
         """The names of the attributes with a role, in the job's order."""
         return [name for name, attribute in self.attributes.items() if attribute.role is role]
@@ -163,31 +329,66 @@ class Job(_Part):
 
     @model_validator(mode="after")
     def _requirements_fit(self) -> Job:
-        """Requirements speak of sensitive attributes that exist."""
-        sensitive = self.with_role(Role.SENSITIVE)
-        allowed = ", ".join(f"'{name}'" for name in sensitive) or "none, the job has no such role"
+        """Requirements speak of attributes that exist, and that the method can protect."""
         problems = []
         for number, requirement in enumerate(self.requirements):
             if not isinstance(requirement, AttributeRequirement):
                 continue
             place = f"requirements[{number}]: {requirement.name}"
-            if not sensitive:
-                problems.append(f"{place} needs a sensitive attribute. Give one that role.")
+            role = requirement.role
+            known = self.with_role(role)
+            allowed = ", ".join(f"'{name}'" for name in known) or "none, the job has no such role"
+            if not known:
+                problems.append(f"{place} needs a {role} attribute. Give one that role.")
             problems += [
-                f"{place}: '{name}' is not a sensitive attribute. Allowed: {allowed}."
+                f"{place}: '{name}' is not a {role} attribute. Allowed: {allowed}."
                 for name in requirement.named
-                if name not in sensitive
+                if name not in known and not (role is Role.SENSITIVE and self._may_be_bit(name))
             ]
+            if role is Role.QUASI_SENSITIVE:
+                problems += self._unlinked(place, requirement.named or tuple(known))
+        if isinstance(self.method, QuasiSensitive) and not any(
+            isinstance(requirement, LinkRequirement) for requirement in self.requirements
+        ):
+            problems.append(
+                "method: quasi-sensitive needs qs-cl-diversity or qs-t-closeness under "
+                "`requirements:`. Add one, or use the method mondrian."
+            )
         if problems:
             raise PydanticCustomError(
                 "requirements", "{problems}", {"problems": "\n".join(problems)}
             )
         return self
 
+    def _may_be_bit(self, name: str) -> bool:
+        """Whether a name can be that of a bit, which only the data can tell."""
+        return any(
+            attribute.multi_valued is not None and name.startswith(f"{of}=")
+            for of, attribute in self.attributes.items()
+        )
+
+    def _unlinked(self, place: str, names: tuple[str, ...]) -> list[str]:
+        """What keeps a requirement on linked labels from being met."""
+        problems = [
+            f"{place}: '{name}' has no knowledge table. Add `knowledge: {{path: …, label: …, "
+            "term: …}` to it."
+            for name in names
+            if name in self.attributes and self.attributes[name].knowledge is None
+        ]
+        if not isinstance(self.method, QuasiSensitive):
+            problems.append(
+                f"{place} is met by removing terms, which the method {self.method.name} does not. "
+                "Use the method quasi-sensitive."
+            )
+        return problems
+
     def publishable_yaml(self) -> str:
         """The job as a report may show it: no source, and of paths the file's name alone."""
         data = self.model_dump(
-            mode="json", exclude_none=True, exclude_defaults=True, exclude={"source", "output"}
+            mode="json",
+            exclude_none=True,
+            exclude_defaults=True,
+            exclude={"source", "output", "verify", "ledger"},
         )
         data["method"] = {self.method.name: self.method.parameters()}
         return str(yaml.safe_dump(_without_folders(data), allow_unicode=True, sort_keys=False))
@@ -220,11 +421,19 @@ def _problems(error: ValidationError, places: Places) -> list[str]:
     return lines
 
 
-_OWN_ERRORS = {"named_unknown", "named_form", "requirements", "nothing_published"}
+_OWN_ERRORS = {
+    "named_unknown", "named_form", "requirements", "nothing_published", "source_place",
+    "source_table", "source_url", "output_url", "ledger_place", "ledger_url",
+}  # fmt: skip
 
 
 def _known_keys(trail: tuple[str | int, ...]) -> str:
-    parts: dict[str, type[BaseModel]] = {"source": Source, "output": Output}
+    parts: dict[str, type[BaseModel]] = {
+        "source": Source,
+        "output": Output,
+        "verify": Verify,
+        "ledger": LedgerSettings,
+    }
     if len(trail) == 1:
         return nearest(str(trail[0]), Job.model_fields)
     if trail[0] == "attributes" and len(trail) == 3:

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from discreet.algorithms.method import Progress, Task, no_progress
-from discreet.data.roles import Role
+from discreet.algorithms.signatures import sole_sensitive
+from discreet.data.bitmaps import Bitmap, expand
+from discreet.data.roles import Role, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable, Column
 from discreet.errors import HierarchyError, InputError, JobError
-from discreet.hierarchies.cells import escaped, looks_like_notation
+from discreet.hierarchies.cells import SUPPRESSED, escaped, looks_like_notation
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.specs import Automatic
+from discreet.io.correlations import read_correlation
+from discreet.io.databases import read_frame
 from discreet.io.frames import code_frame, frame_columns
+from discreet.io.knowledge import read_knowledge
 from discreet.io.names import check_columns
-from discreet.io.source import Source
+from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import column_names, read_table
 from discreet.job import Job
+from discreet.knowledge.table import Knowledge
+from discreet.ledger.history import history_of, past_contents, values_of
+from discreet.ledger.keys import People, hash_people
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.record import require_people
+from discreet.models.correlation import Correlation
 
 _NOTATION_START = r"^\s*[\[{*]"
 
@@ -33,17 +45,37 @@ def prepare(
     *,
     rng: np.random.Generator | None = None,
     progress: Progress = no_progress,
+    ledger: Ledger | None = None,
 ) -> Task:
-    """Read the data (the job's own source if none is given), build hierarchies, check it all."""
+    """Read the data (the job's own source if none is given), build hierarchies, check it all.
+
+    With a ledger, the keyed hashes of people and what was published before come along.
+    """
     progress("reading", 0.0)
-    table = read_data(job, data)
+    table, people = _read(job, data, ledger, lambda share: progress("reading", share))
+    table, bitmaps = expand_sets(job, table)
+    marks, problems = _sensitive_values(job, table, bitmaps)
     progress("hierarchies", 0.0)
     hierarchies = _build_hierarchies(job, table)
     table, hierarchies = _guard_notation(job, table, hierarchies)
-    task = Task(table, hierarchies, job.requirements, rng or np.random.default_rng(), progress)
-    problems = [
+    knowledge = _read_knowledge(job)
+    bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
+    task = Task(
+        table,
+        hierarchies,
+        [requirement.with_bits(bits) for requirement in job.requirements],
+        rng or np.random.default_rng(),
+        progress,
+        bitmaps,
+        marks,
+        knowledge,
+    )
+    if ledger is not None and people is not None:
+        progress("ledger", 0.0)
+        task = _with_history(replace(task, people=people), job, ledger)
+    problems += [
         f"requirements[{number}]: {problem}"
-        for number, requirement in enumerate(job.requirements)
+        for number, requirement in enumerate(task.requirements)
         for problem in requirement.problems(task.domains)
     ]
     if problems:
@@ -51,24 +83,157 @@ def prepare(
     return task
 
 
-def read_data(job: Job, data: Any = None) -> CodedTable:
+def read_data(job: Job, data: Any = None, tell: Tell = tell_nobody) -> CodedTable:
     """The coded table of a job, from its source, from a path or from a frame."""
+    return _read_columns(job, data, None, tell)
+
+
+def _read(
+    job: Job, data: Any, ledger: Ledger | None, tell: Tell
+) -> tuple[CodedTable, People | None]:
+    """The coded table and, for a ledger, the keyed hash of every row's person."""
+    if ledger is None:
+        return read_data(job, data, tell), None
+    person = job.person
+    table = _read_columns(job, data, person, tell)
+    columns = dict(table.columns)
+    named = columns.pop(person)
+    if named.has_null:
+        lacking = int((named.codes == named.cardinality - 1).sum())
+        raise InputError(
+            f"Column '{person}': {lacking} rows have no identifier. A ledger knows people by it; "
+            "fill the cells in, or leave the rows out."
+        )
+    hashes = hash_people(named.text.to_list(), ledger.key)
+    people = hashes[named.codes]
+    require_people(people, person)
+    table = replace(table, columns=columns, left_out=(*table.left_out, person))
+    return table, people
+
+
+def _with_history(task: Task, job: Job, ledger: Ledger) -> Task:
+    """The task with what the ledger knows, and with a dictionary that has all earlier values."""
+    if not job.method.needs_history or task.people is None:
+        return task
+    ledger.require_sound()
+    (column,) = sole_sensitive(task.table, job.method.name)
+    past = past_contents(ledger, column.name)
+    correlation = None
+    named: set[str | None] = set()
+    path, unstated = job.method.correlations
+    if unstated is not None:
+        correlation = (
+            Correlation(unstated=unstated)
+            if path is None
+            else read_correlation(job.folder / path, unstated)
+        )
+        named = correlation.values
+    column = column.with_domain({*values_of(past, column.name), *named})
+    table = replace(task.table, columns={**task.table.columns, column.name: column})
+    history = history_of(past, column.name, task.people, column.text.to_list())
+    return replace(task, table=table, history=history, correlation=correlation)
+
+
+def _read_columns(job: Job, data: Any, person: str | None, tell: Tell) -> CodedTable:
+    """The coded table; ``person`` names an identifier that is to be coded too."""
     specs = {
         name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
         for name, attribute in job.attributes.items()
     }
+    if person is not None:
+        specs[person] = ColumnSpec(Role.INSENSITIVE, ValueType.TEXT)
+    if data is None and job.source is not None and job.source.url is not None:
+        source = job.source
+        data = read_frame(str(source.url), job.folder, source.table, source.query)
+        _require_columns(frame_columns(data), specs, "the database's table")
+        return code_frame(data, specs, source.missing)
     if data is None or isinstance(data, str | Path):
         source = source_of(job, data)
         _require_columns(column_names(source), specs, str(source.path))
-        return read_table(source, specs)
+        return read_table(source, specs, tell)
     _require_columns(frame_columns(data), specs, "the table")
     return code_frame(data, specs, job.source.missing if job.source else ())
+
+
+def expand_sets(job: Job, table: CodedTable) -> tuple[CodedTable, dict[str, Bitmap]]:
+    """Put bits in the place of every multi-valued sensitive attribute."""
+    columns: dict[str, Column] = {}
+    bitmaps: dict[str, Bitmap] = {}
+    for column in table:
+        if column.role is not Role.SENSITIVE or column.separator is None:
+            columns[column.name] = column
+            continue
+        bitmap, bits = expand(column, job.attributes[column.name].min_support or 1)
+        doubled = [bit.name for bit in bits if bit.name in job.attributes]
+        if doubled:
+            raise InputError(
+                f"Column '{column.name}': its bits would be called as the column '{doubled[0]}'. "
+                "Rename one of the two."
+            )
+        bitmaps[column.name] = bitmap
+        columns.update((bit.name, bit) for bit in bits)
+    return replace(table, columns=columns), bitmaps
+
+
+def _sensitive_values(
+    job: Job, table: CodedTable, bitmaps: Mapping[str, Bitmap]
+) -> tuple[dict[str, NDArray[np.bool_]], list[str]]:
+    """Which values are sensitive, by attribute whose values the job names; and what is wrong.
+
+    Where the job names members of sets, having a sensitive one is sensitive, not having it is not.
+    """
+    marks: dict[str, NDArray[np.bool_]] = {}
+    problems: list[str] = []
+    for name, attribute in job.attributes.items():
+        key = "non_sensitive_values" if attribute.sensitive_values is None else "sensitive_values"
+        given: tuple[str | None, ...] | None = getattr(attribute, key)
+        if given is None:
+            continue
+        inside, outside = key == "sensitive_values", key != "sensitive_values"
+        known: set[str | None]
+        if name in bitmaps:
+            bitmap = bitmaps[name]
+            known = {*bitmap.members.values(), None}
+            for bit in bitmap.bits:
+                member = bitmap.members.get(bit, "")
+                holding = inside if member in given else outside
+                absent = inside if None in given else outside
+                state = {"0": False, "1": holding, None: absent}
+                marks[bit] = np.array([state[text] for text in table[bit].text.to_list()], bool)
+        else:
+            texts = table[name].text.to_list()
+            known = set(texts)
+            marks[name] = np.array([inside if v in given else outside for v in texts], bool)
+        problems += [
+            f"attributes.{name}.{key}: {'a missing value' if value is None else repr(value)} does "
+            "not occur. Values are compared as the text of the source, letter by letter."
+            for value in given
+            if value not in known
+        ]
+    return marks, problems
+
+
+def prepare_population(job: Job, path: str | Path) -> tuple[CodedTable, dict[str, Hierarchy]]:
+    """A table of the quasi-identifiers of more people than the job's, read as the job reads."""
+    quasi = job.with_role(Role.QUASI_IDENTIFIER)
+    source = source_of(job, path)
+    others = {name: Role.DROP for name in column_names(source) if name not in quasi}
+    specs = {
+        **{
+            name: ColumnSpec(job.attributes[name].role, job.attributes[name].type) for name in quasi
+        },
+        **{name: ColumnSpec(role) for name, role in others.items()},
+    }
+    _require_columns(column_names(source), specs, str(source.path))
+    table = read_table(source, specs)
+    return table, _build_hierarchies(job, table)
 
 
 def source_of(job: Job, path: str | Path | None = None) -> Source:
     """The source that a job reads; a given path stands in for the job's own."""
     if path is not None:
-        given = {} if job.source is None else job.source.model_dump(exclude={"path"})
+        elsewhere = {"path", "url", "table", "query"}
+        given = {} if job.source is None else job.source.model_dump(exclude=elsewhere)
         return Source(path=Path(path), **given)
     if job.source is None:
         raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
@@ -86,7 +251,8 @@ def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:
     built: dict[str, Hierarchy] = {}
     problems: list[str] = []
     for column in table:
-        spec = job.attributes[column.name].hierarchy
+        attribute = job.attributes.get(column.name)  # none for a bit
+        spec = attribute.hierarchy if attribute else None
         if spec is None and column.role is Role.QUASI_IDENTIFIER and job.method.needs_hierarchies:
             spec = Automatic()
         if spec is None:
@@ -100,6 +266,21 @@ def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:
     return built
 
 
+def _read_knowledge(job: Job) -> dict[str, Knowledge]:
+    """The knowledge table of every quasi-sensitive attribute that has one; all problems at once."""
+    found: dict[str, Knowledge] = {}
+    problems: list[str] = []
+    for name, attribute in job.attributes.items():
+        if attribute.knowledge is not None:
+            try:
+                found[name] = read_knowledge(attribute.knowledge, job.folder)
+            except InputError as error:
+                problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+    return found
+
+
 def _guard_notation(
     job: Job, table: CodedTable, hierarchies: dict[str, Hierarchy]
 ) -> tuple[CodedTable, dict[str, Hierarchy]]:
@@ -107,7 +288,14 @@ def _guard_notation(
     columns = dict(table.columns)
     refused: list[str] = []
     for column in table:
+        if column.role is Role.QUASI_SENSITIVE and _starred(column):
+            raise InputError(
+                f"Column '{column.name}': some cells hold the term '*', which in a release is a "
+                "cell of which all terms were removed. Change it, or list it under `missing:`."
+            )
         if column.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+            continue
+        if column.name not in job.attributes:  # a bit
             continue
         if job.attributes[column.name].escape:
             columns[column.name], hierarchies = _escape(column, hierarchies)
@@ -121,6 +309,14 @@ def _guard_notation(
             "attribute, which publishes them behind a backslash."
         )
     return replace(table, columns=columns), hierarchies
+
+
+def _starred(column: Column) -> bool:
+    text = column.text.drop_nulls()
+    if column.separator is None:
+        return bool((text == SUPPRESSED).any())
+    suspects = text.filter(text.str.contains(SUPPRESSED, literal=True))
+    return any(SUPPRESSED in cell.split(column.separator) for cell in suspects.to_list())
 
 
 def _notation_values(column: Column) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """What a table is like before anything is published: who stands out, and what can be promised.
 
-A profile holds counts and shares only, never a value of the table.
+A profile holds counts and shares only, never a value of the table; of a knowledge table it names
+the labels that most rows link to.
 
 Risk by subset: for each set of quasi-identifiers the number of classes, the share of rows that are
 alone in theirs, and the average re-identification risk, classes over rows. The table is compressed
@@ -25,6 +26,8 @@ from discreet.data.counts import count_values
 from discreet.data.roles import Distance, Role
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.knowledge.links import Links
+from discreet.knowledge.terms import terms_of
 from discreet.models.closeness import earth_movers_distance
 from discreet.models.feasibility import (
     entropy_ell,
@@ -32,6 +35,7 @@ from discreet.models.feasibility import (
     permissible_ell,
     value_entropy,
 )
+from discreet.models.information import mutual_information
 from discreet.models.requirement import Domain
 from discreet.proposal import Proposal, suggest_roles
 
@@ -39,6 +43,7 @@ ALL_SUBSETS = 8  # quasi-identifiers of which every subset is measured
 SUBSET_LIMIT = 1000  # subsets beyond that
 LARGEST_SIZE = 3  # of a subset, beyond that
 ELLS = (2, 3, 4, 5)
+MOST_EXPOSED = 10  # labels that are named
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,24 @@ class Association:
 
 
 @dataclass(frozen=True)
+class LinkProfile:
+    """What the terms of one quasi-sensitive attribute give away through its knowledge table."""
+
+    name: str
+    labels: int
+    terms: int  # of the knowledge table
+    single_rows: int  # link to exactly one label
+    unlinked_rows: int  # link to none
+    open_rows: int  # have no terms, and link to all labels
+    mean_labels: float | None  # of a linked row
+    exposed: tuple[tuple[str, int], ...]  # labels with the most rows that link to them alone
+    unknown_terms: int  # of the table's terms, in no label
+    unknown_rows: int  # that hold such a term
+    labels_without_terms: tuple[str, ...]
+    doubled_labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Profile:
     """What a table is like."""
 
@@ -100,6 +123,7 @@ class Profile:
     primary: str | None  # the suggested primary attribute: the largest l_per
     associations: tuple[Association, ...]
     proposals: Mapping[str, Proposal] | None  # where roles were not known
+    links: tuple[LinkProfile, ...] = ()  # of quasi-sensitive attributes with a knowledge table
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -117,6 +141,7 @@ def profile(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     *,
     roles_known: bool = True,
+    links: Mapping[str, Links] | None = None,
 ) -> Profile:
     """Profile a table by its columns' roles.
 
@@ -147,6 +172,33 @@ def profile(
         primary=max(found, key=lambda s: s.l_per).name if found else None,
         associations=tuple(_association(a, b) for a, b in combinations(sensitive, 2)),
         proposals=proposals,
+        links=tuple(_linked(table[name], found) for name, found in (links or {}).items()),
+    )
+
+
+def _linked(column: Column, links: Links) -> LinkProfile:
+    knowledge, terms = links.knowledge, terms_of(column)
+    rows = links.rows_of_set(column.counts)
+    single = np.flatnonzero(links.size == 1)
+    label_of_single = links.label[links.start[single]]
+    of_label = np.bincount(label_of_single, rows[single], len(knowledge.labels)).astype(np.int64)
+    top = np.argsort(-of_label, kind="stable")[:MOST_EXPOSED]
+    unknown = terms.codes_in(knowledge.terms) < 0
+    value_of_term = np.repeat(np.arange(column.cardinality), terms.length)
+    linked = int(rows.sum())
+    return LinkProfile(
+        name=column.name,
+        labels=len(knowledge.labels),
+        terms=len(knowledge.terms),
+        single_rows=int(of_label.sum()),
+        unlinked_rows=links.unlinked_rows(column.counts),
+        open_rows=int(column.counts[terms.length == 0].sum()),
+        mean_labels=float(rows @ links.size) / linked if linked else None,
+        exposed=tuple((knowledge.labels[i], int(of_label[i])) for i in top if of_label[i]),
+        unknown_terms=len(np.unique(terms.term[unknown])),
+        unknown_rows=int(column.counts[np.unique(value_of_term[unknown])].sum()),
+        labels_without_terms=knowledge.without_terms,
+        doubled_labels=knowledge.doubled,
     )
 
 
@@ -254,9 +306,7 @@ def _least_suppressed(columns: Sequence[Column], rows: int) -> dict[int, float]:
 
 
 def _association(first: Column, second: Column) -> Association:
-    pairs = classes_of([first, second], len(first.codes))
-    entropies = value_entropy(first.counts), value_entropy(second.counts)
-    information = max(0.0, sum(entropies) - value_entropy(pairs.size))
-    least = min(entropies)
+    information = mutual_information(first, second)
+    least = min(value_entropy(first.counts), value_entropy(second.counts))
     normalized = min(1.0, information / least) if least > 0 else 0.0
     return Association(first.name, second.name, information, normalized)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from discreet.io.tables import column_names, read_table
 NEARLY_UNIQUE = 0.95  # distinct values over rows with a value
 FEW_ROWS = 20  # below this nearly every column is unique, which then says nothing
 FREE_TEXT_LENGTH = 40  # the mean number of characters of a distinct value
+MISSING_TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan")
 
 _IDENTIFYING = re.compile(
     r"\b(id|uuid|guid|ssn|email|mail|phone|telephone|mobile|fax|passport|iban|account|username|login"
@@ -87,20 +88,27 @@ def _mean_length(column: Column) -> float:
 
 def read_untyped(path: Path) -> CodedTable:
     """Read a table that no job describes, with the types that its values suggest."""
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[CodedTable, tuple[str, ...]]:
+    """The table, typed by its values, and the tokens in it that seem to mean "missing"."""
     source = Source(path=path)
     names = column_names(source)
     table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})
     if not source.is_text:
-        return table
-    types = {column.name: suggest_type(column) for column in table}
-    if set(types.values()) == {ValueType.TEXT}:
-        return table
-    return read_table(source, {n: ColumnSpec(Role.INSENSITIVE, types[n]) for n in names})
+        return table, ()
+    missing = tuple(
+        token for token in MISSING_TOKENS if any((column.text == token).any() for column in table)
+    )
+    specs = {c.name: ColumnSpec(Role.INSENSITIVE, suggest_type(c, missing)) for c in table}
+    return read_table(source.model_copy(update={"missing": missing}), specs), missing
 
 
-def suggest_type(column: Column) -> ValueType:
+def suggest_type(column: Column, missing: Sequence[str] = ()) -> ValueType:
     """The type that all values of a text column have; codes with leading zeros are text."""
     text = column.text.drop_nulls()
+    text = text.filter(~text.is_in(list(missing)))
     if not len(text) or text.str.contains(r"^[+-]?0\d").any():
         return ValueType.TEXT
     if text.str.contains(r"^[+-]?\d{1,15}$").all():
@@ -128,7 +136,7 @@ output: {{path: release, format: csv}}
 
 def propose_job(path: Path, folder: Path) -> str:
     """A commented job file for a table; its path is written relative to the job's folder."""
-    table = read_untyped(path)
+    table, missing = _read(path)
     roles = suggest_roles(table)
     lines = []
     for column in table:
@@ -146,7 +154,10 @@ def propose_job(path: Path, folder: Path) -> str:
         else "  # - distinct-l-diversity: {l: 3}   once an attribute is sensitive\n"
     )
     relative = os.path.relpath(path.resolve(), folder)
-    source = f"source: {_flow({'path': relative})}\nattributes:\n"
+    found: dict[str, object] = {"path": relative}
+    if missing:
+        found["missing"] = list(missing)
+    source = f"source: {_flow(found)}\nattributes:\n"
     return _HEAD + source + "".join(lines) + _TAIL.format(requirements=requirements)
 
 

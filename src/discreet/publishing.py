@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,30 +23,38 @@ from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
-from discreet.algorithms.method import Progress, Task, no_progress
+from discreet.algorithms.method import Generalized, Outcome, Progress, Task, no_progress
+from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
-from discreet.data.roles import Distance, Role
+from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.table import CodedTable, Column
-from discreet.errors import AuditError
+from discreet.errors import AuditError, InputError
 from discreet.hierarchies.files import rows_of_hierarchy
 from discreet.io.atomic import release_place, write_private
+from discreet.io.databases import writing_tables
 from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
-from discreet.metrics.measure import measure_release
-from discreet.preparation import prepare
+from discreet.ledger.ledger import Ledger
+from discreet.metrics.release import measure_release
+from discreet.models.requirement import Requirement
+from discreet.preparation import prepare, source_of
+from discreet.recording import Draft, announced, draft_of, open_ledger, require_ledger
 from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
 from discreet.releases.catalog import kind_of_outcome
 from discreet.releases.explanation import explain
 from discreet.releases.manifest import (
     FILE_NAME,
     AttributeEntry,
+    BitmapEntry,
+    KnowledgeEntry,
     Manifest,
     MethodEntry,
     Promise,
     TableEntry,
     sha256_of,
 )
+from discreet.verifying import verify_attacks
 
 
 @dataclass(eq=False)
@@ -53,12 +63,13 @@ class Release:
 
     manifest: Manifest
     published: Mapping[str, PublishedTable]
-    orders: Mapping[str, NDArray[np.int64]]  # the random order in which each table's rows appear
+    orders: Mapping[str, NDArray[np.int32] | None]  # the random order of each table's rows
     task: Task = field(repr=False)
     job: Job = field(repr=False)
     private: dict[str, Any] = field(repr=False)  # source hash, seed, engine, timings
     like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
     audit: Audit | None = field(default=None, repr=False)
+    draft: Draft | None = field(default=None, repr=False)  # what a ledger is to record
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -78,6 +89,16 @@ class Release:
             for name, table in self.published.items()
         }
 
+    def source_rows(self) -> dict[str, NDArray[np.int32]]:
+        """The source's row behind each published row, where rows stand for rows."""
+        return {
+            name: order if table.source_row is None else table.source_row[order]
+            for (name, table), order in zip(
+                self.published.items(), self.orders.values(), strict=True
+            )
+            if order is not None
+        }
+
     @property
     def explanation(self) -> list[str]:
         """What was done and what it promises, in sentences."""
@@ -91,39 +112,91 @@ class Release:
         force: bool = False,
         report: bool = True,
         progress: Progress = no_progress,
+        ledger: Ledger | None = None,
     ) -> Path:
-        """Write the release folder: tables, audit of the written files, manifest, report."""
-        from discreet.report.page import release_page
+        """Write the release folder: tables, audit of the written files, manifest, report.
 
+        With a ledger the release is recorded in the same step in which it appears; an open one may
+        be given, whose lock is then held already.
+        """
         path = Path(path)
-        started = time.perf_counter()
-        with release_place(path, force=force) as folder:
-            manifest = self._write_tables(folder, format, progress)
-            progress("audit", 0.0)
-            tables = read_tables(folder, manifest)
-            audit = audit_tables(tables, manifest, self.task)
-            _demand(audit)
-            manifest.promises = list(audit.promises)
-            progress("measures", 0.0)
-            manifest.utility = measure_release(tables, self.task, manifest).to_dict()
-            (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
-            if report:
-                page = release_page(manifest, self.job)
-                (folder / REPORT).write_text(page, encoding="utf-8")
-        self.manifest, self.audit = manifest, audit
-        self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
+        with ExitStack() as stack:
+            if self.draft is not None:
+                if ledger is None:
+                    ledger = stack.enter_context(Ledger.open(self.draft.settings))
+                stack.enter_context(ledger.writing())
+                ledger.require_new_place(path)
+            self._write(path, format, force, report, progress, ledger)
         private = path.with_name(f"{path.name}.private.json")
         write_private(private, json.dumps(self.private, indent=1) + "\n")
         return path
 
+    def _write(
+        self,
+        path: Path,
+        format: OutputFormat,
+        force: bool,
+        report: bool,
+        progress: Progress,
+        ledger: Ledger | None,
+    ) -> None:
+        from discreet.report.page import release_page
+
+        started = time.perf_counter()
+
+        @contextmanager
+        def moving(partial: Path) -> Iterator[None]:
+            with ExitStack() as stack:
+                if self.job.output.url is not None:
+                    stack.enter_context(self._tables_by_url(self.job.output.url, force))
+                if ledger is not None and self.draft is not None:
+                    stack.enter_context(announced(self.draft, ledger, partial, path))
+                yield
+
+        with release_place(path, force=force, moving=moving) as folder:
+            manifest = self._write_tables(folder, format, progress)
+            with ThreadPoolExecutor(1) as pool:
+                hashes = pool.submit(_hashes, folder, manifest)
+                progress("reading back", 0.0)
+                tables = read_tables(
+                    folder, manifest, lambda share: progress("reading back", share)
+                )
+                progress("audit", 0.0)
+                audit = _audit(tables, manifest, self.task, self.source_rows())
+                progress("measures", 0.0)
+                manifest.utility = measure_release(tables, self.task, manifest).to_dict()
+                for name, digest in hashes.result().items():
+                    manifest.tables[name].sha256 = digest
+            manifest.promises = list(audit.promises)
+            manifest.readers = list(audit.readers)
+            (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
+            attacks = verify_attacks(self.job, tables, self.task, manifest, progress)
+            if report:
+                page = release_page(manifest, self.job, attacks)
+                (folder / REPORT).write_text(page, encoding="utf-8")
+        self.manifest, self.audit = manifest, audit
+        self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
+
+    def _tables_by_url(self, url: str, force: bool) -> AbstractContextManager[None]:
+        """The same tables in a database, committed once the folder is in its place."""
+        frames = {
+            f"{self.job.output.prefix}{name}": to_frame(
+                table.columns, FrameKind.POLARS, self.orders[name]
+            )
+            for name, table in self.published.items()
+        }
+        return writing_tables(url, self.job.folder, frames, force=force)
+
     def _write_tables(self, folder: Path, format_: OutputFormat, progress: Progress) -> Manifest:
         manifest = self.manifest.model_copy(deep=True)
         for number, (name, table) in enumerate(self.published.items()):
-            progress("writing", number / len(self.published))
+
+            def tell(share: float, before: int = number) -> None:
+                progress("writing", (before + share) / len(self.published))
+
             file = folder / f"{name}.{format_}"
-            write_table(file, format_, table.columns, self.orders[name])
+            write_table(file, format_, table.columns, self.orders[name], tell)
             manifest.tables[name].file = file.name
-            manifest.tables[name].sha256 = sha256_of(file)
         return manifest
 
     def _repr_html_(self) -> str:
@@ -140,14 +213,20 @@ def publish(
 ) -> Release:
     """Make a release of a table in memory, audited as it would be published.
 
-    ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source.
+    ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source. With a
+    ledger, the release knows what was published before; ``save`` records it.
     """
-    release = make_release(data, job, seed=seed, progress=progress)
+    ledger = open_ledger(job)
+    with nullcontext() if ledger is None else ledger:
+        if ledger is not None:
+            ledger.settled()
+        release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
     progress("audit", 0.0)
     tables = release.coded_tables()
-    release.audit = audit_tables(tables, release.manifest, release.task)
-    _demand(release.audit)
+    release.audit = _audit(tables, release.manifest, release.task, release.source_rows())
     release.manifest.promises = list(release.audit.promises)
+    verify_attacks(job, tables, release.task, release.manifest, progress)
+    release.manifest.readers = list(release.audit.readers)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
 
@@ -158,14 +237,23 @@ def minimal_nodes(data: Any, job: Job) -> list[dict[str, int]]:
 
 
 def make_release(
-    data: Any, job: Job, *, seed: int | None = None, progress: Progress = no_progress
+    data: Any,
+    job: Job,
+    *,
+    seed: int | None = None,
+    progress: Progress = no_progress,
+    ledger: Ledger | None = None,
 ) -> Release:
     """Run a job's method and form the tables; ``publish`` and ``save`` audit them."""
+    require_ledger(job)
     timings: dict[str, float] = {}
     seed = secrets.randbits(64) if seed is None else seed
     rng = np.random.default_rng(seed)
     started = time.perf_counter()
-    task = prepare(job, data, rng=rng, progress=progress)
+    with ThreadPoolExecutor(1) as pool:
+        digest = pool.submit(_source_hash, job, data)
+        task = prepare(job, data, rng=rng, progress=progress, ledger=ledger)
+        source_sha256 = digest.result()
     timings["prepare"] = round(time.perf_counter() - started, 3)
 
     started = time.perf_counter()
@@ -175,7 +263,10 @@ def make_release(
     published = kind.tables(task, outcome)
     timings["method"] = round(time.perf_counter() - started, 3)
 
-    orders = {name: rng.permutation(table.rows) for name, table in published.items()}
+    orders = {
+        name: None if table.keeps_order else _random_order(rng, table.rows)
+        for name, table in published.items()
+    }
     suppressed = kind.suppressed(outcome)
     manifest = Manifest(
         discreet=__version__,
@@ -191,7 +282,8 @@ def make_release(
             )
             for name, table in published.items()
         },
-        attributes={column.name: _attribute_entry(column, task, job) for column in task.table},
+        attributes={c.name: _attribute_entry(c, task, job, outcome) for c in task.table},
+        bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
         suppressed_rows=suppressed,
@@ -202,28 +294,90 @@ def make_release(
                 holds=False,
                 achieved={},
             )
-            for requirement in task.requirements
+            for requirement in _promised(task, outcome)
         ],
     )
-    private = {"seed": seed, "engine": "local", "timings": timings}
+    private: dict[str, Any] = {"seed": seed, "engine": "local", "timings": timings}
+    private |= outcome.private
+    if source_sha256 is not None:
+        private["source_sha256"] = source_sha256
+    draft = None
+    if ledger is not None:
+        draft = draft_of(ledger, job, task, outcome, published)
+        private["held_back"] = draft.held_back
     from_path = data is None or isinstance(data, str | Path)
     like = FrameKind.POLARS if from_path else frame_kind(data)
-    return Release(manifest, published, orders, task, job, private, like)
+    return Release(manifest, published, orders, task, job, private, like, draft=draft)
 
 
-def _attribute_entry(column: Column, task: Task, job: Job) -> AttributeEntry:
+def _source_hash(job: Job, data: Any) -> str | None:
+    """The hash of the source file; None for a frame, and where the file can't be read."""
+    if data is not None and not isinstance(data, str | Path):
+        return None
+    try:
+        return sha256_of(source_of(job, data).path)
+    except (InputError, OSError):
+        return None  # reading the table says what is wrong
+
+
+def _random_order(rng: np.random.Generator, rows: int) -> NDArray[np.int32]:
+    order = np.arange(rows, dtype=np.int32)
+    rng.shuffle(order)
+    return order
+
+
+def _hashes(folder: Path, manifest: Manifest) -> dict[str, str]:
+    """The hash of each table's file, as it stands on the disk."""
+    return {name: sha256_of(folder / entry.file) for name, entry in manifest.tables.items()}
+
+
+def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
+    """The job's requirements, and what the method promises beside them."""
+    asked = list(task.requirements)
+    return asked + [promise for promise in outcome.promises if promise not in asked]
+
+
+def _attribute_entry(column: Column, task: Task, job: Job, outcome: Outcome) -> AttributeEntry:
     """What a reader must know to derive the promises about an attribute again."""
-    attribute = job.attributes[column.name]
+    attribute = job.attributes.get(column.name)  # none for a bit
     sensitive = column.role is Role.SENSITIVE
+    if isinstance(outcome, Generalized) and column.name in outcome.masked:  # '*' is no number
+        escaped = attribute is not None and attribute.escape
+        return AttributeEntry(type=ValueType.TEXT, distance=Distance.EQUAL, escaped=escaped)
     hierarchy = task.hierarchies.get(column.name)
     tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
     return AttributeEntry(
         type=column.type,
         distance=column.distance if sensitive else None,
         multi_valued=column.separator,
-        escaped=attribute.escape,
+        escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
+        knowledge=_knowledge_entry(column, task, job),
     )
+
+
+def _knowledge_entry(column: Column, task: Task, job: Job) -> KnowledgeEntry | None:
+    attribute, knowledge = job.attributes.get(column.name), task.knowledge.get(column.name)
+    given = None if attribute is None else attribute.knowledge  # a bit is no attribute of the job
+    if given is None or knowledge is None:
+        return None
+    return KnowledgeEntry(
+        columns=given.columns,
+        sha256=knowledge.sha256,
+        prior="estimated" if knowledge.weight is None else "given",
+    )
+
+
+def _audit(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    task: Task,
+    source_rows: Mapping[str, NDArray[np.int32]],
+) -> Audit:
+    """Audit tables, raise unless all is in order, and add what readers find."""
+    audit = audit_tables(tables, manifest, task, source_rows)
+    _demand(audit)
+    return replace(audit, readers=tuple(reader_findings(tables, manifest)))
 
 
 def _demand(audit: Audit) -> None:

@@ -68,8 +68,18 @@ def test_dates_are_days(path: Path) -> None:
 def test_sets_are_sorted_trimmed_and_without_doubles(path: Path) -> None:
     spec = {"d": ColumnSpec(Role.SENSITIVE, separator="|")}
     table = read(path, "d,x\nb|a,1\na | b|b,1\n||,1\nc,1\n", spec, delimiter=",")
-    assert table["d"].text.to_list() == ["a|b", "c", None]
-    assert table["d"].codes.tolist() == [0, 0, 2, 1]
+    assert table["d"].text.to_list() == ["", "a|b", "c"]
+    assert table["d"].codes.tolist() == [1, 1, 0, 2]
+
+
+def test_an_empty_cell_is_an_empty_set_where_sets_become_bits_and_missing_elsewhere(
+    path: Path,
+) -> None:
+    data = "d,x\n,1\n?,1\na,1\n"
+    bits = read(path, data, {"d": ColumnSpec(Role.SENSITIVE, separator="|")}, missing=("?",))
+    assert bits["d"].text.to_list() == ["", "a", None]
+    sets = read(path, data, {"d": ColumnSpec(Role.QUASI_SENSITIVE, separator="|")}, missing=("?",))
+    assert sets["d"].text.to_list() == ["a", None]
 
 
 def test_identifiers_are_never_coded(path: Path) -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.tables import coded_column
 
 from discreet.data.roles import Role
-from discreet.proposal import suggest_roles
+from discreet.proposal import propose_job, suggest_roles
 
 ROWS = range(100)
 
@@ -37,3 +39,11 @@ def test_roles(name, cells, role):
 def test_a_multi_valued_column_is_sensitive():
     column = coded_column("codes", ["a|b", "c", "a"] * 10, separator="|")
     assert suggest_roles([column])["codes"].role is Role.SENSITIVE
+
+
+def test_tokens_that_mean_missing_are_proposed_and_hide_no_type(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("age,kind\n31,a\n?,b\n40,NA\n", encoding="utf-8")
+    job = propose_job(table, tmp_path)
+    assert "missing: ['?', NA]" in job
+    assert "type: integer" in job

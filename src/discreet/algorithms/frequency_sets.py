@@ -18,7 +18,7 @@ from discreet.algorithms.compression import Compressed, Entries, Sizes
 from discreet.algorithms.lattice import Node
 from discreet.data.classes import group_codes
 from discreet.data.counts import ClassCounts, RefinedCounts
-from discreet.data.table import Codes
+from discreet.data.table import Codes, Column
 
 Made = TypeVar("Made")
 
@@ -67,6 +67,10 @@ class FrequencySet:
             self._entries[attribute] = found
         return self._entries[attribute]
 
+    def forget(self, attribute: str) -> None:
+        """Free the counts of an attribute."""
+        self._entries.pop(attribute, None)
+
     def counts(self, *, refined: bool = False) -> ClassCounts:
         """What requirements read; each attribute is counted when it is first looked at."""
         names = tuple(self.table.sensitive)
@@ -75,27 +79,36 @@ class FrequencySet:
         return ClassCounts(self.size, values, inner)
 
     def _refine(self, attribute: str) -> RefinedCounts:
-        """The counts of an attribute where all other sensitive ones are quasi-identifiers."""
-        table, entries = self.table, self.entries(None)
-        row = table.signatures.first_row[entries.value]
-        others = [c for name, c in table.sensitive.items() if name != attribute]
-        inner = group_codes(
-            [entries.of_class, *(column.codes[row] for column in others)],
-            [self.classes, *(column.cardinality for column in others)],
-            len(row),
+        entries = self.entries(None)
+        row = self.table.signatures.first_row[entries.value]
+        return refine(
+            entries.of_class, row, entries.count, self.classes, self.table.sensitive, attribute
         )
-        target = table.sensitive[attribute]
-        size = np.bincount(inner.class_of_row, entries.count, inner.count).astype(np.int64)
-        value = target.codes[row]
-        by_value = np.argsort(value, kind="stable")
-        sorted_entries = Entries(
-            inner.class_of_row[by_value],
-            value[by_value],
-            entries.count[by_value],
-            target.cardinality,
-        )
-        of_refined = entries.of_class[inner.first_row]
-        return RefinedCounts(sorted_entries.by_class(inner.count), size, of_refined)
+
+
+def refine(
+    of_class: Codes,  # (entries,)
+    row: Sizes,  # (entries,) a row that has the entry's sensitive values
+    count: Sizes,  # (entries,)
+    classes: int,
+    sensitive: Mapping[str, Column],
+    attribute: str,
+) -> RefinedCounts:
+    """The counts of an attribute where all other sensitive ones are quasi-identifiers."""
+    others = [column for name, column in sensitive.items() if name != attribute]
+    inner = group_codes(
+        [of_class, *(column.codes[row] for column in others)],
+        [classes, *(column.cardinality for column in others)],
+        len(row),
+    )
+    target = sensitive[attribute]
+    size = np.bincount(inner.class_of_row, count, inner.count).astype(np.int64)
+    value = target.codes[row]
+    by_value = np.argsort(value, kind="stable")
+    sorted_entries = Entries(
+        inner.class_of_row[by_value], value[by_value], count[by_value], target.cardinality
+    )
+    return RefinedCounts(sorted_entries.by_class(inner.count), size, of_class[inner.first_row])
 
 
 class OnDemand(Mapping[str, Made]):
@@ -141,6 +154,11 @@ class FrequencySets:
             if found.classes <= self._room:
                 self._keep(found)
         return found
+
+    def forget(self, attribute: str) -> None:
+        """Free the counts of an attribute, which nobody will ask for again soon."""
+        for known in self._known:
+            known.forget(attribute)
 
     def _nearest(self, node: Node) -> FrequencySet:
         known = len(self._known)

@@ -55,6 +55,7 @@ from discreet.algorithms.costs import (
     discernibility_left,
 )
 from discreet.algorithms.frequency_sets import FrequencySet, FrequencySets
+from discreet.algorithms.infeasibility import infeasible
 from discreet.algorithms.lattice import Lattice, Node
 from discreet.algorithms.lattice_search import Finding, Marks, Search
 from discreet.algorithms.lattice_search import minimal_nodes as search_minimal_nodes
@@ -70,12 +71,15 @@ class FullDomain(Method):
     """Recode every quasi-identifier to one level, the same for all rows, at the least cost."""
 
     name: ClassVar[str] = "full-domain"
-    needs_hierarchies: ClassVar[bool] = True
 
     suppression: float = Field(
         default=0.0, ge=0, le=1, description="The share of the rows that may be suppressed."
     )
     minimize: Measure = Field(default="loss", description="The cost that the best node has least.")
+
+    @property
+    def needs_hierarchies(self) -> bool:
+        return True
 
     def run(self, task: Task) -> Generalized:
         """The cheapest recoding that meets all requirements, or InfeasibleError."""
@@ -275,7 +279,15 @@ class Recodings:
     def outcome(self, node: Node, facts: dict[str, Any]) -> Generalized:
         """What is published at a node."""
         classes = self.sets.bottom.roll_up(node)
-        passes = self._judge(classes, self.budget).passes
+        return self._recoded(classes, self._judge(classes, self.budget).passes, facts)
+
+    def recode(self, node: Node) -> Generalized:
+        """All rows at a node, whatever the requirements say."""
+        classes = self.sets.bottom.roll_up(node)
+        return self._recoded(classes, np.ones(classes.classes, bool), {})
+
+    def _recoded(self, classes: FrequencySet, passes: Mask, facts: dict[str, Any]) -> Generalized:
+        node = classes.node
         number = np.where(passes, np.cumsum(passes) - 1, -1).astype(np.int32)
         class_of_row = number[classes.class_of_source][self.table.classes.class_of_row]
         leaves = self.table.leaf[classes.tuples[passes]]
@@ -289,33 +301,16 @@ class Recodings:
 
     def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
         """Which requirement fails at the most general node, by how much, what is feasible."""
-        counts = self.sets[self.lattice.top].counts(refined=self._refined)
-        failures: list[dict[str, object]] = []
-        sentences = []
-        for requirement in self.requirements:
-            verdict = requirement.check(counts, self.domains)
-            if verdict.holds:
-                continue
-            asked = requirement.parameters()
-            failures.append(
-                {
-                    "requirement": requirement.name,
-                    "parameters": asked,
-                    "achieved": verdict.achieved,
-                    "feasible": verdict.achieved,
-                }
-            )
-            reached = ", ".join(f"{name} = {figure:g}" for name, figure in verdict.achieved.items())
-            wanted = ", ".join(f"{name} = {value}" for name, value in asked.items())
-            sentences.append(f"{requirement.name} ({wanted}) reaches {reached} there at best")
-        message = (
-            "full-domain: no recoding meets the requirements, not even the most general one: "
-            + "; ".join(sentences)
-        )
+        advice = "Ask for no more than that, or allow more suppression, or add levels."
         if self.budget:
-            message += f". {self._least_suppressed(examined)}"
-        message += ". Ask for no more than that, or allow more suppression, or add levels."
-        return InfeasibleError(message, failures)
+            advice = f"{self._least_suppressed(examined)}. {advice}"
+        return infeasible(
+            "full-domain: no recoding meets the requirements, not even the most general one",
+            self.requirements,
+            self.sets[self.lattice.top].counts(refined=self._refined),
+            self.domains,
+            advice,
+        )
 
     def _least_suppressed(self, examined: Sequence[Node]) -> str:
         best = min(

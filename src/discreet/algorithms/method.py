@@ -9,15 +9,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.bitmaps import Bitmap
 from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
+from discreet.data.history import History
 from discreet.data.table import CodedTable, Codes
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.knowledge.links import Links, estimated_prior, link
+from discreet.knowledge.table import Knowledge
+from discreet.models.correlation import Correlation, Unstated
+from discreet.models.information import Information, measure_information
 from discreet.models.requirement import Domain, Domains, Requirement
 from discreet.named import Named
 
@@ -37,21 +45,50 @@ class Task:
     requirements: Sequence[Requirement]
     rng: np.random.Generator
     progress: Progress = no_progress
+    bitmaps: Mapping[str, Bitmap] = field(default_factory=dict)  # of attributes that became bits
+    # by sensitive attribute: (values,) which are sensitive; all of an attribute that is not here
+    sensitive_values: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    knowledge: Mapping[str, Knowledge] = field(default_factory=dict)  # of quasi-sensitive ones
+    history: History | None = None  # what a ledger knows; only for methods that need it
+    people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
+    correlation: Correlation | None = None  # how values follow each other, where the job says so
 
     @property
     def domains(self) -> Domains:
-        """What requirements may know about the sensitive attributes."""
-        return {
+        """What requirements may know about the sensitive and quasi-sensitive attributes."""
+        sensitive = {
             column.name: Domain(
                 tuple(column.text.to_list()), column.distance, self.hierarchies.get(column.name)
             )
             for column in self.table.sensitive
         }
+        linked = {
+            name: Domain(links.knowledge.labels, links=links) for name, links in self.links.items()
+        }
+        return sensitive | linked
+
+    @cached_property
+    def links(self) -> dict[str, Links]:
+        """The labels that the original's cells link to, with a prior that is given or estimated."""
+        found = {}
+        for name, knowledge in self.knowledge.items():
+            column = self.table[name]
+            links = link(column, knowledge)
+            if links.prior is None:
+                links = links.with_prior(estimated_prior(links, column.counts))
+            found[name] = links
+        return found
+
+    @cached_property
+    def information(self) -> Information:
+        """What the sensitive attributes tell of each other."""
+        return measure_information(self.table.sensitive, self.sensitive_values)
 
     def count(self, classes: Classes) -> ClassCounts:
         """The counts that the task's requirements need."""
         refined = any(requirement.needs_refined_counts for requirement in self.requirements)
-        return count_classes(classes, self.table.sensitive, refined=refined)
+        linked = [self.table[name] for name in self.knowledge]
+        return count_classes(classes, self.table.sensitive, refined=refined, quasi_sensitive=linked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,22 +101,113 @@ class CellColumn:
 
 
 @dataclass(frozen=True, eq=False)
+class RowColumn:
+    """A published column whose cells differ from the source's row by row."""
+
+    codes: Codes  # (rows,) of all source rows
+    cells: pl.Series  # (cells,) what is written for each code; null is an empty cell
+
+
+@dataclass(frozen=True, eq=False)
 class Generalized:
     """Rows in classes that share their published quasi-identifiers: kind "generalized"."""
 
     class_of_row: NDArray[np.int32]  # (rows,) −1 for a suppressed row
     cells: Mapping[str, CellColumn]  # for every quasi-identifier
     facts: dict[str, Any] = field(default_factory=dict)  # for the manifest, under "method"
+    promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
+    private: dict[str, Any] = field(default_factory=dict)  # for the publisher alone
+    # by sensitive attribute: (classes,) whether its values are masked in the whole class
+    masked: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    row_cells: Mapping[str, RowColumn] = field(default_factory=dict)  # other columns that changed
 
 
-Outcome = Generalized
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """One table of several: some sensitive attributes beside quasi-identifiers of its own."""
+
+    attributes: tuple[str, ...]  # the sensitive ones, in the table's order
+    recoding: Generalized
+
+
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """Several tables about the same people: kind "projected"."""
+
+    projections: tuple[Projection, ...]
+    facts: dict[str, Any] = field(default_factory=dict)
+    promises: tuple[Requirement, ...] = ()
+    private: dict[str, Any] = field(default_factory=dict)
+
+
+def projection_name(number: int) -> str:
+    """The name of the published table with a number, from 0."""
+    return f"projection_{number + 1}"
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfeits:
+    """Sensitive rows that a group is published with though no person has them."""
+
+    group: NDArray[np.int32]  # (counterfeits,)
+    value: Mapping[str, Codes]  # by sensitive attribute: (counterfeits,)
+
+
+@dataclass(frozen=True, eq=False)
+class Bucketized:
+    """Rows with exact quasi-identifiers in groups that share their sensitive rows: "bucketized".
+
+    Numbers of groups are replaced by random ones, and the two tables are shuffled apart from each
+    other, when the release is formed; the order in which a method numbers groups does not matter.
+    """
+
+    group_of_row: NDArray[np.int32]  # (rows,) 0 … groups − 1, −1 for a suppressed row
+    counted: bool = False  # one sensitive attribute, published as values and their counts
+    counterfeits: Counterfeits | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    promises: tuple[Requirement, ...] = ()  # what the method promises beside the job's requirements
+    private: dict[str, Any] = field(default_factory=dict)  # for the publisher alone
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseValues:
+    """Values that a group is published with though none of its rows has them."""
+
+    group: NDArray[np.int32]  # (values,)
+    value: Codes  # (values,)
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposed:
+    """Rows with exact quasi-identifiers in groups that share sets of values: kind "decomposed"."""
+
+    group_of_row: NDArray[np.int32]  # (rows,) 0 … groups − 1
+    noise: Mapping[str, NoiseValues]  # by sensitive attribute
+    facts: dict[str, Any] = field(default_factory=dict)
+    promises: tuple[Requirement, ...] = ()
+    private: dict[str, Any] = field(default_factory=dict)
+
+
+Outcome = Generalized | Bucketized | Decomposed | Projected
 
 
 class Method(Named):
     """A method with its parameters: a frozen, validated value."""
 
-    # Whether every quasi-identifier must have a hierarchy; one is built where the job gives none.
-    needs_hierarchies: ClassVar[bool] = False
+    @property
+    def needs_hierarchies(self) -> bool:
+        """Whether every quasi-identifier must have a hierarchy; a missing one is then built."""
+        return False
+
+    @property
+    def needs_history(self) -> bool:
+        """Whether it must know what was published before, and so needs a ledger."""
+        return False
+
+    @property
+    def correlations(self) -> tuple[str | None, Unstated | None]:
+        """The path of its correlation table, and the rule for what it leaves unstated."""
+        return None, None
 
     @abstractmethod
     def run(self, task: Task) -> Outcome:

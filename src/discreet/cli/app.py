@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli import beginning, checking, publishing
+from discreet.cli import attacking, beginning, checking, ledger, publishing, simulation
 
 app = typer.Typer(
     name="discreet",
@@ -40,8 +40,11 @@ app.command("profile")(beginning.profile)
 app.command("publish")(publishing.publish)
 app.command("audit")(checking.audit)
 app.command("measure")(checking.measure)
+app.command("attack")(attacking.attack)
 app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
+app.command("simulate-series")(simulation.simulate_series)
+app.add_typer(ledger.app, name="ledger")
 
 
 def main() -> None:

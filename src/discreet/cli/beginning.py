@@ -38,12 +38,24 @@ def init(
 
 def profile(
     data: Annotated[Path, typer.Argument(help="A table, or a job file.")],
+    projections: Annotated[
+        bool,
+        typer.Option(
+            "--projections", help="Of a job: what publishing in several tables loses and exposes."
+        ),
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="With --projections: an SVG file to write.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Show what could identify people in a table, and what could be promised for it."""
     with guarded(as_json=json, debug=debug):
+        if projections or plot is not None:
+            _explore(data, plot, json=json, quiet=quiet)
+            return
         from rich.console import Console
 
         from discreet.profile import profile as make_profile
@@ -57,7 +69,7 @@ def profile(
 
                 task = prepare(Job.load(data), progress=progress)
                 progress("profile", 0.0)
-                found = make_profile(task.table, task.hierarchies)
+                found = make_profile(task.table, task.hierarchies, links=task.links)
             else:
                 found = make_profile(read_untyped(data), roles_known=False)
         if json:
@@ -66,6 +78,27 @@ def profile(
         Console().print(view_profile(found))
         if data.suffix not in JOB_ENDINGS:
             note("The roles above are a proposal; 'discreet init' writes them into a job file.")
+
+
+def _explore(data: Path, plot: Path | None, *, json: bool, quiet: bool) -> None:
+    """Show the frontier of projection plans."""
+    from discreet.errors import InputError
+    from discreet.exploration import explore_projections
+
+    if data.suffix not in JOB_ENDINGS:
+        raise InputError(
+            f"--projections takes a job file ({' or '.join(JOB_ENDINGS)}), which says what is "
+            f"sensitive; found {data}. 'discreet init' writes one."
+        )
+    with progress_bar(quiet=quiet) as progress:
+        found = explore_projections(data, progress=progress)
+    if plot is not None:
+        found.save_plot(plot)
+        note(f"Wrote {plot}")
+    if json:
+        say_json(found.to_dict())
+    else:
+        say(str(found))
 
 
 def schema() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -36,6 +37,10 @@ def publish(
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="Make the run reproducible.")
     ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option("--ledger", help="The ledger, a path or a PostgreSQL URL; else the job's."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Leave report.html out.")] = False,
     json: Json = False,
@@ -47,14 +52,29 @@ def publish(
         from discreet.io.atomic import require_free
         from discreet.job import Job
         from discreet.publishing import make_release
+        from discreet.recording import open_ledger
 
         loaded = Job.load(job)
+        if ledger is not None:
+            loaded = loaded.with_ledger(ledger)
         place = output or loaded.folder / loaded.output.path
         require_free(place, force)
-        with progress_bar(quiet=quiet) as progress:
-            release = make_release(None, loaded, seed=seed, progress=progress)
+        with progress_bar(quiet=quiet) as progress, ExitStack() as stack:
+            book = open_ledger(loaded)
+            if book is not None:
+                stack.enter_context(book)
+                stack.enter_context(book.writing())
+                book.require_new_place(place)
+            release = make_release(None, loaded, seed=seed, progress=progress, ledger=book)
             chosen = format.value if format else loaded.output.format
-            release.save(place, format=chosen, force=force, report=not no_report, progress=progress)
+            release.save(
+                place,
+                format=chosen,
+                force=force,
+                report=not no_report,
+                progress=progress,
+                ledger=book,
+            )
         if json:
             say_json({"release": str(place), **release.manifest.model_dump(mode="json")})
             return

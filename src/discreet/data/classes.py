@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.table import Codes, Column
+from discreet.data.table import Codes, Column, count_codes
 from discreet.kernels import kernel
 
 KEY_LIMIT = 2**62
@@ -67,8 +67,7 @@ def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
         first_row = _group_direct(keys, bound, class_of_row)
     else:
         first_row = _group_hashed(keys, class_of_row)
-    size = np.bincount(class_of_row, minlength=len(first_row)).astype(np.int64)
-    return Classes(class_of_row, first_row, size)
+    return Classes(class_of_row, first_row, count_codes(class_of_row, len(first_row)))
 
 
 @kernel

@@ -7,7 +7,7 @@ Counts are sparse, because a class holds few of a large attribute's values: the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +26,8 @@ class ValueCounts:
     value: NDArray[np.int32]  # (entries,) ascending within a class
     count: NDArray[np.int64]  # (entries,) above 0
     cardinality: int  # of the attribute's dictionary
+    # (values,) how often each value occurs in the table, where these classes are not all of it
+    reference: NDArray[np.int64] | None = None
 
     @property
     def classes(self) -> int:
@@ -37,11 +39,16 @@ class ValueCounts:
 
     @cached_property
     def total(self) -> NDArray[np.int64]:
-        """How often each value occurs in all classes together: the reference distribution."""
+        """How often each value occurs in the table: the reference distribution.
+
+        That is in all classes together, unless a reference was given.
+        """
+        if self.reference is not None:
+            return self.reference
         return np.bincount(self.value, self.count, self.cardinality).astype(np.int64)
 
     def keep(self, mask: NDArray[np.bool_]) -> ValueCounts:
-        """The counts of some classes alone, renumbered in order."""
+        """The counts of some classes alone, renumbered in order; they are then the table."""
         entries = mask[self.class_of_entry]
         lengths = np.diff(self.start)[mask]
         start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
@@ -61,12 +68,17 @@ class RefinedCounts:
 class ClassCounts:
     """The size of every class and, for each sensitive attribute, its value counts.
 
-    ``refined`` is there only where it was asked for: multi-attribute ℓ-diversity needs it.
+    ``refined`` is there only where it was asked for: multi-attribute ℓ-diversity needs it. The
+    cells of quasi-sensitive attributes, sets of terms, are counted apart in ``sets``.
     """
 
     size: NDArray[np.int64]  # (classes,)
     values: Mapping[str, ValueCounts]
     refined: Mapping[str, RefinedCounts] | None = None
+    # By reader and known attribute, then by attribute: the least number of values that a reader of
+    # the sensitive table keeps in each class. Only a decomposed release has these.
+    kept: Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]] | None = None
+    sets: Mapping[str, ValueCounts] = field(default_factory=dict)
 
     @property
     def classes(self) -> int:
@@ -90,16 +102,22 @@ class ClassCounts:
                     number[inner.class_of_refined[kept]].astype(np.int32),
                 )
         values = {name: counts.keep(mask) for name, counts in self.values.items()}
-        return ClassCounts(self.size[mask], values, refined)
+        sets = {name: counts.keep(mask) for name, counts in self.sets.items()}
+        return ClassCounts(self.size[mask], values, refined, sets=sets)
 
 
 def count_classes(
-    classes: Classes, sensitive: Sequence[Column], *, refined: bool = False
+    classes: Classes,
+    sensitive: Sequence[Column],
+    *,
+    refined: bool = False,
+    quasi_sensitive: Sequence[Column] = (),
 ) -> ClassCounts:
-    """Count the sensitive values of every class."""
+    """Count the sensitive values of every class, and its sets of quasi-sensitive terms."""
     values = {column.name: count_values(classes, column) for column in sensitive}
     inner = {c.name: _refine(classes, sensitive, c) for c in sensitive} if refined else None
-    return ClassCounts(classes.size, values, inner)
+    sets = {column.name: count_values(classes, column) for column in quasi_sensitive}
+    return ClassCounts(classes.size, values, inner, sets=sets)
 
 
 def count_values(classes: Classes, column: Column) -> ValueCounts:

@@ -14,6 +14,7 @@ class Role(StrEnum):
     QUASI_SENSITIVE = "quasi-sensitive"
     INSENSITIVE = "insensitive"
     DROP = "drop"
+    STRUCTURE = "structure"  # made by a release, such as a group's number; never in a job
 
     @property
     def published(self) -> bool:

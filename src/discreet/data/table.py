@@ -8,15 +8,21 @@ dictionary, where the dictionary's text is null.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.roles import Distance, Role, ValueType
+from discreet.kernels import kernel
+
+if TYPE_CHECKING:
+    from discreet.data.classes import Classes
 
 Codes = NDArray[np.int32]
 
@@ -48,11 +54,36 @@ class Column:
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """The number of rows with each value."""
-        return np.bincount(self.codes, minlength=self.cardinality).astype(np.int64)
+        return count_codes(self.codes, self.cardinality)
 
     def take(self, rows: NDArray[np.integer]) -> Column:
         """The same column for some rows; the dictionary stays."""
         return replace(self, codes=self.codes[rows])
+
+    def with_domain(self, values: Collection[str | None]) -> Column:
+        """The same column with a dictionary of the values that occur and of those given."""
+        known = dict(zip(self.text.to_list(), self.counts.tolist(), strict=True))
+        wanted = {*values, *(value for value, count in known.items() if count)}
+        if wanted == set(known):
+            return self
+        texts: list[str | None] = sorted(value for value in wanted if value is not None)
+        numbers = None
+        if self.numbers is not None:
+            texts.sort(key=lambda text: (_number(str(text), self.type), text))
+            numbers = [_number(str(text), self.type) for text in texts]
+        if None in wanted:
+            texts.append(None)
+            numbers = None if numbers is None else [*numbers, np.nan]
+        place = {value: code for code, value in enumerate(texts)}
+        code = np.array([place.get(value, -1) for value in known], np.int32)
+        text = pl.Series(self.text.name, texts, dtype=pl.String)
+        return replace(
+            self,
+            codes=code[self.codes],
+            text=text,
+            values=_typed(text, self.values.dtype),
+            numbers=None if numbers is None else np.array(numbers, np.float64),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +108,20 @@ class CodedTable:
     def quasi_identifiers(self) -> list[Column]:
         return self.with_role(Role.QUASI_IDENTIFIER)
 
+    @cached_property
+    def classes(self) -> Classes:
+        """The rows that share all quasi-identifiers."""
+        from discreet.data.classes import classes_of
+
+        return classes_of(self.quasi_identifiers, self.rows)
+
     @property
     def sensitive(self) -> list[Column]:
         return self.with_role(Role.SENSITIVE)
+
+    @property
+    def quasi_sensitive(self) -> list[Column]:
+        return self.with_role(Role.QUASI_SENSITIVE)
 
     @property
     def insensitive(self) -> list[Column]:
@@ -89,3 +131,36 @@ class CodedTable:
         """The same table for some rows."""
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         return replace(self, columns=columns, rows=len(rows))
+
+
+def _number(text: str, kind: ValueType) -> float:
+    if kind is ValueType.DATE:
+        return float(date.fromisoformat(text.strip()).toordinal() - date(1970, 1, 1).toordinal())
+    return float(text)
+
+
+def _typed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Texts as values of another type; as they are where that type cannot be read from text."""
+    if dtype == pl.String:
+        return text
+    typed = text.str.to_date("%Y-%m-%d", strict=False) if dtype == pl.Date else None
+    typed = text.cast(dtype, strict=False) if typed is None else typed
+    return typed if typed.null_count() == text.null_count() else text
+
+
+@kernel
+def count_codes(codes: Codes, cardinality: int) -> NDArray[np.int64]:
+    """How often each code occurs."""
+    count = np.zeros(cardinality, np.int64)
+    for code in codes:
+        count[code] += 1
+    return count
+
+
+@kernel
+def gather(of_code: Codes, codes: Codes) -> Codes:
+    """``of_code[codes]``, several times faster."""
+    result = np.empty(len(codes), np.int32)
+    for row in range(len(codes)):
+        result[row] = of_code[codes[row]]
+    return result

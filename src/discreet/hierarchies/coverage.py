@@ -16,6 +16,7 @@ holds a value that needs the backslash; else the backslash is the value's own.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -149,6 +150,14 @@ class CellReader:
         self._nodes_of_label = _nodes_of_label(self.levels)
         self._runs_of_node = [_runs_of_node(level) for level in self.levels]
 
+    @cached_property
+    def known_numbers(self) -> list[float]:
+        """The numbers of the original, ascending, without that of a missing value."""
+        numbers = self.original.numbers
+        if numbers is None:
+            return []
+        return [float(number) for number in numbers[~np.isnan(numbers)]]
+
     def nodes(self, cell: str | None) -> list[tuple[int, int]]:
         """The (index in ``levels``, node) pairs whose label the cell is."""
         return self._nodes_of_label.get(cell, [])
@@ -188,11 +197,11 @@ class CellReader:
 
     def _range(self, cell: Range) -> list[Run]:
         ends = self.ends(cell)
-        if ends is None or self.original.numbers is None:
+        if ends is None:
             return []
-        numbers = self.original.numbers[: self.original.cardinality - self.original.has_null]
-        low = int(np.searchsorted(numbers, ends[0], "left"))
-        high = int(np.searchsorted(numbers, ends[1], "right" if cell.closed else "left"))
+        low = bisect_left(self.known_numbers, ends[0])
+        search = bisect_right if cell.closed else bisect_left
+        high = search(self.known_numbers, ends[1])
         return [(low, high)] if low < high else []
 
     def _number(self, end: str) -> float | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +74,12 @@ class Hierarchy:
             height += level.node_of_leaf[first] != level.node_of_leaf[second]
         tallest = max(self.height, 1)
         return np.minimum(height, tallest) / tallest
+
+
+def public_place(place: str) -> str:
+    """What a release may say of where a hierarchy comes from: no path of this machine."""
+    path = PurePath(place)
+    return path.name if path.is_absolute() or ".." in path.parts else place
 
 
 def _step(lower: Level, upper: Level) -> Codes:

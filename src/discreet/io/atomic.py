@@ -7,26 +7,32 @@ run left, and the next run to the same place clears it away.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import shutil
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
 from discreet.errors import ReleaseError
 
 MANIFEST = "manifest.json"
+Moving = Callable[[Path], AbstractContextManager[None]]
 TERMINATED = 128 + signal.SIGTERM
 
 
 @contextmanager
-def release_place(path: Path, force: bool = False) -> Iterator[Path]:
-    """A folder to write into, which takes its name when the block ends without an error."""
+def release_place(path: Path, force: bool = False, moving: Moving | None = None) -> Iterator[Path]:
+    """A folder to write into, which takes its name when the block ends without an error.
+
+    ``moving`` makes, from the written folder, a context in which it takes its name: what must
+    happen just before and just after.
+    """
     path = path.absolute()
     require_free(path, force)
     with _termination_raises(), _reporting(path):
@@ -37,7 +43,8 @@ def release_place(path: Path, force: bool = False) -> Iterator[Path]:
             yield partial
             _sync_tree(partial)
             require_free(path, force)
-            _put_in_place(partial, path)
+            with moving(partial) if moving else nullcontext():
+                _put_in_place(partial, path)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -61,6 +68,16 @@ def write_private(path: Path, text: str) -> None:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
+
+
+def hash_of_folder(folder: Path) -> str:
+    """One hash over the names and bytes of all files in a folder."""
+    together = hashlib.sha256()
+    for file in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        together.update(f"{file.relative_to(folder).as_posix()}\0{digest}\n".encode())
+    return together.hexdigest()
 
 
 def require_free(path: Path, force: bool) -> None:

@@ -68,7 +68,9 @@ def sort_dictionary(
     text = render(raw, kind)
     if spec.separator is not None:
         text = _as_sets(text, spec.separator)
-    absent = text.is_null() | (text == "") | text.is_in(list(missing))
+    absent = text.is_null() | text.is_in(list(missing))
+    if spec.separator is None or spec.role is not Role.SENSITIVE:
+        absent |= text == ""  # else it is the empty set: it becomes bits, which keep the two apart
     if absent.any():
         text = text.set(absent, None)
     numbers = _parse(name, spec, kind, text, locate) if kind.ordered else None

@@ -28,7 +28,7 @@ from discreet.errors import InputError
 from discreet.io.coding import recode, sort_dictionary
 from discreet.io.entries import Entries
 from discreet.io.names import require_names
-from discreet.io.source import Source, open_utf8, wrong_encoding
+from discreet.io.source import Source, Tell, open_utf8, tell_nobody, wrong_encoding
 from discreet.io.tokens import (
     LINE_FEED,
     NO_QUOTE,
@@ -91,12 +91,14 @@ def header(source: Source) -> tuple[str, ...]:
         return _open_layout(file, source)[0].names
 
 
-def read_delimited(source: Source, specs: Mapping[str, ColumnSpec]) -> CodedTable:
+def read_delimited(
+    source: Source, specs: Mapping[str, ColumnSpec], tell: Tell = tell_nobody
+) -> CodedTable:
     """Code every column of a text file that may be published."""
     with open_utf8(source) as file:
         layout, first = _open_layout(file, source)
         coded = [name for name in layout.names if specs[name].role.published]
-        cells = _code_cells(file, source, layout, first, coded)
+        cells = _code_cells(file, source, layout, first, coded, tell)
     if cells.rows == 0:
         raise InputError(f"{source.path}: there is a header and no row. Nothing can be published.")
 
@@ -157,7 +159,12 @@ class _Cells:
 
 
 def _code_cells(
-    file: IO[bytes], source: Source, layout: _Layout, first: _Ahead, coded: Sequence[str]
+    file: IO[bytes],
+    source: Source,
+    layout: _Layout,
+    first: _Ahead,
+    coded: Sequence[str],
+    tell: Tell,
 ) -> _Cells:
     slot_of_field = np.array(
         [coded.index(name) if name in coded else -1 for name in layout.names], np.int32
@@ -173,8 +180,11 @@ def _code_cells(
             _raise_fault(source, layout, block, cells.rows + block.codes.shape[1])
         cells.add(block)
 
+    done, whole = 0, source.path.stat().st_size
     with ThreadPoolExecutor(workers) as pool:
         for cut in _cuts(file, source, layout, first):
+            done += cut.size
+            tell(min(done / max(whole, 1), 1.0))  # a file that unzips or transcodes is longer
             task = pool.submit(tokenize, cut.words, cut.size, dialect, slot_of_field)
             waiting.append(task)
             if len(waiting) > workers + 1:

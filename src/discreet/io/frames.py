@@ -158,7 +158,7 @@ def _compact(series: pl.Series, numbers: pl.Series, size: int) -> tuple[pl.Serie
 
 
 def to_frame(
-    columns: Sequence[PublishedColumn], like: FrameKind, order: NDArray[np.int64] | None = None
+    columns: Sequence[PublishedColumn], like: FrameKind, order: NDArray[np.integer] | None = None
 ) -> Any:
     """Published columns as a frame of the kind that came in, rows in the given order."""
     series = [
@@ -186,5 +186,5 @@ def _to_pandas(frame: pl.DataFrame) -> Any:
     return result
 
 
-def _ordered(codes: Codes, order: NDArray[np.int64] | None) -> Codes:
+def _ordered(codes: Codes, order: NDArray[np.integer] | None) -> Codes:
     return codes if order is None else codes[order]

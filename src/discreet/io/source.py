@@ -7,14 +7,16 @@ import difflib
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from discreet.errors import InputError
+from discreet.io.databases import dialect_of
 
 Format = Literal["csv", "tsv", "parquet", "arrow"]
 
@@ -38,14 +40,29 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 TRANSCODED_AT_ONCE = 1 << 20
+NO_PATH = Path()
+
+Tell = Callable[[float], None]  # how much of a file is read or written, in [0, 1]
+
+
+def tell_nobody(share: float) -> None:
+    """Where nobody wants to know how far it is."""
 
 
 class Source(BaseModel):
-    """A table on disk and how to read it."""
+    """A table on disk and how to read it, or one in a database."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    path: Path = Field(description="A CSV, TSV, Parquet or Arrow file; text may be gzipped.")
+    path: Path = Field(
+        default=NO_PATH, description="A CSV, TSV, Parquet or Arrow file; text may be gzipped."
+    )
+    url: str | None = Field(
+        default=None,
+        description="A database instead of a file: sqlite:///… or postgresql://…, no password.",
+    )
+    table: str | None = Field(default=None, description="The table of a database.")
+    query: str | None = Field(default=None, description="Or a query whose result is the table.")
     missing: tuple[str, ...] = Field(
         default=(), description="Tokens read as missing, besides the empty cell."
     )
@@ -73,6 +90,30 @@ class Source(BaseModel):
         if not known._is_text_encoding:
             raise ValueError(f"is not an encoding of text: {value!r}; try utf-8 or latin-1")
         return value
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Source:
+        if (self.url is None) == (self.path == NO_PATH):
+            raise PydanticCustomError(
+                "source_place", "give either the 'path' of a file or the 'url' of a database."
+            )
+        named = [self.table, self.query]
+        if self.url is None and any(named):
+            raise PydanticCustomError(
+                "source_table", "'table' and 'query' are for a database. Give its 'url'."
+            )
+        if self.url is not None:
+            if named.count(None) != 1:
+                raise PydanticCustomError(
+                    "source_table", "give either the 'table' of the database or a 'query'."
+                )
+            try:
+                dialect_of(self.url)
+            except InputError as error:
+                raise PydanticCustomError(
+                    "source_url", "{problem}", {"problem": str(error)}
+                ) from None
+        return self
 
     @property
     def is_text(self) -> bool:

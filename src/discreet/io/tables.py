@@ -16,7 +16,7 @@ from discreet.errors import InputError
 from discreet.io.delimited import header, read_delimited
 from discreet.io.frames import code_series
 from discreet.io.names import require_names
-from discreet.io.source import Source
+from discreet.io.source import Source, Tell, tell_nobody
 
 
 def column_names(source: Source) -> tuple[str, ...]:
@@ -34,15 +34,18 @@ def column_names(source: Source) -> tuple[str, ...]:
     return tuple(schema.names)
 
 
-def read_table(source: Source, specs: Mapping[str, ColumnSpec]) -> CodedTable:
+def read_table(
+    source: Source, specs: Mapping[str, ColumnSpec], tell: Tell = tell_nobody
+) -> CodedTable:
     """Read and code a table; specs name all its columns."""
     if source.is_text:
-        return read_delimited(source, specs)
+        return read_delimited(source, specs, tell)
     names = column_names(source)
     coded = [name for name in names if specs[name].role.published]
     columns = {}
     rows = 0
-    for name in coded:
+    for number, name in enumerate(coded):
+        tell(number / len(coded))
         series = _read_column(source, name)
         rows = len(series)
         if rows == 0:

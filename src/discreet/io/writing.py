@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from discreet.data.published import PublishedColumn
 from discreet.errors import ReleaseError
 from discreet.io.coding import render
+from discreet.io.source import Tell, tell_nobody
 from discreet.kernels import kernel
 
 OutputFormat = Literal["csv", "parquet"]
-Order = NDArray[np.int64]
+Order = NDArray[np.integer]
 
 CSV_ROWS = 1 << 14  # a block that stays in the cache between rendering and writing
 PARQUET_ROWS = 1 << 20
@@ -38,13 +39,14 @@ def write_table(
     format: OutputFormat,
     columns: Sequence[PublishedColumn],
     order: Order | None = None,
+    tell: Tell = tell_nobody,
 ) -> None:
     """Write a table and bring it to the disk; nothing is left where that fails."""
     write = _write_csv if format == "csv" else _write_parquet
     try:
         with path.open("xb") as file:
             try:
-                write(file, columns, order)
+                write(file, columns, order, tell)
                 file.flush()
                 os.fsync(file.fileno())
             except BaseException:
@@ -69,7 +71,9 @@ def _row_count(columns: Sequence[PublishedColumn], order: Order | None) -> int:
     return len(columns[0].codes) if order is None else len(order)
 
 
-def _write_csv(file: IO[bytes], columns: Sequence[PublishedColumn], order: Order | None) -> None:
+def _write_csv(
+    file: IO[bytes], columns: Sequence[PublishedColumn], order: Order | None, tell: Tell
+) -> None:
     names = pl.Series([column.name for column in columns])
     file.write((",".join(_quoted(names, HEADER_NEEDS_QUOTES)) + "\n").encode())
     base, start, text = _cells(columns)
@@ -85,8 +89,9 @@ def _write_csv(file: IO[bytes], columns: Sequence[PublishedColumn], order: Order
         result, size = _render_rows(cells, base, first_word, length, words)
         return result.view(np.uint8)[:size]
 
-    parts = _slices(_row_count(columns, order), CSV_ROWS, order)
-    for block in _ahead(render_rows, parts):
+    rows = _row_count(columns, order)
+    for number, block in enumerate(_ahead(render_rows, _slices(rows, CSV_ROWS, order))):
+        tell(number * CSV_ROWS / rows)
         file.write(block.data)
 
 
@@ -198,7 +203,7 @@ def _render_rows(
 
 
 def _write_parquet(
-    file: IO[bytes], columns: Sequence[PublishedColumn], order: Order | None
+    file: IO[bytes], columns: Sequence[PublishedColumn], order: Order | None, tell: Tell
 ) -> None:
     dictionaries = [column.dictionary.drop_nulls().to_arrow() for column in columns]
     schema = pa.schema(
@@ -211,7 +216,9 @@ def _write_parquet(
     ]
     absent = [column.dictionary.is_null().to_numpy() for column in columns]
     with pyarrow.parquet.ParquetWriter(file, schema, store_schema=False) as writer:
-        for part in _slices(_row_count(columns, order), PARQUET_ROWS, order):
+        rows = _row_count(columns, order)
+        for number, part in enumerate(_slices(rows, PARQUET_ROWS, order)):
+            tell(number * PARQUET_ROWS / rows)
             arrays = []
             for column, values, shift, null in zip(
                 columns, dictionaries, shifts, absent, strict=True

@@ -7,6 +7,7 @@ baseline ``Unlinked``.
 
 - *Generalized*: a row lies evenly over the values that its cells cover, attributes independent,
   so it gives a predicate Π over attributes |cell ∩ predicate| / |cell|.
+- *Term-suppressed*: as ``terms.TermCoverage`` says.
 - *Suppressed rows*: evenly over the whole domain.
 - *Unlinked*: all rows in one bucket. Quasi-identifiers are jointly as they were, sensitive
   attributes too, and nothing links the two.
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from discreet.data.classes import group_codes
 from discreet.data.table import Codes, Column
 from discreet.hierarchies.coverage import Coverage, identity
 from discreet.kernels import kernel
+from discreet.metrics.terms import TermCoverage
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +38,20 @@ class QueryBatch:
 
     number: NDArray[np.int64]  # (queries,) the place of each in the workload
     members: Mapping[str, NDArray[np.bool_]]  # by attribute: (values, queries), original's codes
+    # by multi-valued attribute: (terms, queries), in the order of the original's sorted terms
+    terms: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     def only(self, attributes: Collection[str]) -> QueryBatch:
         """The same queries without what they ask of other attributes."""
         kept = {name: member for name, member in self.members.items() if name in attributes}
-        return QueryBatch(self.number, kept)
+        terms = {name: asked for name, asked in self.terms.items() if name in attributes}
+        return QueryBatch(self.number, kept, terms)
 
 
 class Implied(ABC):
     """What a release lets its reader estimate."""
+
+    answers_sets: bool = False  # whether it can be asked for quasi-sensitive terms
 
     @abstractmethod
     def estimate(self, batch: QueryBatch) -> NDArray[np.float64]:
@@ -57,7 +64,7 @@ class ImpliedGeneralized(Implied):
     def __init__(
         self,
         columns: Sequence[Column],
-        coverages: Mapping[str, Coverage],
+        coverages: Mapping[str, Coverage | TermCoverage],
         rows: int,
         suppressed_rows: int = 0,
     ) -> None:
@@ -65,13 +72,14 @@ class ImpliedGeneralized(Implied):
         self._count = distinct.size
         self._cells = {c.name: c.codes[distinct.first_row] for c in columns}
         self._coverages = coverages
+        self.answers_sets = any(isinstance(c, TermCoverage) for c in coverages.values())
         self._suppressed_rows = suppressed_rows
         self._last_roll_up: tuple[list[str], list[Codes], NDArray[np.int64]] | None = None
 
     def estimate(self, batch: QueryBatch) -> NDArray[np.float64]:
         names = list(batch.members)
         cells, count = self._roll_up(names)
-        shares = [self._coverages[name].shares(batch.members[name]) for name in names]
+        shares = [self._shares(batch, name) for name in names]
         first = np.cumsum([0, *(len(share) for share in shares)])
         place = np.empty((len(count), len(names)), np.int64)  # of each cell in the stacked shares
         for attribute, cell in enumerate(cells):
@@ -79,6 +87,11 @@ class ImpliedGeneralized(Implied):
         stacked = np.concatenate(shares) if shares else np.zeros((0, len(batch.number)))
         estimate = _sum_of_products(count.astype(np.float64), place, stacked)
         return estimate + self._suppressed_rows * self._share_of_domain(batch)
+
+    def _shares(self, batch: QueryBatch, name: str) -> NDArray[np.float64]:
+        coverage = self._coverages[name]
+        asked = batch.terms if isinstance(coverage, TermCoverage) else batch.members
+        return coverage.shares(asked[name])
 
     def _roll_up(self, names: Sequence[str]) -> tuple[list[Codes], NDArray[np.int64]]:
         """The distinct combinations of some attributes' cells, and the rows that have each."""

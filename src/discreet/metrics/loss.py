@@ -56,10 +56,10 @@ def loss_of_cells(
 
 
 def _width(reader: CellReader, cell: Range) -> float:
-    ends, numbers = reader.ends(cell), reader.original.numbers
-    if ends is None or numbers is None:
+    ends, numbers = reader.ends(cell), reader.known_numbers
+    if ends is None or not numbers:
         return 1.0
-    least, greatest = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    least, greatest = numbers[0], numbers[-1]
     if greatest == least:
         return 0.0
     return max(min(ends[1], greatest) - max(ends[0], least), 0.0) / (greatest - least)

@@ -20,13 +20,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.data.roles import Distance
 from discreet.data.table import CodedTable, Column
+from discreet.kernels import kernel
+from discreet.knowledge.terms import Terms, terms_of
 from discreet.metrics.implied import Implied, QueryBatch, Unlinked, exact
 
 BATCH = 256  # queries in a batch at most
 BATCH_CELLS = 2**24  # values of an attribute × queries in a batch at most; bounds the memory
 LEAST_SHARE = 0.001  # of the rows: what a relative error is at least measured against
 
-Draw = Callable[[np.random.Generator], NDArray[np.bool_]]  # (values,)
+Draw = Callable[[np.random.Generator], NDArray[np.bool_]]  # (values,) or (terms,)
 
 
 class QueryWorkload(BaseModel):
@@ -39,15 +41,23 @@ class QueryWorkload(BaseModel):
     sensitive: int = Field(default=1, ge=0, description="Sensitive attributes in a query.")
     selectivity: float = Field(default=0.05, gt=0, lt=1, description="Expected share of rows.")
 
-    def batches(self, original: CodedTable, rng: np.random.Generator) -> Iterator[QueryBatch]:
-        """Draw the queries. A table with fewer attributes than asked for is asked for all."""
-        quasi_identifiers, sensitive = original.quasi_identifiers, original.sensitive
+    def batches(
+        self, original: CodedTable, rng: np.random.Generator, *, sets: bool = False
+    ) -> Iterator[QueryBatch]:
+        """Draw the queries. A table with fewer attributes than asked for is asked for all.
+
+        ``sets`` lets quasi-sensitive attributes count as sensitive ones.
+        """
+        quasi_identifiers, sensitive = sides_of(original, sets=sets)
         qd = min(self.quasi_identifiers, len(quasi_identifiers))
         m = min(self.sensitive, len(sensitive))
         if qd + m == 0:
             return
         share = self.selectivity ** (1 / (qd + m))
-        draw = {column.name: _draw(column, share) for column in (*quasi_identifiers, *sensitive)}
+        columns = (*quasi_identifiers, *sensitive)
+        terms = {c.name: terms_of(c) for c in columns if c.separator is not None}
+        terms = {name: found for name, found in terms.items() if len(found.term)}
+        draw = {column.name: _draw(column, share, terms.get(column.name)) for column in columns}
         asked: dict[tuple[str, ...], list[int]] = {}
         for number in range(self.queries):
             picked = (*_pick(quasi_identifiers, qd, rng), *_pick(sensitive, m, rng))
@@ -60,17 +70,26 @@ class QueryWorkload(BaseModel):
                 members = {
                     name: np.stack([draw[name](rng) for _ in part], axis=1) for name in names
                 }
-                yield QueryBatch(np.array(part, np.int64), members)
+                wanted_terms = {name: members[name] for name in names if name in terms}
+                for name, wanted in wanted_terms.items():
+                    members[name] = _cells_with(terms[name].start, terms[name].term, wanted)
+                yield QueryBatch(np.array(part, np.int64), members, wanted_terms)
+
+
+def sides_of(original: CodedTable, *, sets: bool) -> tuple[list[Column], list[Column]]:
+    """What a reader may know of people, and what is protected or may give it away."""
+    others = original.quasi_sensitive if sets else []
+    return original.quasi_identifiers, [*original.sensitive, *others]
 
 
 def _pick(columns: list[Column], count: int, rng: np.random.Generator) -> list[str]:
     return [columns[i].name for i in np.sort(rng.choice(len(columns), count, replace=False))]
 
 
-def _draw(column: Column, share: float) -> Draw:
-    """How to draw the values that a query asks of one attribute."""
-    if column.separator is not None:
-        return _draw_terms(column, share)
+def _draw(column: Column, share: float, terms: Terms | None) -> Draw:
+    """How to draw the values, or of a multi-valued attribute the terms, that a query asks for."""
+    if terms is not None:
+        return _draw_set(len(terms.names), share)
     on_line = column.cardinality - column.has_null
     if (column.type.ordered or column.distance is Distance.ORDERED) and on_line:
         return _draw_run(column.cardinality, on_line, share)
@@ -105,23 +124,18 @@ def _draw_set(cardinality: int, share: float) -> Draw:
     return draw
 
 
-def _draw_terms(column: Column, share: float) -> Draw:
-    number_of_term: dict[str, int] = {}
-    pairs: list[tuple[int, int]] = []  # of code and term
-    for code, cell in enumerate(column.text.to_list()):
-        terms = [term for term in (cell or "").split(column.separator) if term]
-        pairs += [(code, number_of_term.setdefault(t, len(number_of_term))) for t in terms]
-    if not pairs:
-        return _draw_set(column.cardinality, share)
-    code_of_pair, term_of_pair = np.array(pairs).T
-    draw_terms = _draw_set(len(number_of_term), share)
-
-    def draw(rng: np.random.Generator) -> NDArray[np.bool_]:
-        member = np.zeros(column.cardinality, bool)
-        member[code_of_pair[draw_terms(rng)[term_of_pair]]] = True
-        return member
-
-    return draw
+@kernel
+def _cells_with(
+    start: NDArray[np.int64], term: NDArray[np.int32], asked: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which cells hold any asked term. (values, queries)"""
+    queries = asked.shape[1]
+    member = np.zeros((len(start) - 1, queries), np.bool_)
+    for cell in range(len(start) - 1):
+        for place in range(start[cell], start[cell + 1]):
+            for query in range(queries):
+                member[cell, query] |= asked[term[place], query]
+    return member
 
 
 @dataclass(frozen=True)
@@ -142,6 +156,13 @@ class QueryErrors:
     release: QueryError
     unlinked: QueryError
 
+    def line(self) -> str:
+        """The headline, for a terminal."""
+        found, base = self.release.median, self.unlinked.median
+        shown = "none had an answer" if found is None else f"{found:.4f}"
+        beside = "" if base is None else f"   beside {base:.4f} with no link at all"
+        return f"median query error   {shown}{beside}"
+
     def to_dict(self) -> dict[str, Any]:
         """For the manifest and JSON."""
         return {
@@ -159,12 +180,12 @@ def query_errors(
     if not original.rows:
         return None
     rng = np.random.default_rng(seed)
-    sides = original.quasi_identifiers, original.sensitive
+    sides = sides_of(original, sets=release.answers_sets)
     truth = exact([*sides[0], *sides[1]], original.rows)
     unlinked = Unlinked(sides, original.rows)
     answers = [
         np.stack([reader.estimate(batch) for reader in (truth, release, unlinked)])
-        for batch in workload.batches(original, rng)
+        for batch in workload.batches(original, rng, sets=release.answers_sets)
     ]
     if not answers:
         return None

@@ -11,8 +11,11 @@ from pydantic_core import PydanticCustomError
 from discreet.errors import JobError
 from discreet.models.closeness import TCloseness
 from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
+from discreet.models.links import QSCLDiversity, QSTCloseness
 from discreet.models.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
+from discreet.models.republication import MInvariance, RhoDifference
 from discreet.models.requirement import Requirement
+from discreet.models.sa_diversity import ConditionalLDiversity, SADiversity
 from discreet.models.sizes import KAnonymity
 from discreet.named import ByName
 
@@ -24,8 +27,14 @@ _KINDS: tuple[type[Requirement], ...] = (
     AlphaKAnonymity,
     BetaLikeness,
     DeltaDisclosure,
+    SADiversity,
+    ConditionalLDiversity,
+    QSCLDiversity,
+    QSTCloseness,
 )
-REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in _KINDS}
+# What methods promise and no job may ask of another method.
+PROMISED: tuple[type[Requirement], ...] = (MInvariance, RhoDifference)
+REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in (*_KINDS, *PROMISED)}
 
 _by_name = ByName(_KINDS, "requirement")
 AnyRequirement = Annotated[Requirement, _by_name]  # a field of a job that holds any of them

@@ -23,6 +23,7 @@ All are closed under merging passing classes. Where it is not obvious, the class
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -58,6 +59,10 @@ class DistinctLDiversity(Diversity):
 
     l: int = Field(ge=1, description="The least number of values in a class.")  # noqa: E741 (the job's key)
 
+    @property
+    def least_rows(self) -> int:
+        return self.l
+
     def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
         return np.diff(values.start).astype(np.float64)
 
@@ -85,6 +90,10 @@ class EntropyLDiversity(Diversity):
     l: float = Field(  # noqa: E741 (the job's key)
         ge=1, allow_inf_nan=False, description="The least effective number of values in a class."
     )
+
+    @property
+    def least_rows(self) -> int:
+        return math.ceil(self.l * (1 - TOLERANCE))
 
     def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
         spread = by_class(np.add, values.count * np.log(values.count), values)
@@ -132,6 +141,10 @@ class RecursiveCLDiversity(Diversity):
     l: int = Field(  # noqa: E741 (the job's key)
         ge=1, description="An adversary must rule out l − 1 values to disclose one."
     )
+
+    @property
+    def least_rows(self) -> int:
+        return self.l
 
     def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
         if self.l == 1:
@@ -194,6 +207,10 @@ class PdRecursiveCLDiversity(RecursiveCLDiversity):
     disclosable: tuple[Value, ...] = Field(
         default=(), description="The values that may be disclosed; null is a missing value."
     )
+
+    @property
+    def least_rows(self) -> int:
+        return 1  # of values that may be disclosed
 
     def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
         return codes_of(domain, self.disclosable)
@@ -302,6 +319,10 @@ class PDiversity(Diversity):
     l: float = Field(  # noqa: E741 (the job's key)
         ge=1, allow_inf_nan=False, description="No value fills more than 1/l of a class."
     )
+
+    @property
+    def least_rows(self) -> int:
+        return math.ceil(exact(self.l))
 
     def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
         figures: Figures = size / by_class(np.maximum, values.count, values)

@@ -51,6 +51,10 @@ class AlphaKAnonymity(AttributeRequirement):
         default=None, description="The one value to bound; every value if left out."
     )
 
+    @property
+    def least_rows(self) -> int:
+        return self.k
+
     def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
         return super().passes(counts, domains) & (counts.size >= self.k)
 

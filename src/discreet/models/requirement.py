@@ -8,18 +8,19 @@ reports the worst of them as what was achieved. It never sees rows, files or eng
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.data.counts import ClassCounts, ValueCounts
-from discreet.data.roles import Distance
+from discreet.data.roles import Distance, Role
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.knowledge.links import Links
 from discreet.named import Named
 
 TOLERANCE = 1e-9  # for figures that are sums of logarithms or of shares; counts compare exactly
@@ -29,11 +30,20 @@ Figures = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """What a requirement may know about a sensitive attribute beside its counts."""
+    """What a requirement may know about an attribute beside its counts.
+
+    Of a quasi-sensitive attribute it is the links of its cells, and ``values`` are the labels.
+    """
 
     values: tuple[str | None, ...]  # the dictionary's text, in the order of the codes
     distance: Distance = Distance.EQUAL
     hierarchy: Hierarchy | None = None  # for the hierarchical distance
+    links: Links | None = None  # of a quasi-sensitive attribute
+
+    @property
+    def role(self) -> Role:
+        """The role of the attribute."""
+        return Role.SENSITIVE if self.links is None else Role.QUASI_SENSITIVE
 
     @cached_property
     def code_of(self) -> dict[str | None, int]:
@@ -60,8 +70,9 @@ class Verdict:
         achieved: dict[str, float] = {}
         by_attribute: dict[str, float] = {}
         for verdict in verdicts:
-            for name, figure in verdict.achieved.items():
-                achieved[name] = pick(achieved.get(name, figure), figure)
+            for place, (name, figure) in enumerate(verdict.achieved.items()):
+                worse = pick if place == 0 else min  # of a second figure a greater one is better
+                achieved[name] = worse(achieved.get(name, figure), figure)
             for name, figure in verdict.by_attribute.items():
                 by_attribute[name] = pick(by_attribute.get(name, figure), figure)
         holds = bool(verdicts) and all(verdict.holds for verdict in verdicts)
@@ -95,6 +106,16 @@ class Requirement(Named):
     def figure(self) -> tuple[str, bool]:
         """The name of its figure, and whether a smaller one is better."""
         return self.figure_name, self.smaller_is_better
+
+    @property
+    def least_rows(self) -> int:
+        """A class with fewer rows fails, whatever they hold; 1 says that nothing is known."""
+        return 1
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The attributes that it names; none where it speaks of all, or of sizes."""
+        return ()
 
     @abstractmethod
     def sentence(self) -> str:
@@ -173,6 +194,14 @@ class Requirement(Named):
         """What is wrong with it for a table with these sensitive attributes, in sentences."""
         return []
 
+    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
+        """The same requirement where some attributes were replaced by several others."""
+        return self
+
+    def within(self, attributes: Collection[str]) -> Self | None:
+        """What it says of a table with these sensitive attributes alone; None for nothing."""
+        return self
+
 
 class SizeRequirement(Requirement):
     """A requirement on the sizes of classes alone."""
@@ -183,6 +212,8 @@ class SizeRequirement(Requirement):
 
 class AttributeRequirement(Requirement):
     """A requirement on each sensitive attribute, or on the one or those that are named."""
+
+    role: ClassVar[Role] = Role.SENSITIVE  # of the attributes that it speaks of
 
     attribute: str | tuple[str, ...] | None = Field(
         default=None, description="The sensitive attribute or attributes; all if left out."
@@ -198,11 +229,15 @@ class AttributeRequirement(Requirement):
         """Which classes pass, from the same."""
         return self.accepts(self.measure(values, size, domain))
 
+    def counted(self, counts: ClassCounts) -> Mapping[str, ValueCounts]:
+        """The counts of the attributes with its role."""
+        return counts.values
+
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
-        return tuple(counts.values) if self.attribute is None else self.named
+        return tuple(self.counted(counts)) if self.attribute is None else self.named
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
-        return self.measure(counts.values[attribute], counts.size, domains[attribute])
+        return self.measure(self.counted(counts)[attribute], counts.size, domains[attribute])
 
     def excess(
         self,
@@ -219,12 +254,25 @@ class AttributeRequirement(Requirement):
             return super().least_removed(counts, domains, share)
         least = np.zeros(counts.classes)
         for attribute in self.attributes(counts):
-            excess = self.excess(counts.values[attribute], counts.size, domains[attribute], share)
+            values = self.counted(counts)[attribute]
+            excess = self.excess(values, counts.size, domains[attribute], share)
             np.maximum(least, excess, out=least)
         return least
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
-        return self.admits(counts.values[attribute], counts.size, domains[attribute])
+        return self.admits(self.counted(counts)[attribute], counts.size, domains[attribute])
+
+    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
+        if not set(self.named) & set(bits):
+            return self
+        named = [bit for name in self.named for bit in bits.get(name, (name,))]
+        return self.model_copy(update={"attribute": tuple(dict.fromkeys(named))})
+
+    def within(self, attributes: Collection[str]) -> Self | None:
+        if self.attribute is None:
+            return self if attributes else None
+        left = tuple(name for name in self.named if name in attributes)
+        return self.model_copy(update={"attribute": left}) if left else None
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -237,7 +285,7 @@ class AttributeRequirement(Requirement):
     def subject(self) -> str:
         """What it speaks of, as a sentence writes it after "in every group"."""
         if not self.named:
-            return "every sensitive attribute"
+            return f"every {self.role} attribute"
         listed = " and ".join(f"'{name}'" for name in self.named)
         return listed if len(self.named) == 1 else f"each of {listed}"
 
@@ -245,28 +293,29 @@ class AttributeRequirement(Requirement):
     def any_subject(self) -> str:
         """The same after "no value of"."""
         if not self.named:
-            return "any sensitive attribute"
+            return f"any {self.role} attribute"
         return " or ".join(f"'{name}'" for name in self.named)
 
     def problems(self, domains: Domains) -> list[str]:
-        if self.attribute is None and domains:
+        known = [name for name, domain in domains.items() if domain.role is self.role]
+        if self.attribute is None and known:
             return []
-        if not domains:
-            return [f"{self.name}: no attribute is sensitive. Give one the role 'sensitive'."]
-        allowed = ", ".join(f"'{name}'" for name in domains)
+        if not known:
+            return [f"{self.name}: no attribute is {self.role}. Give one the role '{self.role}'."]
+        allowed = ", ".join(f"'{name}'" for name in known)
         if not self.named:
             return [f"{self.name}: 'attribute' is an empty list. Allowed: {allowed}."]
         return [
-            f"{self.name}: '{name}' is not a sensitive attribute. Allowed: {allowed}."
+            f"{self.name}: '{name}' is not a {self.role} attribute. Allowed: {allowed}."
             for name in self.named
-            if name not in domains
+            if name not in known
         ]
 
     def missing_values(
         self, domains: Domains, field_name: str, wanted: Iterable[str | None]
     ) -> list[str]:
         """A sentence for each value that the job names and none of its attributes has."""
-        spoken_of = self.named or tuple(domains)
+        spoken_of = self.named or tuple(n for n, d in domains.items() if d.role is self.role)
         known = {value for name in spoken_of if name in domains for value in domains[name].values}
         return [
             f"{self.name}: {'a missing value' if value is None else repr(value)} in"

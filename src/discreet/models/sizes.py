@@ -21,6 +21,10 @@ class KAnonymity(SizeRequirement):
 
     k: int = Field(ge=1, description="The least number of rows in a class.")
 
+    @property
+    def least_rows(self) -> int:
+        return self.k
+
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
         return counts.size.astype(np.float64)
 

@@ -13,16 +13,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.algorithms.method import Task
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable
 from discreet.errors import ReleaseError
 from discreet.hierarchies.files import hierarchy_from_rows
-from discreet.io.source import Source
+from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import read_table
-from discreet.models.requirement import Domain, Domains
+from discreet.knowledge.table import Knowledge
+from discreet.models.requirement import Domain, Requirement
 from discreet.releases.catalog import kind_of
+from discreet.releases.linking import linked_domains, other_knowledge, underivable
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, sha256_of
 
 REPORT = "report.html"
@@ -35,6 +40,12 @@ class Audit:
     promises: tuple[Promise, ...]
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
     compared: bool  # whether the original table was at hand
+    readers: tuple[dict[str, Any], ...] = ()  # what readers of the release find beside its promises
+
+    @property
+    def unproved(self) -> tuple[Promise, ...]:
+        """The promises that could not be derived from what was at hand."""
+        return tuple(promise for promise in self.promises if promise.unproved is not None)
 
     @property
     def ok(self) -> bool:
@@ -48,40 +59,65 @@ class Audit:
             "promises": [promise.model_dump(mode="json") for promise in self.promises],
             "problems": list(self.problems),
             "compared_with_original": self.compared,
+            **({"readers": list(self.readers)} if self.readers else {}),
         }
 
 
-def audit_folder(folder: Path, original: Task | None = None) -> Audit:
-    """Audit a release folder."""
+def audit_folder(
+    folder: Path,
+    original: Task | None = None,
+    knowledge: Mapping[str, Knowledge] | None = None,
+) -> Audit:
+    """Audit a release folder; promises about linked labels need the knowledge or the original."""
     manifest = Manifest.load(folder)
     damages = _damages(folder, manifest)
     if damages:
         return Audit(tuple(_unproved(manifest)), tuple(damages), original is not None)
-    return audit_tables(read_tables(folder, manifest), manifest, original)
+    return audit_tables(read_tables(folder, manifest), manifest, original, knowledge=knowledge)
 
 
 def audit_tables(
-    tables: Mapping[str, CodedTable], manifest: Manifest, original: Task | None = None
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task | None = None,
+    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+    knowledge: Mapping[str, Knowledge] | None = None,
 ) -> Audit:
-    """Audit published tables against a manifest."""
+    """Audit published tables against a manifest.
+
+    ``source_rows`` is known to whoever made the release: the original's row behind each row.
+    ``knowledge`` is that of the original where there is one.
+    """
     kind = kind_of(manifest.kind)
     requirements = [promise.to_requirement() for promise in manifest.promises]
     refined = any(requirement.needs_refined_counts for requirement in requirements)
-    views = kind.views(tables, domains_of(tables, manifest), refined=refined)
-    promises = [Promise.of(r, kind.verdict(r, views)) for r in requirements]
-    problems = kind.inconsistencies(tables, manifest)
+    found = linked_domains(tables, manifest, original, knowledge or {})
+    views = kind.views(tables, domains_of(tables, manifest) | found, refined=refined)
+    promises = []
+    for requirement in requirements:
+        reason = underivable(requirement, found, manifest)
+        if reason is None:
+            promises.append(Promise.of(requirement, kind.verdict(requirement, views)))
+        else:
+            promises.append(_not_derived(requirement, reason))
+    problems = kind.inconsistencies(tables, manifest) + other_knowledge(found, manifest)
     if original is not None:
-        problems += kind.changes(tables, original, manifest)
+        if source_rows is None:
+            problems += kind.changes(tables, original, manifest)
+        else:
+            problems += kind.traced_changes(tables, original, manifest, source_rows)
     return Audit(tuple(promises), tuple(problems), original is not None)
 
 
-def read_tables(folder: Path, manifest: Manifest) -> dict[str, CodedTable]:
+def read_tables(
+    folder: Path, manifest: Manifest, tell: Tell = tell_nobody
+) -> dict[str, CodedTable]:
     """The published tables of a folder, coded from what the files say."""
     tables = {}
     for name, entry in manifest.tables.items():
         delimiter = "," if entry.file.endswith(".csv") else None
         source = Source(path=folder / entry.file, delimiter=delimiter)
-        tables[name] = read_table(source, specs_of(manifest, name))
+        tables[name] = read_table(source, specs_of(manifest, name), tell)
     return tables
 
 
@@ -100,7 +136,18 @@ def _spec(manifest: Manifest, column: str, role: Role) -> ColumnSpec:
     return ColumnSpec(role, attribute.type, attribute.distance, attribute.multi_valued)
 
 
-def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> Domains:
+def _not_derived(requirement: Requirement, reason: str) -> Promise:
+    """A promise that nobody could check: it is not claimed."""
+    return Promise(
+        requirement=requirement.name,
+        parameters=requirement.parameters(),
+        holds=False,
+        achieved={},
+        unproved=reason,
+    )
+
+
+def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, Domain]:
     """What the requirements may know about each sensitive attribute, from the release alone."""
     domains = {}
     for table in tables.values():

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from discreet.algorithms.method import Generalized, Outcome
+from discreet.algorithms.method import Bucketized, Decomposed, Generalized, Outcome, Projected
 from discreet.errors import ReleaseError
+from discreet.releases.bucketized import BucketizedKind
+from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.generalized import GeneralizedKind
 from discreet.releases.kind import Kind
+from discreet.releases.projected import ProjectedKind
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (GeneralizedKind(),)}
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (GeneralizedKind(), BucketizedKind(), DecomposedKind(), ProjectedKind())
+}
 
-_KIND_OF_OUTCOME: dict[type[Outcome], str] = {Generalized: GeneralizedKind.name}
+_KIND_OF_OUTCOME: dict[type[Outcome], str] = {
+    Generalized: GeneralizedKind.name,
+    Bucketized: BucketizedKind.name,
+    Decomposed: DecomposedKind.name,
+    Projected: ProjectedKind.name,
+}
 
 
 def kind_of(name: str) -> Kind:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from discreet.data.roles import Role
 from discreet.releases.manifest import Manifest, Promise
 
 
 def explain(manifest: Manifest) -> list[str]:
     """What was published, what was done to it, and what it promises."""
-    return [_rows(manifest), *_columns(manifest), *_promises(manifest), *_utility(manifest)]
+    return [
+        _rows(manifest),
+        *_columns(manifest),
+        *_terms(manifest),
+        *_sets(manifest),
+        *_groups(manifest),
+        *_projections(manifest),
+        *_method(manifest),
+        *_promises(manifest),
+        *_readers(manifest),
+        *_series(manifest),
+        *_utility(manifest),
+    ]
 
 
 def _rows(manifest: Manifest) -> str:
@@ -32,21 +46,202 @@ def _columns(manifest: Manifest) -> list[str]:
     sentences = []
     quasi = by_role.get(Role.QUASI_IDENTIFIER, [])
     levels = getattr(manifest.method, "levels", None)
-    if quasi and levels:
-        changed = [f"{name} (level {levels[name]})" for name in quasi if levels.get(name)]
-        exact = [name for name in quasi if not levels.get(name)]
-        parts = []
-        if changed:
-            parts.append("made coarser: " + ", ".join(changed))
-        if exact:
-            parts.append("left exact: " + ", ".join(exact))
-        sentences.append("Of what a reader may know about people, " + "; ".join(parts) + ".")
+    if quasi and levels and set(levels) == set(manifest.tables):
+        sentences += [
+            f"In '{table}', of what a reader may know about people, {_coarseness(quasi, of)}."
+            for table, of in levels.items()
+        ]
+    elif quasi and levels:
+        sentences.append(f"Of what a reader may know about people, {_coarseness(quasi, levels)}.")
+    elif quasi and manifest.kind == "generalized":
+        sentences.append(
+            "What a reader may know about people is as coarse as each group of them needs: "
+            + ", ".join(quasi)
+            + "."
+        )
+        hierarchies = getattr(manifest.method, "hierarchies", {})
+        if hierarchies:
+            named = ", ".join(f"{name} ({place})" for name, place in hierarchies.items())
+            sentences.append(f"Each cell is a label of the column's hierarchy: {named}.")
     elif quasi:
         sentences.append("What a reader may know about people: " + ", ".join(quasi) + ".")
     if by_role.get(Role.SENSITIVE):
         sentences.append("Sensitive, and protected: " + ", ".join(by_role[Role.SENSITIVE]) + ".")
+    unprotected = [
+        name for name in by_role.get(Role.QUASI_SENSITIVE, []) if name not in _searched(manifest)
+    ]
+    if unprotected:
+        sentences.append(
+            "Published unchanged although a reader may look it up elsewhere, and not protected by "
+            f"this method: {', '.join(unprotected)}."
+        )
     if by_role.get(Role.INSENSITIVE):
         sentences.append("Published unchanged: " + ", ".join(by_role[Role.INSENSITIVE]) + ".")
+    return sentences
+
+
+def _searched(manifest: Manifest) -> dict[str, dict[str, int]]:
+    """The quasi-sensitive attributes whose terms the method looked at, with its facts."""
+    found = getattr(manifest.method, "attributes", None)
+    return found if manifest.method.name == "quasi-sensitive" and isinstance(found, dict) else {}
+
+
+def _terms(manifest: Manifest) -> list[str]:
+    """What was removed from quasi-sensitive attributes, and what their terms still tell."""
+    sentences = []
+    measured = manifest.utility.get("terms", {})
+    for name, facts in _searched(manifest).items():
+        terms = measured.get(name, {})
+        share = f" ({terms['suppressed_share']:.1%})" if terms else ""
+        sentence = (
+            f"Of '{name}', which a reader can look up in a table of {facts['labels']:,} labels, "
+            f"{facts['suppressed_terms']:,} terms{share} were removed from published rows"
+        )
+        if terms.get("emptied_rows"):
+            sentence += f"; {terms['emptied_rows']:,} rows show none at all (*)"
+        sentences.append(f"{sentence}.")
+        change = terms.get("belief_change")
+        if change is not None:
+            sentences.append(
+                f"After the look-up nobody's belief in any label is more than "
+                f"{change['greatest']:.1%} away from what it was before; on average over labels "
+                f"and groups it is {change['mean']:.2%} away."
+            )
+        if facts["unlinked_rows"]:
+            sentences.append(
+                f"{facts['unlinked_rows']:,} rows have terms of '{name}' that fit no label "
+                f"together ({facts['unknown_terms']:,} terms are in no label at all); they are "
+                "published as they are and tell this reader nothing."
+            )
+        sentences += [
+            f"In the knowledge table of '{name}', {facts[key]:,} labels {said}."
+            for key, said in (
+                ("labels_without_terms", "have no term and fit only rows without any"),
+                ("doubled_labels", "stood on several lines, which were joined"),
+            )
+            if facts[key]
+        ]
+    failing = getattr(manifest.method, "failing_groups", None)
+    if sentences and failing is not None:
+        groups, optimal = manifest.method.groups, manifest.method.optimal_groups  # type: ignore[attr-defined]
+        sentences.append(
+            f"{failing:,} groups failed before; for {optimal:,} of the {groups:,} published groups "
+            "it is proved that no smaller removal would do."
+        )
+        unsolved = manifest.method.unsolved_groups  # type: ignore[attr-defined]
+        if unsolved:
+            sentences.append(
+                f"For {unsolved:,} groups no removal was found; their rows were left out."
+            )
+    return sentences
+
+
+def _coarseness(quasi: Sequence[str], levels: Mapping[str, int]) -> str:
+    changed = [f"{name} (level {levels[name]})" for name in quasi if levels.get(name)]
+    exact = [name for name in quasi if not levels.get(name)]
+    parts = []
+    if changed:
+        parts.append("made coarser: " + ", ".join(changed))
+    if exact:
+        parts.append("left exact: " + ", ".join(exact))
+    return "; ".join(parts)
+
+
+def _sets(manifest: Manifest) -> list[str]:
+    """How sets became bits, and whether they can be had back."""
+    sentences = []
+    for attribute, entry in manifest.bitmaps.items():
+        sentence = f"The sets of '{attribute}' were published as {len(entry.members)} bits"
+        if entry.rest is None:
+            sentence += ", from which they can be had back where all stand in one table."
+        else:
+            sentence += (
+                f", and '{entry.rest}' for all rare members (there are {entry.rest_members}), so "
+                "that the sets can't be had back."
+            )
+        sentences.append(sentence)
+    return sentences
+
+
+def _projections(manifest: Manifest) -> list[str]:
+    """How the sensitive attributes were spread over several tables."""
+    plan = getattr(manifest.method, "plan", None)
+    if manifest.kind != "projected" or not plan:
+        return []
+    loss = getattr(manifest.method, "association_loss", None)
+    exposure = getattr(manifest.method, "information_exposure", None)
+    split = " | ".join(", ".join(block) for block in plan)
+    return [
+        f"The sensitive attributes stand in {len(plan)} tables about the same people, each in a "
+        f"random order of its own: {split}.",
+        f"Between tables {loss:.1%} of what the attributes tell of each other is lost; of what "
+        f"somebody who knows one value could join to, {exposure:.1%} is left.",
+    ]
+
+
+def _groups(manifest: Manifest) -> list[str]:
+    """How people are grouped where quasi-identifiers stay exact."""
+    groups = getattr(manifest.method, "groups", None)
+    if manifest.kind not in ("bucketized", "decomposed") or groups is None:
+        return []
+    sentences = [
+        f"Quasi-identifiers are exact. People stand in {groups:,} groups with random numbers; "
+        "nothing else links a person to a sensitive value."
+    ]
+    if manifest.kind == "decomposed":
+        primary = getattr(manifest.method, "primary", "")
+        noise = getattr(manifest.method, "noise_values", 0)
+        merged = getattr(manifest.method, "merged_groups", 0)
+        sentences.append(
+            f"For each group and sensitive attribute the values that somebody in it may have are "
+            f"listed once; groups were formed on '{primary}'. {noise:,} listed values are noise: "
+            "nobody in the group has them, but whole sensitive rows support them like the others."
+            + (f" {merged:,} groups were merged into others." if merged else "")
+        )
+        sentences.append(
+            "A number of values is not a chance of one in that number: a reader may still hold the "
+            "value that is common in the whole table for the likeliest."
+        )
+    return sentences
+
+
+def _readers(manifest: Manifest) -> list[str]:
+    """What readers of the sensitive table find beside the promises."""
+    sentences = []
+    for reader, how in _READERS.items():
+        found = [one for one in manifest.readers if one["reader"] == reader]
+        if not found:
+            continue
+        listed = ", ".join(f"{one['certain']:,} of '{one['attribute']}'" for one in found)
+        exact = "" if all(one["exact"] for one in found) else " at least"
+        sentences.append(
+            f"A reader who knows somebody's '{found[0]['known']}' and {how} is then certain of"
+            f"{exact} this many of {found[0]['people']:,} people's values: {listed}."
+        )
+    return sentences
+
+
+_READERS = {
+    "pair": "strikes out values that never occur with it",
+    "row": "strikes out values that no whole sensitive row with it supports",
+    "matching": "weighs all assignments of people to sensitive rows",
+}
+
+
+def _method(manifest: Manifest) -> list[str]:
+    """What only some methods did, and what they leave open."""
+    sentences = []
+    masked = getattr(manifest.method, "masked_cells", None)
+    if masked:
+        listed = ", ".join(f"{name} ({cells:,} cells)" for name, cells in masked.items())
+        sentences.append(f"Masked as '*' where a group had too few values: {listed}.")
+    share = getattr(manifest.method, "greatest_share", None)
+    if share:
+        name = max(share, key=lambda name: float(share[name]))
+        sentences.append(
+            f"The method '{manifest.method.name}' bounds no probability by itself: in some group "
+            f"one value of '{name}' is held by {float(share[name]):.0%}."
+        )
     return sentences
 
 
@@ -56,9 +251,37 @@ def _promises(manifest: Manifest) -> list[str]:
     return [promise_sentence(promise) for promise in manifest.promises]
 
 
+def _series(manifest: Manifest) -> list[str]:
+    """What a release of a series says beside its promise."""
+    counterfeits = getattr(manifest.method, "counterfeits", None)
+    if counterfeits is None:
+        return []
+    sentences = []
+    if counterfeits:
+        sentences.append(
+            f"{counterfeits:,} sensitive rows are counterfeits, nobody's; 'counterfeits' says how "
+            "many each group has."
+        )
+    changed = getattr(manifest.method, "changed_signatures", 0)
+    if changed:
+        sentences.append(
+            f"{changed:,} people now stand among values that are all new, because theirs changed. "
+            "Across such changes m-invariance gives a reader of several releases no bound; the "
+            "method for data whose values change is rho-different."
+        )
+    belief = getattr(manifest.method, "greatest_belief", None)
+    if belief is not None:
+        sentences.append(
+            f"The greatest belief about anybody of a reader of all releases so far is {belief:.3f}."
+        )
+    return sentences
+
+
 def promise_sentence(promise: Promise) -> str:
     """One promise, whether it holds, and what was achieved."""
     requirement = promise.to_requirement()
+    if promise.unproved is not None:
+        return f"NOT CHECKED: {requirement.sentence()} The reason: {promise.unproved}."
     achieved = ", ".join(
         f"{name} = {'unbounded' if figure is None else f'{figure:.6g}'}"
         for name, figure in promise.achieved.items()
@@ -72,7 +295,21 @@ def _utility(manifest: Manifest) -> list[str]:
     loss = manifest.utility.get("loss")
     if loss is None:
         return []
-    return [
+    sentences = [
         f"On average a published quasi-identifier leaves open {loss:.1%} of its range "
         "(0 % is exact, 100 % says nothing)."
     ]
+    bound = getattr(manifest.method, "lower_bound", None)
+    if bound is not None:
+        sentences.append(
+            "No release of this kind that keeps the same promises can leave open less than "
+            f"{bound:.1%}."
+        )
+    vague = getattr(manifest.method, "root_rows", 0)
+    if vague:
+        share = vague / max(manifest.published_rows, 1)
+        sentences.append(
+            f"{vague:,} published rows ({share:.1%}) say nothing of who they are about: every "
+            "quasi-identifier of theirs covers its whole range, as good as suppressed."
+        )
+    return sentences

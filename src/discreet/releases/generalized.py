@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -10,15 +10,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.algorithms.method import CellColumn, Generalized, Task
-from discreet.data.classes import classes_of, group_codes
 from discreet.data.counts import count_classes
 from discreet.data.published import PublishedColumn, PublishedTable
 from discreet.data.roles import Role
-from discreet.data.table import CodedTable, Column
-from discreet.hierarchies.coverage import cover
+from discreet.data.table import CodedTable, Column, gather
+from discreet.hierarchies.cells import SUPPRESSED
+from discreet.knowledge.terms import terms_of
 from discreet.models.requirement import Domains
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
+from discreet.releases.matching import excess_problems, unmatched_rows
+from discreet.releases.tracing import untraced_rows
 
 RECORDS = "records"
 
@@ -29,18 +31,7 @@ class GeneralizedKind(Kind):
     name: ClassVar[str] = "generalized"
 
     def tables(self, task: Task, outcome: Generalized) -> dict[str, PublishedTable]:
-        kept = np.flatnonzero(outcome.class_of_row >= 0)
-        whole = len(kept) == task.table.rows
-        class_of_row = outcome.class_of_row if whole else outcome.class_of_row[kept]
-        columns = []
-        for column in task.table:
-            if column.role is Role.QUASI_IDENTIFIER:
-                cells = outcome.cells[column.name]
-                columns.append(_recoded(column, cells, class_of_row))
-            else:
-                codes = column.codes if whole else column.codes[kept]
-                columns.append(PublishedColumn(column.name, column.role, codes, column.values))
-        return {RECORDS: PublishedTable(RECORDS, columns, len(kept))}
+        return {RECORDS: recoded_table(RECORDS, list(task.table), outcome)}
 
     def suppressed(self, outcome: Generalized) -> int:
         return int((outcome.class_of_row < 0).sum())
@@ -49,8 +40,11 @@ class GeneralizedKind(Kind):
         self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
     ) -> list[View]:
         records = tables[RECORDS]
-        classes = classes_of(records.quasi_identifiers, records.rows)
-        return [View(count_classes(classes, records.sensitive, refined=refined), domains)]
+        linked = [column for column in records.quasi_sensitive if column.name in domains]
+        counts = count_classes(
+            records.classes, records.sensitive, refined=refined, quasi_sensitive=linked
+        )
+        return [View(counts, domains)]
 
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         rows = tables[RECORDS].rows
@@ -70,60 +64,88 @@ class GeneralizedKind(Kind):
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
+        excess = unmatched_rows(tables[RECORDS], task, _levels(manifest))
+        return [
+            *_said(tables[RECORDS], task, manifest, excess),
+            *_added_terms(tables[RECORDS], task),
+        ]
+
+    def traced_changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
         records = tables[RECORDS]
-        lost = task.table.rows - records.rows - manifest.suppressed_rows
-        problems = []
-        if lost:
-            problems.append(
-                f"the original has {task.table.rows} rows, the release accounts for "
-                f"{records.rows + manifest.suppressed_rows}"
-            )
-        levels = getattr(manifest.method, "levels", {})
-        excess = _invented_rows(records, task, levels)
-        if excess:
-            problems.append(
-                f"{excess} of {records.rows} published rows stand for no row of the original"
-            )
-        return problems
+        excess = untraced_rows(records, task, _levels(manifest), source_rows[RECORDS])
+        return _said(records, task, manifest, excess)
+
+
+def _levels(manifest: Manifest) -> Mapping[str, int]:
+    """The levels of a full-domain recoding."""
+    levels: Mapping[str, int] = getattr(manifest.method, "levels", {})
+    return levels
+
+
+def _said(records: CodedTable, task: Task, manifest: Manifest, excess: int | None) -> list[str]:
+    problems = []
+    if task.table.rows - records.rows - manifest.suppressed_rows:
+        problems.append(
+            f"the original has {task.table.rows} rows, the release accounts for "
+            f"{records.rows + manifest.suppressed_rows}"
+        )
+    return problems + excess_problems(excess, records.rows, RECORDS)
+
+
+def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) -> PublishedTable:
+    """Some columns of the task's table, quasi-identifiers recoded, without suppressed rows."""
+    kept = np.flatnonzero(outcome.class_of_row >= 0)
+    whole = len(kept) == len(outcome.class_of_row)
+    class_of_row = outcome.class_of_row if whole else outcome.class_of_row[kept]
+    published = []
+    for column in columns:
+        if column.role is Role.QUASI_IDENTIFIER:
+            published.append(_recoded(column, outcome.cells[column.name], class_of_row))
+        elif column.name in outcome.masked:
+            masked = outcome.masked[column.name][class_of_row]
+            published.append(_masked(column, masked, kept))
+        else:
+            changed = outcome.row_cells.get(column.name)
+            codes = column.codes if changed is None else changed.codes
+            values = column.values if changed is None else changed.cells
+            codes = codes if whole else codes[kept]
+            published.append(PublishedColumn(column.name, column.role, codes, values))
+    source_row = None if whole else kept.astype(np.int32)
+    return PublishedTable(name, published, len(kept), source_row=source_row)
 
 
 def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:
     dictionary = pl.Series(column.name, list(cells.labels), dtype=pl.String)
-    return PublishedColumn(column.name, column.role, cells.cell_of_class[class_of_row], dictionary)
+    return PublishedColumn(
+        column.name, column.role, gather(cells.cell_of_class, class_of_row), dictionary
+    )
 
 
-def _invented_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int:
-    """How many published rows exceed what the original, recoded to the same cells, holds.
-
-    Every original row is recoded to the published cells that cover its values; then each
-    combination of published cells may occur at most as often as among the recoded rows. A column
-    whose cells overlap (local recoding) is left out of the comparison of combinations; its cells
-    are still checked to cover some value each.
-    """
-    published, original, cardinalities = [], [], []
-    for column in records:
-        source = task.table[column.name]
-        if column.role is Role.QUASI_IDENTIFIER:
-            hierarchy = task.hierarchies.get(column.name)
-            cells = column.text.to_list()
-            cell_of_value = cover(source, cells, hierarchy, levels.get(column.name)).sole_cell()
-            if cell_of_value is None:
-                continue
-        else:
-            cell_of_value = _code_of_value(column, source)
-        absent = np.int64(column.cardinality)
-        recoded = np.where(cell_of_value < 0, absent, cell_of_value).astype(np.int32)
-        published.append(column.codes)
-        original.append(recoded[source.codes])
-        cardinalities.append(column.cardinality + 1)
-    both = [np.concatenate(pair) for pair in zip(published, original, strict=True)]
-    classes = group_codes(both, cardinalities, records.rows + task.table.rows)
-    seen = np.bincount(classes.class_of_row[: records.rows], minlength=classes.count)
-    held = np.bincount(classes.class_of_row[records.rows :], minlength=classes.count)
-    return int(np.maximum(seen - held, 0).sum())
+def _masked(
+    column: Column, is_masked: NDArray[np.bool_], kept: NDArray[np.int64]
+) -> PublishedColumn:
+    codes = np.where(is_masked, column.cardinality, column.codes[kept]).astype(np.int32)
+    dictionary = pl.concat([column.text, pl.Series([SUPPRESSED])])
+    return PublishedColumn(column.name, column.role, codes, dictionary)
 
 
-def _code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
-    """For each value of the source column, its code in the published one, −1 where absent."""
-    code = {text: number for number, text in enumerate(published.text.to_list())}
-    return np.array([code.get(text, -1) for text in source.text.to_list()], np.int64)
+def _added_terms(records: CodedTable, task: Task) -> list[str]:
+    """Terms that are published more often than the original has them."""
+    problems = []
+    for column in records.quasi_sensitive:
+        published, source = terms_of(column), terms_of(task.table[column.name])
+        occurring = source.counts(task.table[column.name].counts)
+        held = dict(zip(source.names.to_list(), occurring, strict=True))
+        seen = zip(published.names.to_list(), published.counts(column.counts), strict=True)
+        added = sum(count > held.get(name, 0) for name, count in seen)
+        if added:
+            problems.append(
+                f"{added} terms of '{column.name}' are published more often than they occur"
+            )
+    return problems

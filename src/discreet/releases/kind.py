@@ -12,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.algorithms.method import Task
 from discreet.data.counts import ClassCounts
 from discreet.data.published import PublishedTable
@@ -57,11 +60,24 @@ class Kind(ABC):
     ) -> list[str]:
         """What was lost or invented, against the original table."""
 
+    def traced_changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
+        """The same for whoever made the release, and knows each row's source row.
+
+        A kind may check these instead of searching for a way to match published and source rows.
+        """
+        return self.changes(tables, task, manifest)
+
     def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict:
         """Judge one promise: it must hold in every view that has its attributes."""
         verdicts = []
         for view in views:
             wanted = set(requirement.attributes(view.counts)) - {""}
-            if wanted <= set(view.counts.values):
+            if wanted <= {*view.counts.values, *view.counts.sets}:
                 verdicts.append(requirement.check(view.counts, view.domains))
         return Verdict.worst(verdicts, smaller_is_better=requirement.smaller_is_better)

@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from discreet.data.bitmaps import Bitmap
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.errors import ReleaseError
+from discreet.io.knowledge import KnowledgeColumns
 from discreet.models.catalog import REQUIREMENTS
 from discreet.models.requirement import Requirement, Verdict
 
@@ -37,6 +39,14 @@ class TableEntry(_Part):
     sha256: str = ""
 
 
+class KnowledgeEntry(_Part):
+    """The knowledge table that promises about an attribute speak of; not where it is."""
+
+    columns: KnowledgeColumns
+    sha256: str  # of what it says, whatever its file looked like
+    prior: Literal["given", "estimated"]
+
+
 class AttributeEntry(_Part):
     """What a re-derivation must know about a published attribute."""
 
@@ -45,6 +55,30 @@ class AttributeEntry(_Part):
     multi_valued: str | None = None
     escaped: bool = False
     hierarchy: list[list[str | None]] | None = None  # of a hierarchical distance: a row a leaf
+    knowledge: KnowledgeEntry | None = None  # of a quasi-sensitive attribute
+
+
+class BitmapEntry(_Part):
+    """How the sets of a multi-valued attribute were published as bits."""
+
+    separator: str
+    members: dict[str, str]  # by the name of the bit
+    rest: str | None = None  # the bit that rare members share
+    rest_members: int = 0
+
+    @classmethod
+    def of(cls, bitmap: Bitmap) -> BitmapEntry:
+        """The entry of a bitmap."""
+        return cls(
+            separator=bitmap.separator,
+            members=dict(bitmap.members),
+            rest=bitmap.rest,
+            rest_members=bitmap.rest_members,
+        )
+
+    def to_bitmap(self, attribute: str) -> Bitmap:
+        """The bitmap of an entry."""
+        return Bitmap(attribute, self.separator, self.members, self.rest, self.rest_members)
 
 
 class Promise(_Part):
@@ -55,6 +89,7 @@ class Promise(_Part):
     holds: bool
     achieved: dict[str, float | None]
     by_attribute: dict[str, float | None] = Field(default_factory=dict)
+    unproved: str | None = None  # why an audit could not derive it, and what would help
 
     @classmethod
     def of(cls, requirement: Requirement, verdict: Verdict) -> Promise:
@@ -94,10 +129,12 @@ class Manifest(_Part):
     method: MethodEntry
     tables: dict[str, TableEntry]
     attributes: dict[str, AttributeEntry] = Field(default_factory=dict)
+    bitmaps: dict[str, BitmapEntry] = Field(default_factory=dict)  # by attribute
     source_rows: int
     published_rows: int
     suppressed_rows: int
     promises: list[Promise] = Field(default_factory=list)
+    readers: list[dict[str, Any]] = Field(default_factory=list)  # what attacks found, if anything
     utility: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
@@ -120,6 +157,8 @@ class Manifest(_Part):
     def to_json(self) -> str:
         """The manifest as it is written."""
         data = self.model_dump(mode="json", exclude_none=True)
+        if not self.bitmaps:
+            del data["bitmaps"]
         for promise, kept in zip(self.promises, data["promises"], strict=True):
             kept["achieved"] = promise.achieved  # a figure without bound stays, as null
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from discreet.attacks.running import AttackReport
+from discreet.attacks.view import attack_section
+from discreet.attacks.weaknesses import known_weaknesses
 from discreet.job import Job
 from discreet.releases.explanation import explain
 from discreet.releases.manifest import Manifest, Promise
@@ -24,16 +27,28 @@ pre { overflow-x: auto; padding: .8rem; border: 1px solid var(--line); border-ra
 """
 
 
-def release_page(manifest: Manifest, job: Job) -> str:
+def release_page(manifest: Manifest, job: Job, attacks: AttackReport | None = None) -> str:
     """The whole page of one release."""
+    attacked = "" if attacks is None else f"<h2>How it was attacked</h2>{attack_section(attacks)}"
+    return _page(
+        f"Release by {manifest.method.name}",
+        f"<h1>What was published, and what it promises</h1>{release_fragment(manifest)}{attacked}"
+        f"<h2>The job that made it</h2><pre>{escape(job.publishable_yaml())}</pre>"
+        "<h2>How to check it</h2><p>Every promise above can be derived again from the published "
+        "files alone: <code>discreet audit FOLDER</code>.</p>",
+    )
+
+
+def attack_page(attacks: AttackReport) -> str:
+    """What attacks found, as a page of its own."""
+    return _page("Attacks on a release", f"<h1>How it was attacked</h1>{attack_section(attacks)}")
+
+
+def _page(title: str, body: str) -> str:
     return (
         "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<title>Release by {escape(manifest.method.name)}</title><style>{_STYLE}</style></head>"
-        f"<body><h1>What was published, and what it promises</h1>{release_fragment(manifest)}"
-        f"<h2>The job that made it</h2><pre>{escape(job.publishable_yaml())}</pre>"
-        "<h2>How to check it</h2><p>Everything above can be derived again from the published "
-        "files alone: <code>discreet audit FOLDER</code>.</p></body></html>\n"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>{body}</body></html>\n"
     )
 
 
@@ -43,9 +58,18 @@ def release_fragment(manifest: Manifest) -> str:
     return (
         f"<h2>In short</h2><ul>{summary}</ul>"
         f"<h2>Promises</h2>{_promise_table(manifest.promises)}"
+        f"<h2>What it does not promise</h2>{_weaknesses(manifest)}"
         f"<h2>What it is worth</h2>{_figures(manifest.utility)}"
         f"<h2>Tables</h2>{_tables(manifest)}"
         f"<h2>Method</h2>{_figures(manifest.method.model_dump(mode='json'))}"
+    )
+
+
+def _weaknesses(manifest: Manifest) -> str:
+    listed = "".join(f"<li>{escape(one)}</li>" for one in known_weaknesses(manifest))
+    return (
+        f"<ul>{listed}</ul><p>How far each reader gets: <code>discreet attack FOLDER "
+        "--original JOB</code>.</p>"
     )
 
 
@@ -85,7 +109,7 @@ def _inline(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{escape(str(k))} = {_inline(v)}" for k, v in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(_inline(v) for v in value)
+        return ", ".join(f"[{_inline(v)}]" if isinstance(v, list) else _inline(v) for v in value)
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, int) and not isinstance(value, bool):

@@ -8,9 +8,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from discreet.profile import Profile, SubsetRisk
+from discreet.profile import LinkProfile, Profile, SubsetRisk
 
 SHOWN_SUBSETS = 3  # of each size, the riskiest
+SHOWN_PAIRS = 20  # of sensitive attributes; bits make thousands
 
 
 def view_profile(profile: Profile) -> Group:
@@ -34,6 +35,8 @@ def _parts(profile: Profile) -> Iterator[RenderableType]:
         yield _suppression(profile)
     if profile.associations:
         yield _associations(profile)
+    for links in profile.links:
+        yield from _links(links, profile.rows)
 
 
 def _columns(profile: Profile) -> Table:
@@ -111,16 +114,51 @@ def _suppression(profile: Profile) -> Table:
 
 
 def _associations(profile: Profile) -> Table:
+    strongest = sorted(profile.associations, key=lambda pair: -pair.mutual_information)
+    shown = strongest[:SHOWN_PAIRS]
+    of_all = (
+        f" (the strongest {len(shown)} pairs of {len(strongest)})"
+        if strongest[len(shown) :]
+        else ""
+    )
     table = _table(
-        "Mutual information between sensitive attributes",
+        f"Mutual information between sensitive attributes{of_all}",
         "attributes",
         ">nats",
         ">of the lesser entropy",
     )
-    for pair in profile.associations:
+    for pair in shown:
         figures = f"{pair.mutual_information:.4f}", f"{pair.normalized:.1%}"
         table.add_row(Text(f"{pair.first}, {pair.second}"), *figures)
     return table
+
+
+def _links(links: LinkProfile, rows: int) -> Iterator[RenderableType]:
+    share = links.single_rows / rows if rows else 0.0
+    known = (
+        "" if links.mean_labels is None else f" A linked row fits {links.mean_labels:.1f} labels"
+    )
+    yield Text(
+        f"Looked up in a knowledge table of {links.labels:,} labels and {links.terms:,} terms, "
+        f"'{links.name}' links {links.single_rows:,} rows ({share:.1%}) to exactly one label, "
+        f"{links.unlinked_rows:,} to none and {links.open_rows:,} (without terms) to all."
+        f"{known}"
+    )
+    notes = [
+        (links.unknown_terms, f"terms, in {links.unknown_rows:,} rows, are in no label"),
+        (len(links.labels_without_terms), "labels have no term"),
+        (len(links.doubled_labels), "labels stand on several lines, which were joined"),
+    ]
+    for count, said in notes:
+        if count:
+            yield Text(f"{count:,} {said}.")
+    if links.exposed:
+        table = _table(
+            f"Labels that most rows of '{links.name}' link to alone", "label", ">rows", ">share"
+        )
+        for label, count in links.exposed:
+            table.add_row(Text(label), f"{count:,}", f"{count / rows:.1%}")
+        yield table
 
 
 def _table(title: str, *headings: str) -> Table:

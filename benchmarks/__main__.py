@@ -1,0 +1,116 @@
+"""Run the suite and write RESULTS.md beside this file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks import (
+    codip,
+    decomposition,
+    full_domain,
+    local_recoding,
+    msa_diversity,
+    rivals,
+    whole_path,
+)
+from benchmarks.figures import Figure
+
+RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
+
+PARTS = {
+    "whole-path": whole_path.results,
+    "local-recoding": local_recoding.results,
+    "decomposition": decomposition.results,
+    "codip": codip.results,
+    "msa-diversity": msa_diversity.results,
+    "peers": rivals.results,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="smaller tables, about two minutes")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="where the results go")
+    parser.add_argument(
+        "--only",
+        choices=list(PARTS),
+        help="one part of the suite, to be printed only",
+    )
+    arguments = parser.parse_args()
+    if not full_domain.data_folder().is_dir():
+        parser.error("the real data are not there; name their folder in DISCREET_DATA")
+    figures: list[Figure] = []
+    for name, results in PARTS.items():
+        if arguments.only in (None, name):
+            print(name)
+            for figure in results(arguments.quick):
+                figures.append(figure)
+                print(" ", *_cells(figure), sep=" | ")
+    if arguments.only is None:
+        arguments.output.write_text(_page(figures, arguments.quick), encoding="utf-8")
+        print(f"Written to {arguments.output}")
+
+
+def _page(figures: Sequence[Figure], quick: bool) -> str:
+    lines = [
+        "# Benchmark results",
+        "",
+        f"{datetime.now(UTC):%Y-%m-%d}, {_machine()}. "
+        f"Made by `make bench`{' QUICK=1' if quick else ''}; times are the least of a few runs, "
+        "memory is the greatest resident size of the process. Load when it ended: "
+        f"{os.getloadavg()[2]:.1f} over 15 minutes; above the number of processors others were at "
+        "work, and processor time says more than the clock.",
+    ]
+    for section in dict.fromkeys(figure.section for figure in figures):
+        lines += [
+            "",
+            f"## {section}",
+            "",
+            "| what | rows | seconds | processor | GB | loss | ratio | to | asked for | met |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |",
+        ]
+        lines += [
+            f"| {' | '.join(_cells(figure))} |" for figure in figures if figure.section == section
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(figure: Figure) -> list[str]:
+    def shown(number: float | None, digits: str) -> str:
+        return "" if number is None else format(number, digits)
+
+    met = {None: "", True: "yes", False: "**no**"}[figure.met]
+    return [
+        figure.what,
+        f"{figure.rows:,}",
+        shown(figure.seconds, ".3g"),
+        shown(figure.processor, ".3g"),
+        shown(figure.memory, ".2f"),
+        shown(figure.loss, ".4f"),
+        shown(figure.ratio, ".3g"),
+        figure.ratio_to,
+        figure.bound,
+        met,
+    ]
+
+
+def _machine() -> str:
+    model = platform.processor() or platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        names = [line for line in information.read_text().splitlines() if "model name" in line]
+        model = names[0].partition(":")[2].strip() if names else model
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return (
+        f"{os.cpu_count()} processors ({model}), {memory:.0f} GB, {platform.system()}, "
+        f"Python {platform.python_version()}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""MSA-diversity on made tables: time beside Mondrian's, growth, memory, and who is suppressed.
+
+Three quasi-identifiers (age, a zip code, a text of 12 values), five sensitive attributes of ten
+values each, ℓ = 3. No value fills more than half of 1/ℓ. Seconds are those of the processor for the
+method alone (one thread), the least of several runs, kernels compiled; the ratio to Mondrian is of
+the same run. Ten million rows: ``python -m benchmarks.msa_diversity 1e6 1e7``.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from benchmarks.figures import Figure
+from discreet.algorithms.method import Task
+from discreet.algorithms.mondrian import Mondrian
+from discreet.algorithms.msa_diversity import MsaDiversity
+from discreet.data.roles import Role, ValueType
+from discreet.data.table import CodedTable, Column
+from discreet.models.diversity import PDiversity
+
+SECTION = "MSA-diversity, 3 quasi-identifiers, 5 sensitive attributes of 10 values, l = 3"
+ELL = 3
+ATTRIBUTES = 5
+VALUES = 10
+
+
+def made_task(rows: int, seed: int = 0) -> Task:
+    """People whose opinions lean with age; no value fills more than about 15 %."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, rows)
+    zip_code = (rng.zipf(1.3, rows) * 37) % 5000
+    columns = [
+        _column("age", Role.QUASI_IDENTIFIER, ValueType.INTEGER, age),
+        _column("zip", Role.QUASI_IDENTIFIER, ValueType.INTEGER, zip_code),
+        _column("region", Role.QUASI_IDENTIFIER, ValueType.TEXT, rng.integers(0, 12, rows)),
+    ]
+    for number in range(ATTRIBUTES):
+        leaning = (age // 8 + number) % VALUES
+        opinion = np.where(rng.random(rows) < 0.15, leaning, rng.integers(0, VALUES, rows))
+        columns.append(_column(f"q{number}", Role.SENSITIVE, ValueType.TEXT, opinion))
+    table = CodedTable({column.name: column for column in columns}, rows)
+    return Task(table, {}, [PDiversity(l=ELL)], np.random.default_rng(seed))
+
+
+def _column(name: str, role: Role, kind: ValueType, cells: np.ndarray) -> Column:
+    values, codes = np.unique(cells, return_inverse=True)
+    text = pl.Series(name, [f"{value:05d}" for value in values], dtype=pl.String)
+    numbers = values.astype(np.float64) if kind.ordered else None
+    return Column(name, role, kind, codes.astype(np.int32), text, text, numbers)
+
+
+def timed(method: Any, rows: int, runs: int) -> tuple[float, Any]:
+    """The least seconds of some runs, and the last outcome."""
+    seconds = []
+    for run in range(runs):
+        task = made_task(rows, run)
+        started = time.process_time()
+        outcome = method.run(task)
+        seconds.append(time.process_time() - started)
+    return min(seconds), outcome
+
+
+def results(quick: bool) -> Iterator[Figure]:
+    """A line for each size and way of grouping, beside Mondrian on the same table."""
+    sizes = (100_000, 1_000_000) if quick else (1_000_000, 10_000_000)
+    return measured(sizes, runs=1 if quick else 2)
+
+
+def measured(sizes: Sequence[int], runs: int) -> Iterator[Figure]:
+    timed(MsaDiversity(), 5_000, 1)
+    timed(Mondrian(), 5_000, 1)
+    before: dict[str, float] = {}
+    for rows in sizes:
+        few = runs if rows <= 1_000_000 else 1
+        mondrian = timed(Mondrian(), rows, few)[0] if rows <= 1_000_000 else None
+        for grouping in ("curve", "blocks"):
+            seconds, outcome = timed(MsaDiversity(grouping=grouping), rows, few)
+            of_row = outcome.class_of_row
+            gone = float((of_row < 0).mean())
+            cells = outcome.cells.values()
+            kept = of_row[of_row >= 0]
+            loss = (
+                float(np.mean([c.loss[c.cell_of_class[kept]].sum() / rows for c in cells])) + gone
+            )
+            line = partial(Figure, SECTION, rows=rows)
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            yield line(what=grouping, processor=seconds, memory=memory, loss=loss)
+            if mondrian:
+                yield line(
+                    what=f"{grouping}, time", ratio=seconds / mondrian, ratio_to="Mondrian",
+                    bound="≤ 3",
+                )  # fmt: skip
+            if grouping in before:
+                grown = seconds / before[grouping]
+                yield line(
+                    what=f"{grouping}, growth", ratio=grown, ratio_to="a tenth of the rows",
+                    bound="≤ 12",
+                )  # fmt: skip
+            yield line(
+                what=f"{grouping}, suppressed", ratio=gone, ratio_to="all rows", bound="≤ 0.01"
+            )
+            before[grouping] = seconds
+
+
+if __name__ == "__main__":
+    for figure in measured([int(float(size)) for size in sys.argv[1:]] or (100_000, 1_000_000), 2):
+        print(figure)

@@ -1,0 +1,86 @@
+"""Anatomy: groups of distinct values of one sensitive attribute, published with their counts.
+
+Xiao and Tao, "Anatomy: simple and effective privacy preservation"; here with the group forming of
+decomposition, of which it is the relative for a single attribute: every group has at least ℓ rows,
+no value twice, so nobody's value is believed with more than 1/ℓ.
+
+Cost: linear in the rows.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from discreet.algorithms.method import Bucketized, Method, Task
+from discreet.algorithms.nearby_groups import form_groups
+from discreet.algorithms.residual_rows import join_residual_rows
+from discreet.errors import InfeasibleError, InputError, JobError
+from discreet.models.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
+from discreet.models.feasibility import permissible_ell
+from discreet.models.requirement import Requirement
+from discreet.models.sa_diversity import SADiversity
+from discreet.models.sizes import KAnonymity
+
+
+class Anatomy(Method):
+    """Publish exact quasi-identifiers, and the values of one sensitive attribute by group."""
+
+    name: ClassVar[str] = "anatomy"
+
+    l: int | None = Field(  # noqa: E741 (the job's key)
+        None, ge=1, description="The least number of rows, all of distinct values, in a group."
+    )
+    prefer: Literal["nearby"] | None = Field(
+        None, description="Form groups among people with near quasi-identifiers."
+    )
+
+    def run(self, task: Task) -> Bucketized:
+        """Groups of at least l rows with distinct values, or InfeasibleError."""
+        table = task.table
+        if not table.rows:
+            raise InputError("anatomy: the table has no rows. Give it at least one.")
+        if len(table.sensitive) != 1:
+            raise JobError(
+                [
+                    f"method.anatomy: publishes one sensitive attribute, and the job has "
+                    f"{len(table.sensitive)}. Use 'decomposition' for several."
+                ]
+            )
+        (column,) = table.sensitive
+        permissible = permissible_ell(column.counts)
+        ell = max([self.l or 1, *map(_asked_by, task.requirements)])
+        if self.l is None and ell == 1:
+            ell = permissible
+        promise = PDiversity(l=ell, attribute=column.name)
+        if ell > permissible:
+            raise InfeasibleError(
+                f"anatomy: l = {ell} is above l_per = {permissible} of '{column.name}' "
+                f"(⌊{table.rows} / {int(column.counts.max())}⌋, rows over those of the most "
+                "frequent value), the largest that any technique can promise. Ask for no more.",
+                [
+                    {
+                        "requirement": promise.name,
+                        "parameters": promise.parameters(),
+                        "achieved": {"l": permissible},
+                        "feasible": {"l": permissible},
+                    }
+                ],
+            )
+        formed = form_groups(column, (), ell, (), task, self.prefer)
+        group_of_row = join_residual_rows(formed, column, (), (), task.rng)
+        facts = {"l": ell, "groups": formed.groups}
+        return Bucketized(group_of_row, counted=True, facts=facts, promises=(promise,))
+
+
+def _asked_by(requirement: Requirement) -> int:
+    """The rows of distinct values that a requirement of the job asks for."""
+    if isinstance(requirement, KAnonymity):
+        return requirement.k
+    if isinstance(requirement, SADiversity):
+        return max(requirement.l.values())
+    if isinstance(requirement, DistinctLDiversity | EntropyLDiversity | PDiversity):
+        return ceil(requirement.l)
+    return 1

@@ -1,0 +1,308 @@
+"""Groups of rows on their way to become classes: which rows of which units, and their hulls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from discreet.algorithms.hulls import (
+    Floats,
+    Integers,
+    Ranks,
+    Space,
+    cell_cost,
+    hull_cost,
+    joined_cost,
+)
+from discreet.kernels import kernel
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The rows of one group: some rows of each of some units."""
+
+    unit: Integers
+    rows: Integers
+
+
+NOBODY = Members(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups as they were made, in one row of pieces."""
+
+    space: Space
+    start: Integers  # (groups + 1,) where the pieces of each group start
+    unit: Integers  # (pieces,)
+    rows: Integers  # (pieces,)
+    size: Integers  # (groups,)
+    cost: Floats  # (groups,) what a row pays
+    low: Ranks  # (groups, attributes)
+    high: Ranks  # (groups, attributes)
+
+    @staticmethod
+    def of(space: Space, unit: Integers, group: Integers, rows: Integers) -> Grouping:
+        """Groups from pieces in any order; group numbers may have gaps.
+
+        Pieces of the same unit and group become one; those without rows are dropped. The units
+        of a group are in order.
+        """
+        order = np.lexsort((unit, group))
+        order = order[rows[order] > 0]
+        unit, group, rows = unit[order], group[order], rows[order]
+        first = (np.diff(group, prepend=-1) != 0) | (np.diff(unit, prepend=-1) != 0)
+        if not first.all():
+            rows = np.add.reduceat(rows, np.flatnonzero(first))
+            unit, group = unit[first], group[first]
+        begins = np.diff(group, prepend=-1) != 0
+        start = np.append(np.flatnonzero(begins), len(group))
+        number = np.cumsum(begins) - 1
+        low, high, size, cost = hulls_of(space, unit, number, rows, len(start) - 1)
+        return Grouping(space, start, unit, rows, size, cost, low, high)
+
+    @property
+    def count(self) -> int:
+        return len(self.size)
+
+    @property
+    def total(self) -> float:
+        """The cost of all rows together."""
+        return float(self.size @ self.cost)
+
+    @property
+    def group_of_piece(self) -> Integers:
+        return np.repeat(np.arange(self.count), np.diff(self.start))
+
+    def members(self) -> list[Members]:
+        """The rows of each group."""
+        ends = self.start.tolist()
+        return [
+            Members(self.unit[begin:end], self.rows[begin:end]) for begin, end in pairwise(ends)
+        ]
+
+
+@dataclass(eq=False)
+class Groups:
+    """Groups that change; dissolved ones keep their number and have no rows."""
+
+    space: Space
+    members: list[Members]
+    low: Ranks  # (groups, attributes)
+    high: Ranks  # (groups, attributes)
+    size: Integers  # (groups,)
+    cost: Floats  # (groups,) what a row pays
+
+    @staticmethod
+    def of(made: Grouping) -> Groups:
+        arrays = made.low.copy(), made.high.copy(), made.size.copy(), made.cost.copy()
+        return Groups(made.space, made.members(), *arrays)
+
+    def put(self, group: int, members: Members) -> None:
+        """Give a group other rows."""
+        zeros = np.zeros(len(members.unit), np.int64)
+        low, high, size, cost = hulls_of(self.space, members.unit, zeros, members.rows, 1)
+        self.members[group] = members
+        self.low[group], self.high[group] = low[0], high[0]
+        self.size[group], self.cost[group] = size[0], cost[0]
+
+    def grow(self, count: int) -> Integers:
+        """The numbers of some more groups, without rows as yet."""
+        before = len(self.members)
+        self.members.extend([NOBODY] * count)
+        empty = np.zeros((count, self.low.shape[1]), np.int32)
+        self.low, self.high = np.concatenate((self.low, empty)), np.concatenate((self.high, empty))
+        self.size = np.concatenate((self.size, np.zeros(count, np.int64)))
+        self.cost = np.concatenate((self.cost, np.zeros(count)))
+        return np.arange(before, before + count)
+
+    def settled(self) -> Grouping:
+        """The groups as they stand, without the dissolved ones."""
+        lengths = [len(members.unit) for members in self.members]
+        return Grouping.of(
+            self.space,
+            np.concatenate([members.unit for members in self.members]),
+            np.repeat(np.arange(len(lengths)), lengths),
+            np.concatenate([members.rows for members in self.members]),
+        )
+
+
+@kernel
+def hulls_of(
+    space: Space, unit: Integers, group: Integers, rows: Integers, groups: int
+) -> tuple[Ranks, Ranks, Integers, Floats]:
+    """Least and greatest ranks, size and cost of every group."""
+    attributes = space.rank.shape[1]
+    low = np.full((groups, attributes), np.iinfo(np.int32).max, np.int32)
+    high = np.full((groups, attributes), -1, np.int32)
+    size = np.zeros(groups, np.int64)
+    for piece in range(len(unit)):
+        g = group[piece]
+        size[g] += rows[piece]
+        for j in range(attributes):
+            rank = space.rank[unit[piece], j]
+            low[g, j] = min(low[g, j], rank)
+            high[g, j] = max(high[g, j], rank)
+    cost = np.zeros(groups)
+    for g in range(groups):
+        if size[g] > 0:
+            cost[g] = hull_cost(space, low[g], high[g])
+    return low, high, size, cost
+
+
+@kernel
+def nearest_groups(
+    space: Space,
+    low: Ranks,
+    high: Ranks,
+    size: Integers,
+    cost: Floats,
+    groups: Integers,
+    count: int,
+) -> tuple[Integers, Floats]:
+    """The groups that are cheapest to join with each of some, and what all rows pay more.
+
+    Cheapest first; −1 and ∞ where there are fewer. A group is given up as soon as the attributes
+    that were looked at cost more than the last one kept. Neighbours in number tend to be near, so
+    they are looked at first.
+    """
+    attributes = low.shape[1]
+    near = np.full((len(groups), count), -1, np.int64)
+    added = np.full((len(groups), count), np.inf)
+    for i in range(len(groups)):
+        f = groups[i]
+        for ahead in range(1, len(size)):
+            g = (f + ahead) % len(size)
+            if size[g] == 0:
+                continue
+            rows = size[f] + size[g]
+            more = -size[f] * cost[f] - size[g] * cost[g]
+            for j in range(attributes):
+                more += rows * cell_cost(
+                    space, j, min(low[f, j], low[g, j]), max(high[f, j], high[g, j])
+                )
+                if more >= added[i, count - 1]:
+                    break
+            if more >= added[i, count - 1]:
+                continue
+            place = count - 1
+            while place > 0 and added[i, place - 1] > more:
+                near[i, place], added[i, place] = near[i, place - 1], added[i, place - 1]
+                place -= 1
+            near[i, place], added[i, place] = g, more
+    return near, added
+
+
+def place_left(
+    space: Space, least: int, unit: Integers, group: Integers, rows: Integers, left: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """Pieces in which rows that are too few for a group found the place where they cost least.
+
+    They join a group, or found one with rows that they borrow from a piece of a group that can
+    spare them. Where there is no group at all, they are one.
+    """
+    units = np.flatnonzero(left)
+    if not len(group):
+        return units, np.zeros(len(units), np.int64), left[units]
+    names, number = np.unique(group, return_inverse=True)
+    low, high, size, cost = hulls_of(space, unit, number, rows, len(names))
+    for u in units:
+        needed = max(least - int(left[u]), 0)
+        g, joins = _cheapest_join(space, low, high, size, cost, int(u), int(left[u]))
+        piece, founds = _cheapest_loan(
+            space, unit, number, rows, size, cost, int(u), int(left[u]), needed, least
+        )
+        if founds < joins:
+            g = len(size)
+            size[number[piece]] -= needed
+            rows = rows.copy()
+            rows[piece] -= needed
+            unit, number = np.append(unit, unit[piece]), np.append(number, g)
+            rows = np.append(rows, needed)
+            low = np.concatenate((low, np.minimum(space.rank[unit[piece]], space.rank[u])[None]))
+            high = np.concatenate((high, np.maximum(space.rank[unit[piece]], space.rank[u])[None]))
+            size = np.append(size, least)
+            cost = np.append(cost, hull_cost(space, low[g], high[g]))
+        else:
+            size[g] += left[u]
+            low[g] = np.minimum(low[g], space.rank[u])
+            high[g] = np.maximum(high[g], space.rank[u])
+            cost[g] = hull_cost(space, low[g], high[g])
+        unit, number = np.append(unit, u), np.append(number, g)
+        rows = np.append(rows, left[u])
+    new = np.arange(len(size) - len(names)) + names.max() + 1
+    kept = rows > 0
+    return unit[kept], np.concatenate((names, new))[number[kept]], rows[kept]
+
+
+@kernel
+def _cheapest_join(
+    space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, unit: int, rows: int
+) -> tuple[int, float]:
+    """The group to which rows of a unit add least, and what they add."""
+    best, least = -1, np.inf
+    rank = space.rank[unit]
+    for g in range(len(size)):
+        joined = joined_cost(space, low[g], high[g], rank, rank)
+        added = joined * (size[g] + rows) - cost[g] * size[g]
+        if added < least:
+            best, least = g, added
+    return best, least
+
+
+@kernel
+def _cheapest_loan(
+    space: Space,
+    units: Integers,
+    group: Integers,
+    rows: Integers,
+    size: Integers,
+    cost: Floats,
+    unit: int,
+    own: int,
+    needed: int,
+    least: int,
+) -> tuple[int, float]:
+    """The piece of which a unit borrows the needed rows, and what their group adds."""
+    best, cheapest = -1, np.inf
+    rank = space.rank[unit]
+    for piece in range(len(units)):
+        g = group[piece]
+        if rows[piece] < needed or size[g] - needed < least:
+            continue
+        other = space.rank[units[piece]]
+        joined = joined_cost(space, rank, rank, other, other)
+        added = joined * (own + needed) - cost[g] * needed
+        if added < cheapest:
+            best, cheapest = piece, added
+    return best, cheapest
+
+
+@kernel
+def covering_groups(
+    space: Space, low: Ranks, high: Ranks, cost: Floats, hosts: Integers, units: Integers
+) -> tuple[Floats, Integers]:
+    """The cheapest of some groups whose hull already covers each unit: its cost and number."""
+    best = np.full(len(units), np.inf)
+    which = np.full(len(units), -1, np.int64)
+    for g in hosts:
+        for i in range(len(units)):
+            if cost[g] >= best[i]:
+                continue
+            if _covers(space, low[g], high[g], space.rank[units[i]]):
+                best[i] = cost[g]
+                which[i] = g
+    return best, which
+
+
+@kernel
+def _covers(space: Space, low: Ranks, high: Ranks, rank: Ranks) -> bool:
+    for j in range(len(low)):
+        if low[j] <= rank[j] <= high[j]:
+            continue
+        joined = cell_cost(space, j, min(low[j], rank[j]), max(high[j], rank[j]))
+        if joined > cell_cost(space, j, low[j], high[j]) + 1e-12:
+            return False
+    return True

@@ -1,0 +1,154 @@
+"""Prices of rows, and the lower bound on the loss that they prove.
+
+Choosing what to publish is facility location in which a facility must serve at least k: candidate
+g serves rows that it covers at c(g) each. Give every row of unit i a price u_i. A candidate's
+regret is the least Σ (c(g) − u) over sets of at least k rows that it covers: the k dearest rows,
+and all others whose price is above c(g). For any prices
+
+    L(u) = Σ u + Σ over candidates min(0, regret(g))
+
+is at most the cost of every release, because each class pays at least its rows' prices and the
+regret of its tuple. Candidates above the ceiling are never dearer to leave out as long as no price
+is above it. Maximizing L is a concave problem without constraints; L / rows is the bound that is
+reported.
+
+The first prices are the cheapest candidate over each unit: then no regret is negative and L = Σ u.
+Subgradient steps make them better. A unit's derivative is its rows less what all candidates with
+negative regret would take of it; divided by its rows, which keeps frequent tuples from deciding
+the step, and with a memory of the last steps. Steps are Polyak's, against the cost of a release
+that is to be expected.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.algorithms.candidates import Candidates, Units
+from discreet.algorithms.hulls import Floats, Integers
+from discreet.kernels import kernel
+
+MEMORY = 0.7  # of the last steps' direction
+PATIENCE = 4  # steps without a better bound before they get shorter
+SHORTER = 0.5
+
+
+@kernel
+def cheapest(candidates: Candidates, units: int, ceiling: float) -> Floats:
+    """The cost of the cheapest candidate over each unit; the ceiling where there is none."""
+    price = np.full(units, ceiling)
+    for g in range(len(candidates.cost)):
+        cost = candidates.cost[g]
+        for p in range(candidates.start[g], candidates.start[g + 1]):
+            unit = candidates.member[p]
+            if cost < price[unit]:
+                price[unit] = cost
+    return price
+
+
+@kernel
+def improve_prices(
+    candidates: Candidates, rows: Integers, least: int, price: Floats, target: float, steps: int
+) -> tuple[float, Floats]:
+    """The best bound on the summed cost that some subgradient steps find, and its prices."""
+    units = len(rows)
+    best = 0.0
+    for unit in range(units):
+        best += rows[unit] * price[unit]
+    best_price = price.copy()
+    price = price.copy()
+    direction = np.zeros(units)
+    usage = np.empty(units, np.int64)
+    length, stalled = 1.0, 0
+    for _ in range(steps):
+        bound = _negative_regrets(candidates, rows, least, price, usage)
+        for unit in range(units):
+            bound += rows[unit] * price[unit]
+        if bound > best:
+            best = bound
+            best_price[:] = price
+            stalled = 0
+        else:
+            stalled += 1
+            if stalled == PATIENCE:  # back to the best, with shorter steps
+                length *= SHORTER
+                stalled = 0
+                price[:] = best_price
+                direction[:] = 0.0
+                continue
+        slope = 0.0
+        for unit in range(units):
+            gradient = float(rows[unit] - usage[unit])
+            slope += gradient * gradient / rows[unit]
+            direction[unit] = MEMORY * direction[unit] + gradient / rows[unit]
+        if slope == 0.0:
+            break
+        step = length * max(target - bound, 1e-3 * target) / slope
+        for unit in range(units):
+            price[unit] = min(price[unit] + step * direction[unit], candidates.ceiling)
+    return best, best_price
+
+
+@kernel
+def _negative_regrets(
+    candidates: Candidates, rows: Integers, least: int, price: Floats, usage: Integers
+) -> float:
+    """Σ min(0, regret), and in ``usage`` what the candidates with negative regret take."""
+    usage[:] = 0
+    total = 0.0
+    dearest = np.empty(least + 1, np.int64)  # of the units at or below the cost, dearest first
+    for g in range(len(candidates.cost)):
+        cost = candidates.cost[g]
+        begin, end = candidates.start[g], candidates.start[g + 1]
+        taken = 0
+        regret = 0.0
+        for p in range(begin, end):
+            unit = candidates.member[p]
+            if price[unit] > cost:
+                taken += rows[unit]
+                regret += rows[unit] * (cost - price[unit])
+        if taken == 0:
+            continue  # all prices are at most the cost: the regret is not negative
+        needed = least - taken
+        filled = 0
+        if needed > 0:
+            filled = _dearest(candidates.member[begin:end], rows, price, cost, needed, dearest)
+            left = needed
+            for q in range(filled):
+                share = min(left, rows[dearest[q]])
+                regret += share * (cost - price[dearest[q]])
+                left -= share
+        if regret >= 0:
+            continue
+        total += regret
+        for p in range(begin, end):
+            unit = candidates.member[p]
+            if price[unit] > cost:
+                usage[unit] += rows[unit]
+        for q in range(filled):
+            share = min(needed, rows[dearest[q]])
+            usage[dearest[q]] += share
+            needed -= share
+    return total
+
+
+@kernel
+def _dearest(
+    member: Units, rows: Integers, price: Floats, cost: float, needed: int, dearest: Integers
+) -> int:
+    """The dearest units that cost at most so much and have the needed rows; how many they are."""
+    filled = 0
+    held = 0
+    for unit in member:
+        if price[unit] > cost or (held >= needed and price[unit] <= price[dearest[filled - 1]]):
+            continue
+        place = filled
+        while place > 0 and price[dearest[place - 1]] < price[unit]:
+            dearest[place] = dearest[place - 1]
+            place -= 1
+        dearest[place] = unit
+        filled += 1
+        held += rows[unit]
+        while held - rows[dearest[filled - 1]] >= needed:
+            filled -= 1
+            held -= rows[dearest[filled]]
+    return filled

@@ -1,0 +1,61 @@
+"""Rounds of priced greedy choice, each on what the last one left, up to a higher ceiling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.algorithms.candidates import Candidates, find_candidates
+from discreet.algorithms.groups import Grouping, place_left
+from discreet.algorithms.hulls import Floats, Space
+from discreet.algorithms.priced_greedy import choose
+from discreet.algorithms.prices import cheapest
+
+TOP = 1.0  # what a row pays for ``*`` in every cell
+
+
+@dataclass(frozen=True, eq=False)
+class Opening:
+    """The candidates and prices of the first round, which also give the bound."""
+
+    candidates: Candidates
+    price: Floats
+
+
+def open_candidates(space: Space, least: int, ceiling: float, limit: int) -> Opening:
+    """All candidates up to a ceiling and the first prices."""
+    candidates = find_candidates(space, least, ceiling, limit)
+    return Opening(candidates, cheapest(candidates, len(space.rows), candidates.ceiling))
+
+
+def group_in_rounds(
+    space: Space, least: int, first: Opening, ceilings: Sequence[float], limit: int
+) -> Grouping:
+    """Grouping of at least so many rows; the table must have as many.
+
+    In each round what is left is offered the candidates among itself; at last, rows that are too
+    few for a group go where they cost least.
+    """
+    nobody = np.full(len(space.rows), np.inf)
+    unit, group, rows, left = choose(first.candidates, space.rows, least, first.price, nobody)
+    groups = len(first.candidates.cost)
+    for ceiling in ceilings:
+        units = np.flatnonzero(left)
+        if left.sum() < least:
+            break
+        rest = space.take(units, left[units])
+        opening = open_candidates(rest, least, ceiling, limit)
+        more = choose(
+            opening.candidates, rest.rows, least, opening.price, np.full(len(units), np.inf)
+        )
+        unit = np.concatenate((unit, units[more[0]]))
+        group = np.concatenate((group, more[1] + groups))
+        rows = np.concatenate((rows, more[2]))
+        groups += len(opening.candidates.cost)
+        left = np.zeros_like(left)
+        left[units] = more[3]
+    if left.any():
+        unit, group, rows = place_left(space, least, unit, group, rows, left)
+    return Grouping.of(space, unit, group, rows)

@@ -1,0 +1,77 @@
+"""What every method that numbers the groups of rows does with them in the end."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.algorithms.infeasibility import infeasible
+from discreet.algorithms.method import CellColumn, Task
+from discreet.algorithms.tightening import require_one_meaning, tightened
+from discreet.data.classes import Classes
+from discreet.data.counts import ClassCounts, count_classes, order_by_class
+from discreet.data.table import Column
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.models.diversity import PDiversity
+from discreet.models.requirement import Requirement
+
+GroupOfRow = NDArray[np.int32]  # (rows,) 0 … groups − 1 without gaps, −1 for a suppressed row
+
+
+def published_hierarchy(task: Task, column: Column) -> Hierarchy | None:
+    """Texts are published by their hierarchy; integers, numbers and dates as tight ranges."""
+    return task.hierarchies.get(column.name) if column.numbers is None else None
+
+
+def cells_of_groups(task: Task, group_of_row: GroupOfRow) -> dict[str, CellColumn]:
+    """The tightest cells of every group."""
+    kept = np.flatnonzero(group_of_row >= 0)
+    of_group = group_of_row[kept]
+    groups = int(of_group.max(initial=-1)) + 1
+    start, order = order_by_class(of_group, np.zeros(len(kept), np.int32), groups, 1)
+    rows = kept[order]
+    cells = {}
+    for column in task.table.quasi_identifiers:
+        hierarchy = published_hierarchy(task, column)
+        if hierarchy is not None:
+            require_one_meaning(hierarchy)
+        cells[column.name] = tightened(column, hierarchy, column.codes[rows], start)
+    return cells
+
+
+def count_groups(task: Task, group_of_row: GroupOfRow) -> ClassCounts:
+    """The counts of sensitive values in every group, without the suppressed rows."""
+    kept = np.flatnonzero(group_of_row >= 0)
+    of_group = group_of_row[kept]
+    size = np.bincount(of_group).astype(np.int64)
+    first = np.empty(len(size), np.int64)
+    first[of_group[::-1]] = np.arange(len(kept))[::-1]
+    refined = any(requirement.needs_refined_counts for requirement in task.requirements)
+    sensitive = [column.take(kept) for column in task.table.sensitive]
+    return count_classes(Classes(of_group, first, size), sensitive, refined=refined)
+
+
+def require_all(
+    task: Task,
+    group_of_row: GroupOfRow,
+    said: str,
+    advice: str,
+    known: tuple[type[Requirement], ...] = (),
+) -> None:
+    """Raise InfeasibleError where the groups do not meet every requirement.
+
+    Requirements of a ``known`` kind hold by construction; the audit judges them all the same.
+    """
+    open_ones = [r for r in task.requirements if not isinstance(r, known)]
+    if not open_ones:
+        return
+    counts = count_groups(task, group_of_row)
+    if not all(r.check(counts, task.domains).holds for r in open_ones):
+        raise infeasible(said, task.requirements, counts, task.domains, advice)
+
+
+def greatest_share(task: Task, group_of_row: GroupOfRow) -> dict[str, float]:
+    """For each sensitive attribute the greatest share of a value in any group."""
+    counts = count_groups(task, group_of_row)
+    whole = PDiversity(l=1).check(counts, task.domains).by_attribute
+    return {name: 1 / ell for name, ell in whole.items()}

@@ -1,0 +1,118 @@
+"""Background knowledge: a reader who can rule out values for some people of a group.
+
+A rule bars values of a sensitive attribute for all people whose quasi-identifiers match
+("Japanese: no heart disease"); a rule that fits one person alone is an instance. Worlds in which
+somebody has a barred value are impossible, and the beliefs are shares of those that are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.attacks.attack import Attack, Finding, Scene, summarize
+from discreet.attacks.bounds import value_bounds
+from discreet.attacks.classes import IN_TABLE
+from discreet.attacks.permanents import matching_beliefs
+from discreet.attacks.reading import Reading
+from discreet.data.counts import order_by_class
+from discreet.data.table import Codes
+from discreet.releases.comparison import recoded
+
+
+class Rule(BaseModel):
+    """Values that certain people do not have."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    who: Mapping[str, tuple[str, ...]] = Field(
+        description="By quasi-identifier the values of the people it speaks of; empty: everybody."
+    )
+    attribute: str = Field(description="The sensitive attribute.")
+    never: tuple[str, ...] = Field(description="The values that those people do not have.")
+
+
+class BackgroundKnowledge(Attack):
+    """Beliefs where a reader can rule out values for some people."""
+
+    name: ClassVar[str] = "background-knowledge"
+
+    rules: tuple[Rule, ...] = Field(default=(), description="What the reader can rule out.")
+
+    @property
+    def knowledge(self) -> str:
+        rules = "one rule" if len(self.rules) == 1 else f"{len(self.rules)} rules"
+        return f"{IN_TABLE}, and {rules} on who can't have which value"
+
+    def inapplicable(self, scene: Scene) -> str | None:
+        if not self.rules:
+            return "no rule was given"
+        return super().inapplicable(scene)
+
+    def run(self, scene: Scene) -> list[Finding]:
+        attributes = dict.fromkeys(rule.attribute for rule in self.rules)
+        return [
+            self._one(scene, reading, attribute)
+            for reading in scene.readings
+            for attribute in attributes
+            if attribute in reading.sensitive
+        ]
+
+    def _one(self, scene: Scene, reading: Reading, attribute: str) -> Finding:
+        column = reading.sensitive[attribute]
+        people = np.flatnonzero(reading.group_of_person >= 0)
+        group = reading.group_of_person[people]
+        truth = recoded(column, scene.task.table[attribute])[people]
+        barred = self._barred(scene, people, attribute, column.text.to_list())
+        size = np.bincount(group, minlength=reading.groups)
+        whole = size == reading.size  # groups of which everybody is known
+        counts = reading.counts.values[attribute]
+        belief = np.zeros(len(people))
+        bits = np.zeros(len(people), np.int64)
+        start, order = order_by_class(group, np.zeros(len(group), np.int32), reading.groups, 1)
+        exact = bool(whole.all())
+        for g in np.flatnonzero(whole):
+            members = order[start[g] : start[g + 1]]
+            entries = slice(counts.start[g], counts.start[g + 1])
+            values = counts.value[entries]
+            allowed = ~barred[members][:, values]
+            found, is_exact = matching_beliefs(allowed.astype(np.float64), counts.count[entries])
+            exact = exact and is_exact
+            place = np.searchsorted(values, truth[members])
+            place = np.minimum(place, len(values) - 1)
+            belief[members] = np.where(
+                values[place] == truth[members], found[np.arange(len(members)), place], 0.0
+            )
+            bits[members] = int((~allowed).sum())
+        known = whole[group]
+        limit = value_bounds(scene.requirements, scene.domains, reading, attribute).everywhere
+        left = 1 - bits[known] * limit if np.isfinite(limit) else np.zeros(int(known.sum()))
+        bounds = np.where(left > 1e-12, limit / np.where(left > 1e-12, left, 1), 1.0)
+        share = np.append(reading.share(attribute), 0.0)
+        return summarize(
+            self, attribute, reading.name, belief[known], np.ones(int(known.sum()), np.int64),
+            float(share[truth[known]].mean()) if known.any() else 0.0, scene.threshold,
+            np.minimum(bounds, 1.0) if np.isfinite(limit) else None,
+            knowledge=self.knowledge, method="exact" if exact else "scaling in large groups",
+        )  # fmt: skip
+
+    def _barred(
+        self, scene: Scene, people: NDArray[np.int64], attribute: str, values: list[str | None]
+    ) -> NDArray[np.bool_]:
+        """(people, values) what the rules rule out."""
+        barred = np.zeros((len(people), len(values)), bool)
+        for rule in self.rules:
+            if rule.attribute != attribute:
+                continue
+            matches = np.ones(len(people), bool)
+            for name, wanted in rule.who.items():
+                column = scene.task.table[name]
+                codes: Codes = column.codes[people]
+                matches &= column.text.is_in(list(wanted)).fill_null(False).to_numpy()[codes]
+            never = np.array([code for code, v in enumerate(values) if v in rule.never], np.int64)
+            barred[np.ix_(matches, never)] = True
+        return barred

@@ -1,0 +1,261 @@
+"""Intersection: readers who put several tables about the same people side by side.
+
+*One release in several tables* (CODIP): each table is read by itself, so a pair of values in two
+tables is believed with the product of its shares, and a pair in one table with its joint share;
+neither is above the worse of the two alone.
+
+*Independent releases* of the same people: a world gives everybody a sensitive row so that every
+group of every release has its rows. People who share groups form components; small ones are
+enumerated exactly. In larger ones a value weighs the product of its shares in the person's groups,
+which is no bound: it may be above or below what all worlds together say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.attacks.attack import Attack, Finding, Scene, summarize
+from discreet.attacks.beliefs import beliefs_in
+from discreet.attacks.bounds import value_bounds
+from discreet.attacks.classes import IN_TABLE
+from discreet.attacks.placement import EXACT
+from discreet.attacks.reading import Reading, read_release
+from discreet.data.classes import group_codes
+from discreet.releases.audit import read_tables
+from discreet.releases.comparison import code_of_text, recoded
+from discreet.releases.manifest import Manifest
+
+COMPONENT = 14  # people of a component that is enumerated
+STEPS = 200_000  # of one enumeration
+
+Figures = NDArray[np.float64]
+Row = tuple[int, ...]  # codes of the original
+
+
+class Intersection(Attack):
+    """Several tables, or several releases, of the same people side by side."""
+
+    name: ClassVar[str] = "intersection"
+
+    releases: tuple[str, ...] = Field(
+        default=(), description="Folders of other releases of the same people."
+    )
+
+    @property
+    def knowledge(self) -> str:
+        return f"{IN_TABLE}, and puts all tables side by side"
+
+    def inapplicable(self, scene: Scene) -> str | None:
+        if scene.manifest.kind not in self.kinds:
+            return super().inapplicable(scene)
+        if not self.releases and len(scene.readings) < 2:
+            return "no other release was named"
+        return None
+
+    def run(self, scene: Scene) -> list[Finding]:
+        if self.releases:
+            return self._across(scene)
+        people = [of_people(reading, scene) for reading in scene.readings]
+        return [
+            self._pair(scene, first, second, a, b)
+            for first, second in combinations(people, 2)
+            for a in first.sensitive
+            for b in second.sensitive
+        ]
+
+    def _pair(self, scene: Scene, one: Reading, other: Reading, a: str, b: str) -> Finding:
+        """Both values of a pair of attributes in two tables."""
+        beliefs = [beliefs_in(one, a), beliefs_in(other, b)]
+        first, second = (found.belief[found.line_of_target] for found in beliefs)
+        limits = [
+            value_bounds(scene.requirements, scene.domains, reading, name).everywhere
+            for reading, name in ((one, a), (other, b))
+        ]
+        counted = one.truth[a].astype(np.int64) * (other.sensitive[b].cardinality + 1)
+        _, pair, held = np.unique(counted + other.truth[b], return_inverse=True, return_counts=True)
+        return summarize(
+            self, f"{a} and {b}", f"{one.name}, {other.name}", first * second,
+            np.ones(len(first), np.int64), float((held[pair] / max(len(pair), 1)).mean()),
+            scene.threshold, np.full(len(first), min(limits)), knowledge=self.knowledge,
+            method=one.placement.method if not one.placement.sole else other.placement.method,
+        )  # fmt: skip
+
+    def _across(self, scene: Scene) -> list[Finding]:
+        """All worlds that fit every release."""
+        readings = list(scene.readings)
+        for folder in self.releases:
+            manifest = Manifest.load(Path(folder))
+            tables = read_tables(Path(folder), manifest)
+            readings += read_release(tables, manifest, scene.task, scene.rng)
+        shared = [
+            name
+            for name in readings[0].sensitive
+            if all(name in reading.sensitive for reading in readings)
+        ]
+        if len(readings) < 2 or not shared:
+            return []
+        systems = [_System(reading, shared, scene) for reading in readings]
+        known = np.ones(scene.task.table.rows, bool)
+        for system in systems:
+            known &= system.group_of_person >= 0
+        chances, exact = _solve(systems, np.flatnonzero(known))
+        findings = []
+        for place, name in enumerate(shared):
+            column = scene.task.table[name]
+            people = np.flatnonzero(known)
+            belief = np.array(
+                [_chance(chances[int(p)], place, int(column.codes[p])) for p in people], np.float64
+            )
+            share = column.counts / max(len(column.codes), 1)
+            findings.append(
+                summarize(
+                    self, name, f"{len(readings)} releases", belief,
+                    np.ones(len(people), np.int64), float(share[column.codes[people]].mean())
+                    if len(people) else 0.0,
+                    scene.threshold,
+                    knowledge=f"{IN_TABLE}, and has {len(readings)} releases of the same people",
+                    method=EXACT if exact else "product of shares in large components: no bound",
+                )
+            )  # fmt: skip
+        return findings
+
+
+def _chance(rows: dict[Row, float], place: int, value: int) -> float:
+    return sum((chance for row, chance in rows.items() if row[place] == value), 0.0)
+
+
+def of_people(reading: Reading, scene: Scene) -> Reading:
+    """The reading with the original people as targets, whoever they are certain to be."""
+    if not reading.placement.sole:
+        return reading
+    people = np.flatnonzero(reading.group_of_person >= 0)
+    truth = {
+        name: recoded(column, scene.task.table[name])[people]
+        for name, column in reading.sensitive.items()
+    }
+    return replace(reading, place_of_target=reading.group_of_person[people], truth=truth)
+
+
+class _System:
+    """The groups of one release and the rows, in the original's codes, that each must have."""
+
+    def __init__(self, reading: Reading, attributes: Sequence[str], scene: Scene) -> None:
+        self.group_of_person = reading.group_of_person
+        codes = [
+            code_of_text(scene.task.table[name].text, reading.sensitive[name].text)[
+                reading.sensitive[name].codes
+            ]
+            for name in attributes
+        ]
+        self.rows: list[Counter[Row]] = [Counter() for _ in range(reading.groups)]
+        distinct = group_codes(
+            [reading.group_of_row, *(code.astype(np.int32) for code in codes)],
+            [reading.groups, *(scene.task.table[name].cardinality + 1 for name in attributes)],
+            reading.rows,
+        )
+        for row, count in zip(distinct.first_row, distinct.size, strict=True):
+            key = tuple(int(code[row]) for code in codes)
+            self.rows[reading.group_of_row[row]][key] += int(count)
+
+
+def _solve(
+    systems: Sequence[_System], people: NDArray[np.int64]
+) -> tuple[dict[int, dict[Row, float]], bool]:
+    """For everybody the chance of each row."""
+    chances: dict[int, dict[Row, float]] = {}
+    exact = True
+    for component in _components(systems, people):
+        found = _enumerate(systems, component) if len(component) <= COMPONENT else None
+        if found is None:
+            exact = False
+            found = {person: _product(systems, person) for person in component}
+        chances.update(found)
+    return chances, exact
+
+
+def _components(systems: Sequence[_System], people: NDArray[np.int64]) -> list[list[int]]:
+    """People who share groups of any release, directly or through others."""
+    root = {(s, int(g)): (s, int(g)) for s, system in enumerate(systems)
+            for g in range(len(system.rows))}  # fmt: skip
+
+    def find(node: tuple[int, int]) -> tuple[int, int]:
+        while root[node] != node:
+            root[node] = root[root[node]]
+            node = root[node]
+        return node
+
+    for person in people:
+        nodes = [(s, int(system.group_of_person[person])) for s, system in enumerate(systems)]
+        for node in nodes[1:]:
+            root[find(node)] = find(nodes[0])
+    parts: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for person in people:
+        parts[find((0, int(systems[0].group_of_person[person])))].append(int(person))
+    return list(parts.values())
+
+
+def _enumerate(
+    systems: Sequence[_System], component: Sequence[int]
+) -> dict[int, dict[Row, float]] | None:
+    """Count the worlds of a component; None where it takes too long, or where there are none."""
+    groups = {
+        (s, int(system.group_of_person[person]))
+        for person in component
+        for s, system in enumerate(systems)
+    }
+    left = {(s, g): Counter(systems[s].rows[g]) for s, g in groups}
+    seen: dict[int, Counter[Row]] = {person: Counter() for person in component}
+    chosen: list[Row] = []
+    worlds = steps = 0
+
+    def extend(place: int) -> bool:
+        nonlocal worlds, steps
+        steps += 1
+        if steps > STEPS:
+            return False
+        if place == len(component):
+            worlds += 1
+            for person, row in zip(component, chosen, strict=True):
+                seen[person][row] += 1
+            return True
+        nodes = [(s, int(system.group_of_person[component[place]]))
+                 for s, system in enumerate(systems)]  # fmt: skip
+        for row in [row for row, count in left[nodes[0]].items() if count]:
+            if all(left[node][row] > 0 for node in nodes):
+                for node in nodes:
+                    left[node][row] -= 1
+                chosen.append(row)
+                finished = extend(place + 1)
+                chosen.pop()
+                for node in nodes:
+                    left[node][row] += 1
+                if not finished:
+                    return False
+        return True
+
+    if not extend(0) or not worlds:
+        return None
+    return {
+        person: {row: count / worlds for row, count in rows.items()}
+        for person, rows in seen.items()
+    }
+
+
+def _product(systems: Sequence[_System], person: int) -> dict[Row, float]:
+    """The product of the shares of each row in the person's groups, to sum 1."""
+    groups = [system.rows[system.group_of_person[person]] for system in systems]
+    weight = {
+        row: float(np.prod([group[row] / max(group.total(), 1) for group in groups]))
+        for row in groups[0]
+    }
+    total = sum(weight.values())
+    return {row: one / total for row, one in weight.items()} if total else {}

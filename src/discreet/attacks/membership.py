@@ -1,0 +1,195 @@
+"""Readers who ask who is in the table, and what is said by who is not.
+
+*Membership*: of the people whose quasi-identifiers a group's cells cover, so many are in the table
+as the group has rows; each subset of them is as likely. With several tables of the same people
+(CODIP) only the subsets that fill every table's groups remain; their shares are those of greatest
+entropy, odds that are a product over the tables, which is exact for one table. Exact
+quasi-identifiers (bucketized, decomposed) are groups of their own.
+
+*Absence*: the suppressed are one more class, with the values that the published rows lack.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.attack import Attack, Finding, Scene, summarize
+from discreet.attacks.placement import EXACT, scale
+from discreet.attacks.population import Population
+from discreet.attacks.reading import levels_of
+from discreet.data.classes import Classes
+from discreet.data.roles import Role
+from discreet.releases.comparison import recoded
+
+ROUNDS = 500
+EVERY_KIND = frozenset({"generalized", "bucketized", "projected", "decomposed"})
+
+Figures = NDArray[np.float64]
+
+
+class Membership(Attack):
+    """Whether a person of the population is in the table."""
+
+    name: ClassVar[str] = "membership"
+    kinds: ClassVar[frozenset[str]] = EVERY_KIND
+
+    @property
+    def knowledge(self) -> str:
+        return "knows the quasi-identifiers of everybody in the population"
+
+    def inapplicable(self, scene: Scene) -> str | None:
+        if scene.population is None:
+            return "no population table was given"
+        return super().inapplicable(scene)
+
+    def run(self, scene: Scene) -> list[Finding]:
+        population = scene.population
+        assert population is not None
+        in_table, method = _in_table(scene, population)
+        original = scene.task.table
+        quasi = [c for c in original.quasi_identifiers if c.name in population.table.columns]
+        members = population.alike(quasi, original.rows)
+        present = members > 0
+        absent = population.kinds.size[in_table <= 1e-12].sum()
+        certain = population.kinds.size[in_table >= 1 - 1e-12].sum()
+        return [
+            summarize(
+                self, "being in the table", "all tables", in_table[present], members[present],
+                scene.manifest.published_rows / max(population.rows, 1), scene.threshold,
+                knowledge=self.knowledge, method=method,
+                details={
+                    "population": population.rows,
+                    "certainly_in": int(certain),
+                    "certainly_not_in": int(absent),
+                },
+            )
+        ]  # fmt: skip
+
+
+def _in_table(scene: Scene, population: Population) -> tuple[Figures, str]:
+    """For each kind of the population the belief that a person of it is in the table."""
+    tables = [
+        (name, table)
+        for name, table in scene.tables.items()
+        if any(column.role is Role.QUASI_IDENTIFIER for column in table)
+    ]
+    people = population.kinds.size
+    if scene.manifest.kind in ("bucketized", "decomposed"):
+        ((_, table),) = tables
+        seen = population.alike(table.quasi_identifiers, table.rows)
+        return np.minimum(seen / people, 1.0), EXACT
+    found: list[tuple[NDArray[np.int64], NDArray[np.int32], Classes]] = []
+    for name, table in tables:
+        fits = population.fits(table, levels_of(scene.manifest, name))
+        if fits is None:
+            return np.zeros(len(people)), "not assessed: too many people fit too many groups"
+        found.append(fits)
+    if all((np.diff(start) <= 1).all() for start, _, _ in found):
+        odds = _fit_odds(found, people)
+        return odds, EXACT if len(found) == 1 else "greatest entropy over all tables"
+    start, group, classes = found[0]
+    return _scaled(start, group, classes, people, population.rows), (
+        "people fit several groups: scaling, first table alone"
+    )
+
+
+def _scaled(
+    start: NDArray[np.int64],
+    group: NDArray[np.int32],
+    classes: Classes,
+    people: NDArray[np.int64],
+    rows: int,
+) -> Figures:
+    """The same where people fit several groups: everybody may also be in none."""
+    kinds, outside = len(people), rows - int(classes.size.sum())
+    if outside <= 0:
+        return np.ones(kinds)
+    place = np.concatenate([np.repeat(np.arange(kinds), np.diff(start)), np.arange(kinds)])
+    wide = np.concatenate([group, np.full(kinds, classes.count, np.int32)]).astype(np.int32)
+    order = np.argsort(place, kind="stable")
+    sizes = np.append(classes.size, outside).astype(np.float64)
+    weight = scale(start + np.arange(kinds + 1), wide[order], people.astype(np.float64), sizes)
+    out = np.zeros(kinds)
+    is_out = wide[order] == classes.count
+    out[place[order][is_out]] = weight[is_out]
+    return 1 - out
+
+
+def _fit_odds(
+    found: list[tuple[NDArray[np.int64], NDArray[np.int32], Classes]], people: NDArray[np.int64]
+) -> Figures:
+    """The chance of each kind to be in the table, every group of every table filled."""
+    groups = []
+    for start, group, classes in found:
+        of_kind = np.full(len(people), classes.count, np.int64)  # the last: fits no group
+        of_kind[np.diff(start) > 0] = group
+        groups.append((of_kind, np.append(classes.size, 0).astype(np.float64)))
+    chance = np.ones(len(people))
+    log_odds = np.zeros(len(people))
+    for _ in range(ROUNDS if len(groups) > 1 else 1):
+        before = chance
+        for of_kind, rows in groups:
+            chance = 1 / (1 + np.exp(-log_odds))
+            filled = np.bincount(of_kind, chance * people, len(rows)).astype(np.float64)
+            held = np.bincount(of_kind, people, len(rows)).astype(np.float64)
+            step = _log_odds(rows, held) - _log_odds(filled, held)
+            log_odds = np.clip(log_odds + step[of_kind], -60, 60)
+        chance = 1 / (1 + np.exp(-log_odds))
+        if np.abs(chance - before).max(initial=0.0) < 1e-10:
+            break
+    return np.where(log_odds >= 30, 1.0, np.where(log_odds <= -30, 0.0, chance))
+
+
+def _log_odds(part: Figures, whole: Figures) -> Figures:
+    out = np.maximum(whole - part, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.log(part) - np.log(out)
+    finite: Figures = np.nan_to_num(ratio, nan=0.0, posinf=100, neginf=-100)
+    return np.clip(finite, -100, 100)
+
+
+class Absence(Attack):
+    """What the suppressed have in common."""
+
+    name: ClassVar[str] = "absence"
+    inside: ClassVar[bool] = False
+    kinds: ClassVar[frozenset[str]] = EVERY_KIND
+
+    @property
+    def knowledge(self) -> str:
+        return "knows how often each value occurs in the source, and who was left out"
+
+    def inapplicable(self, scene: Scene) -> str | None:
+        if not scene.manifest.suppressed_rows:
+            return "nobody was suppressed"
+        return super().inapplicable(scene)
+
+    def run(self, scene: Scene) -> list[Finding]:
+        findings = []
+        for reading in scene.readings:
+            for attribute, column in reading.sensitive.items():
+                source = scene.task.table[attribute]
+                of_source = np.bincount(
+                    recoded(column, source), minlength=column.cardinality + 1
+                )  # the last: values of which no row was published
+                lacking = of_source - np.append(column.counts, 0)
+                unseen = source.counts[_unpublished(column.text.to_list(), source.text.to_list())]
+                missing = np.concatenate([lacking[:-1], unseen])
+                total = np.concatenate([of_source[:-1], unseen])
+                gone = max(int(missing.sum()), 1)
+                findings.append(
+                    summarize(
+                        self, attribute, reading.name, missing / gone, np.maximum(missing, 0),
+                        float((missing * total).sum() / gone / max(total.sum(), 1)),
+                        scene.threshold, knowledge=self.knowledge,
+                    )
+                )  # fmt: skip
+        return findings
+
+
+def _unpublished(published: list[str | None], source: list[str | None]) -> NDArray[np.int64]:
+    known = set(published)
+    return np.array([code for code, text in enumerate(source) if text not in known], np.int64)

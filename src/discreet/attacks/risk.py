@@ -1,0 +1,108 @@
+"""Re-identification risk in the field's own terms, before and after publishing.
+
+With f the rows that look like a target and F the people of the population who do: *prosecutor*
+risk 1/f (the target is known to be in the table), *journalist* risk 1/F (not known), *marketer*
+risk the mean of 1/f, or of 1/F, over the rows (the share of all rows that an attempt on everybody
+gets right), *uniqueness* the share of rows with f = 1, or with F = 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.population import Population
+from discreet.attacks.reading import Reading, levels_of
+from discreet.data.classes import classes_of
+from discreet.data.table import CodedTable
+from discreet.releases.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Risk:
+    """The re-identification risk of one table."""
+
+    table: str
+    prosecutor: float  # greatest
+    marketer: float  # mean
+    unique: float  # the share of rows that look like no other
+    journalist: float | None = None  # greatest, against the population
+    marketer_population: float | None = None
+    unique_population: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+
+def risks_of(
+    tables: dict[str, CodedTable],
+    manifest: Manifest,
+    original: CodedTable,
+    readings: Sequence[Reading],
+    population: Population | None,
+) -> list[Risk]:
+    """The risk of the original, and of every published table."""
+    before = classes_of(original.quasi_identifiers, original.rows).size
+    alike = None
+    if population is not None:
+        quasi = original.quasi_identifiers
+        seen = population.alike(quasi, original.rows)
+        inside = seen > 0
+        alike = (population.kinds.size[inside].astype(np.float64), seen[inside])
+    found = [_risk("the original", before.astype(np.float64), before, alike)]
+    for reading in readings:
+        placement = reading.placement
+        matching = placement.sums(reading.size[placement.group].astype(np.float64))
+        count = np.bincount(reading.place_of_target, minlength=placement.places)
+        alike = None
+        if population is not None and reading.name in tables:
+            alike = _population_of_classes(tables, manifest, reading, population)
+        found.append(_risk(reading.name, matching[count > 0], count[count > 0], alike))
+    return found
+
+
+def _population_of_classes(
+    tables: dict[str, CodedTable], manifest: Manifest, reading: Reading, population: Population
+) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
+    """For each class the people of the population that it covers, and its rows."""
+    table = tables[reading.name]
+    if not table.quasi_identifiers:
+        return None
+    fits = population.fits(table, levels_of(manifest, reading.name))
+    if fits is None:
+        return None
+    start, group, classes = fits
+    people = np.repeat(population.kinds.size, np.diff(start))
+    covered = np.bincount(group, people, classes.count)
+    return np.maximum(covered, classes.size), classes.size
+
+
+def _risk(
+    name: str,
+    matching: NDArray[np.float64],
+    count: NDArray[np.int64],
+    population: tuple[NDArray[np.float64], NDArray[np.int64]] | None,
+) -> Risk:
+    rows = max(int(count.sum()), 1)
+    inverse = 1 / matching
+    risk = Risk(
+        name,
+        prosecutor=float(inverse.max(initial=0.0)),
+        marketer=float((inverse * count).sum() / rows),
+        unique=float(count[matching == 1].sum() / rows),
+    )
+    if population is None:
+        return risk
+    people, held = population
+    total = max(int(held.sum()), 1)
+    return Risk(
+        name, risk.prosecutor, risk.marketer, risk.unique,
+        journalist=float((1 / people).max(initial=0.0)),
+        marketer_population=float((held / people).sum() / total),
+        unique_population=float(held[people == 1].sum() / total),
+    )  # fmt: skip

@@ -1,0 +1,225 @@
+"""A series of releases as its reader sees it, and what the reader of all of them believes.
+
+The series knows who was in which group of every release (from a ledger or from a table of persons)
+and what each group was published with (from the published files). Nothing here knows how the
+releases were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.models.correlation import Correlation, Value
+from discreet.models.series import (
+    Belief,
+    Groups,
+    Places,
+    beliefs,
+    cohort_bounds,
+    components,
+    greatest_beliefs,
+)
+
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Persons, the groups they were in, and the values that each group was published with."""
+
+    people: tuple[str, ...]
+    group_of: Places  # (releases, people), −1 where a person is absent
+    groups: Groups  # of all releases, one after the other
+    values: tuple[Value, ...]  # the dictionary
+
+    @classmethod
+    def of(cls, releases: Sequence[Sequence[tuple[Sequence[str], Sequence[Value]]]]) -> Series:
+        """The series of releases that are given as groups of persons and published values."""
+        names = dict.fromkeys(
+            name for release in releases for persons, _ in release for name in persons
+        )
+        people = tuple(names)
+        number = {name: at for at, name in enumerate(people)}
+        known = {value for release in releases for _, values in release for value in values}
+        dictionary = tuple(sorted(known, key=lambda value: (value is None, value or "")))
+        code = {value: at for at, value in enumerate(dictionary)}
+        group_of = np.full((len(releases), len(people)), -1, np.int64)
+        start, entries, counts = [0], [], []
+        for layer, release in enumerate(releases):
+            for persons, published in release:
+                group_of[layer, [number[name] for name in persons]] = len(start) - 1
+                found, count = np.unique([code[value] for value in published], return_counts=True)
+                entries += found.tolist()
+                counts += count.tolist()
+                start.append(len(entries))
+        groups = Groups(
+            np.array(start, np.int64), np.array(entries, np.int64), np.array(counts, np.int64)
+        )
+        return cls(people, group_of, groups, dictionary)
+
+    @property
+    def releases(self) -> int:
+        return len(self.group_of)
+
+    def signature(self, group: int) -> dict[Value, int]:
+        """The values of a group, with their counts."""
+        begin, end = self.groups.start[group], self.groups.start[group + 1]
+        return {
+            self.values[self.groups.value[at]]: int(self.groups.count[at])
+            for at in range(begin, end)
+        }
+
+
+@dataclass(frozen=True)
+class Invariance:
+    """How the values that people stand among change from release to release."""
+
+    returning: int  # people who are in two releases or more
+    unchanged: int  # of them, always among the same values
+    renewed: int  # among values that are all new at least once (a value changed)
+    overlapping: int  # among values that are partly new: these leak
+
+    @property
+    def holds(self) -> bool:
+        return self.overlapping == 0
+
+
+def invariance(series: Series) -> Invariance:
+    """Compare the signatures of every person in all releases, returners after a gap included."""
+    signatures = [
+        frozenset(series.groups.value[begin:end].tolist())
+        for begin, end in zip(series.groups.start[:-1], series.groups.start[1:], strict=True)
+    ]
+    number: dict[frozenset[int], int] = {}
+    of_group = np.array([number.setdefault(one, len(number)) for one in signatures] + [-1])
+    distinct = list(number)
+    held = of_group[series.group_of]  # (releases, people)
+    present = (series.group_of >= 0).sum(axis=0)
+    least = np.where(series.group_of >= 0, held, len(distinct)).min(axis=0, initial=len(distinct))
+    changing = np.flatnonzero((held.max(axis=0, initial=-1) != least) & (present > 1))
+    renewed = overlapping = 0
+    for person in changing:
+        own = [distinct[one] for one in np.unique(held[:, person]) if one >= 0]
+        apart = all(not one & other for at, one in enumerate(own) for other in own[at + 1 :])
+        renewed += apart
+        overlapping += not apart
+    returning = int((present > 1).sum())
+    return Invariance(returning, returning - len(changing), renewed, overlapping)
+
+
+def members_of(component: Places) -> list[Places]:
+    """The persons of every component."""
+    known = np.flatnonzero(component >= 0)
+    ordered = known[np.argsort(component[known], kind="stable")]
+    sizes = np.bincount(component[known]) if len(known) else np.zeros(0, np.int64)
+    return np.split(ordered, np.cumsum(sizes)[:-1]) if len(sizes) else []
+
+
+@dataclass(frozen=True)
+class JointFinding:
+    """What a reader of all releases believes, who knows C."""
+
+    greatest: tuple[float, ...]  # the greatest belief by release; bounds where not exact
+    above: int  # people with a belief above the bound in some release
+    exact: int  # components of persons that were enumerated
+    bounded: int  # components for which the cohort certificate or a flat group gives a bound
+    open: int  # components of which nothing better than 1 is known
+    impossible: int  # components that contradict C altogether
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
+    """Exact Bayes over all persons and releases, component by component."""
+    matrix = _matrix(series, correlation)
+    component = components(series.group_of, len(series.groups.start) - 1)
+    greatest, found = greatest_beliefs(series.group_of, series.groups, matrix, component)
+    too_large = np.flatnonzero(found == Belief.TOO_LARGE)
+    bounded = 0
+    for number in too_large:
+        members = np.flatnonzero(component == number)
+        bound = _bound(series, members, matrix)
+        greatest[:, members] = bound
+        bounded += bool((bound <= rho + TOLERANCE).all())
+    impossible = found == Belief.IMPOSSIBLE
+    greatest[:, impossible[component] & (component >= 0)] = 1.0
+    greatest = np.where(series.group_of >= 0, greatest, 0.0)
+    return JointFinding(
+        greatest=tuple(float(layer.max(initial=0.0)) for layer in greatest),
+        above=int((greatest > rho + TOLERANCE).any(axis=0).sum()),
+        exact=int((found == Belief.EXACT).sum()),
+        bounded=bounded,
+        open=len(too_large) - bounded,
+        impossible=int(impossible.sum()),
+    )
+
+
+def _matrix(series: Series, correlation: Correlation) -> NDArray[np.float64]:
+    """P(new | old) over all values that the series or C names, the series' own first."""
+    named = [value for value in correlation.values if value not in series.values]
+    return correlation.matrix((*series.values, *sorted(named, key=str)))
+
+
+def _bound(series: Series, members: Places, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A bound on the beliefs about a component that is too large: (releases, members)."""
+    own = series.group_of[:, members]
+    certificate = cohort_bounds(own, series.groups)
+    flattened, factor, flat = _without_flat_groups(series, own, len(matrix))
+    if factor == 1.0:
+        return certificate
+    found, belief = beliefs(flattened, series.groups, matrix)
+    if found is not Belief.EXACT:
+        return certificate
+    bound = belief.max(axis=2) * factor
+    for layer, person in np.argwhere(flat):
+        seen = [at for at in range(layer) if flattened[at, person] >= 0]
+        later = own[layer + 1 :, person] >= 0
+        if not seen or later.any():
+            return certificate
+        bound[layer, person] = float((belief[seen[-1], person] @ matrix).max()) * factor
+    return np.minimum(np.where(own >= 0, bound, 0.0), 1.0)
+
+
+def _without_flat_groups(
+    series: Series, own: Places, values: int
+) -> tuple[Places, float, NDArray[np.bool_]]:
+    """Leave out groups of one person with all values nearly equally often, and by which factor.
+
+    Such a group moves every belief by no more than its greatest count over its least.
+    """
+    flattened = own.copy()
+    flat = np.zeros(own.shape, bool)
+    factor = 1.0
+    for layer, person in np.argwhere(own >= 0):
+        group = own[layer, person]
+        counts = series.groups.count[series.groups.start[group] : series.groups.start[group + 1]]
+        alone = int((own[layer] == group).sum()) == 1
+        if alone and len(counts) == values and counts.min() > 1:
+            factor *= counts.max() / counts.min()
+            flattened[layer, person] = -1
+            flat[layer, person] = True
+    return flattened, factor, flat
+
+
+def all_beliefs(series: Series, correlation: Correlation) -> Mapping[str, list[dict[Value, float]]]:
+    """The full beliefs about every person of a small series, for reports and examples."""
+    matrix = _matrix(series, correlation)
+    component = components(series.group_of, len(series.groups.start) - 1)
+    result: dict[str, list[dict[Value, float]]] = {name: [] for name in series.people}
+    for members in members_of(component):
+        _, belief = beliefs(series.group_of[:, members], series.groups, matrix)
+        for at, person in enumerate(members):
+            result[series.people[person]] = [
+                {
+                    series.values[code]: float(belief[layer, at, code])
+                    for code in np.flatnonzero(belief[layer, at] > 0)
+                }
+                for layer in range(series.releases)
+            ]
+    return result

@@ -1,0 +1,82 @@
+"""What the promises of a release leave open, in sentences, each with the attack that measures it.
+
+Nothing is run here: every sentence follows from the kind of release, its method and its promises.
+"""
+
+from __future__ import annotations
+
+from discreet.data.roles import Role
+from discreet.models.diversity import DistinctLDiversity, Diversity, PDiversity
+from discreet.models.likeness import AlphaKAnonymity
+from discreet.models.multi_attribute import MultiAttributeLDiversity
+from discreet.models.requirement import AttributeRequirement, Requirement, SizeRequirement
+from discreet.releases.manifest import Manifest
+
+
+def known_weaknesses(manifest: Manifest) -> list[str]:
+    """The known weaknesses that apply to a release."""
+    requirements = [promise.to_requirement() for promise in manifest.promises]
+    sensitive = [
+        {name for name, role in table.columns.items() if role is Role.SENSITIVE}
+        for table in manifest.tables.values()
+    ]
+    together = any(len(names) > 1 for names in sensitive)
+    found = []
+    if sensitive and not any(isinstance(r, AttributeRequirement) for r in requirements):
+        found.append(
+            "Nothing is promised about sensitive values: where a whole group shares one, everybody "
+            "in it is disclosed (homogeneity)."
+        )
+    if together and manifest.kind != "decomposed" and not _holds_joins(requirements):
+        found.append(
+            "Whole sensitive rows stand in one table: somebody who knows one sensitive value of a "
+            "person may learn the others (background-join)."
+        )
+    if _naive(requirements):
+        found.append(
+            "So many distinct values in a group are no bound on a belief: one of them may be far "
+            "more frequent than the others, and somebody who knows which values a person does not "
+            "have may be left with one (non-membership)."
+        )
+    if manifest.kind == "decomposed":
+        found.append(
+            "The table of whole sensitive rows lets somebody who knows one value of a person rule "
+            "out values of the others (link-through-sensitive-table)."
+        )
+    if manifest.kind in ("bucketized", "decomposed"):
+        found.append(
+            "Quasi-identifiers are exact, so anybody can see who is in the table (membership), and "
+            "learn from the groups which of them go with which value (definetti)."
+        )
+    if _reads_sensitive(manifest, requirements):
+        found.append(
+            "The groups were formed by looking at sensitive values: somebody who knows the method "
+            "may ask why they are no finer (minimality)."
+        )
+    if manifest.suppressed_rows:
+        found.append("Who was left out may be telling by itself (absence).")
+    found.append(
+        "Releases that are made of the same people independently of each other can be joined "
+        "(intersection): use a ledger."
+    )
+    return found
+
+
+def _holds_joins(requirements: list[Requirement]) -> bool:
+    return any(isinstance(r, MultiAttributeLDiversity) for r in requirements)
+
+
+def _naive(requirements: list[Requirement]) -> bool:
+    """Whether distinct values are counted and nothing bounds their shares."""
+    bounded = any(isinstance(r, PDiversity | AlphaKAnonymity) for r in requirements)
+    diversities = [r for r in requirements if isinstance(r, Diversity)]
+    return not bounded and any(isinstance(r, DistinctLDiversity) for r in diversities)
+
+
+def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> bool:
+    """Whether the method chose groups by sensitive values and quasi-identifiers together."""
+    if manifest.method.name in ("anatomy", "decomposition", "mmdcf"):
+        return False
+    if manifest.method.parameters.get("grouping") == "blocks":
+        return False
+    return any(not isinstance(r, SizeRequirement) for r in requirements)

@@ -1,0 +1,166 @@
+"""``discreet ledger``: what was published before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.console import Debug, Json, guarded, note, say, say_json
+
+if TYPE_CHECKING:
+    from discreet.ledger.settings import LedgerSettings
+
+app = typer.Typer(
+    help="Keep what was published: init, list, show, verify, export.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Place = Annotated[str, typer.Argument(help="The ledger: a path, or a PostgreSQL URL.")]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key", help="The key file; else DISCREET_LEDGER_KEY, else LEDGER.key."),
+]
+
+
+def settings_of(place: str, key: Path | None) -> LedgerSettings:
+    """The settings that a command line names."""
+    from pydantic import ValidationError
+
+    from discreet.errors import InputError
+    from discreet.ledger.settings import LedgerSettings
+
+    try:
+        return LedgerSettings.at(place, key=key).located(Path.cwd())
+    except ValidationError as error:
+        raise InputError(str(error.errors()[0]["msg"])) from None
+
+
+@app.command("init")
+def init(place: Place, key: KeyFile = None, json: Json = False, debug: Debug = False) -> None:
+    """Begin a ledger, with a new key or with one that is there."""
+    with guarded(as_json=json, debug=debug):
+        from discreet.ledger.ledger import Ledger
+
+        settings = settings_of(place, key)
+        with Ledger.create(settings) as ledger:
+            if json:
+                say_json({"ledger": ledger.name, "key": str(settings.key)})
+            else:
+                say(f"Began the ledger '{ledger.name}'. Its key is {settings.key}.")
+        note("Keep the key apart from the ledger, and a copy of both: without them a series ends.")
+
+
+@app.command("list")
+def list_releases(
+    place: Place, key: KeyFile = None, json: Json = False, debug: Debug = False
+) -> None:
+    """List the releases of a ledger."""
+    with guarded(as_json=json, debug=debug):
+        from discreet.ledger.ledger import Ledger
+
+        with Ledger.open(settings_of(place, key)) as ledger:
+            ledger.settled()
+            entries = ledger.entries()
+        if json:
+            say_json({"releases": [entry.facts() for entry in entries]})
+            return
+        for entry in entries:
+            say(
+                f"{entry.number:>4}  {entry.recorded}  {entry.method}  {entry.published_rows:,} "
+                f"people in {entry.groups:,} groups, {entry.counterfeits:,} counterfeits, "
+                f"{entry.held_back:,} held back  {entry.folder}"
+            )
+        if not entries:
+            say("Nothing was published yet.")
+
+
+@app.command("show")
+def show(
+    place: Place,
+    number: Annotated[int, typer.Argument(help="The number of a release.")],
+    key: KeyFile = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show one release: its parameters, groups, and who was held back, as keyed hashes."""
+    with guarded(as_json=json, debug=debug):
+        from discreet.ledger.keys import hex_of
+        from discreet.ledger.ledger import Ledger
+
+        with Ledger.open(settings_of(place, key)) as ledger:
+            ledger.settled()
+            entry = ledger.entry(number)
+            contents = ledger.contents(entry)
+        held_back = hex_of(contents.people[contents.group < 0])
+        data = {**entry.facts(), "held_back_people": held_back}
+        if json:
+            say_json(data)
+            return
+        for name, value in data.items():
+            say(f"{name.replace('_', ' '):18} {value}")
+
+
+@app.command("verify")
+def verify(place: Place, key: KeyFile = None, json: Json = False, debug: Debug = False) -> None:
+    """Check every seal of a ledger, and that the published folders are as they were."""
+    with guarded(as_json=json, debug=debug):
+        from discreet.ledger.ledger import Ledger
+
+        with Ledger.open(settings_of(place, key)) as ledger:
+            ledger.settled()
+            problems = ledger.verify()
+            count = len(ledger.entries())
+        if json:
+            say_json({"ok": not problems, "problems": problems})
+        else:
+            for problem in problems:
+                say(f"Problem: {problem}")
+            if not problems:
+                say(f"{count} releases: the ledger and the folders agree.")
+        if problems:
+            raise typer.Exit(1)
+
+
+@app.command("export")
+def export(place: Place, key: KeyFile = None, debug: Debug = False) -> None:
+    """Print the whole ledger but for its key as JSON. It is as private as the ledger."""
+    with guarded(as_json=True, debug=debug):
+        from discreet.ledger.ledger import Ledger
+
+        with Ledger.open(settings_of(place, key)) as ledger:
+            ledger.settled()
+            ledger.require_sound()
+            say_json(ledger.export())
+
+
+@app.command("correlate")
+def correlate(
+    old: Annotated[Path, typer.Argument(help="The earlier table.")],
+    new: Annotated[Path, typer.Argument(help="The later table.")],
+    person: Annotated[str, typer.Option("--person", help="The column that names people.")],
+    attribute: Annotated[str, typer.Option("--attribute", help="The sensitive column.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The CSV to write.")] = Path(
+        "correlation.csv"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Estimate how values follow each other from two tables of the same people."""
+    with guarded(as_json=json, debug=debug):
+        from discreet.errors import InputError
+        from discreet.io.correlations import value_pairs, write_correlation
+        from discreet.models.correlation import estimated
+
+        if output.exists() and not force:
+            raise InputError(f"{output} exists. Choose another --output, or add --force.")
+        pairs = value_pairs(old, new, person, attribute)
+        rows = estimated(pairs)
+        write_correlation(output, rows)
+        if json:
+            say_json({"correlation": str(output), "people": len(pairs), "pairs": len(rows)})
+        else:
+            say(f"Wrote {output}: {len(rows)} pairs of values, from {len(pairs):,} people.")

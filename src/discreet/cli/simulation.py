@@ -1,0 +1,45 @@
+"""``discreet simulate-series``: why a series of releases needs a ledger."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import Debug, Json, Quiet, guarded, progress_bar, say, say_json
+
+
+def simulate_series(
+    people: Annotated[int, typer.Option(min=10, help="In the first release.")] = 1000,
+    releases: Annotated[int, typer.Option(min=1, max=30, help="How many.")] = 6,
+    insertions: Annotated[float, typer.Option(min=0, max=1, help="Who join, as a share.")] = 0.1,
+    deletions: Annotated[float, typer.Option(min=0, max=1, help="Who leave, as a share.")] = 0.1,
+    updates: Annotated[float, typer.Option(min=0, max=1, help="Whose value changes.")] = 0.1,
+    rho: Annotated[float, typer.Option(min=0.05, max=0.95, help="The bound on beliefs.")] = 0.5,
+    seed: Annotated[int, typer.Option(min=0, help="Of the made-up population.")] = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Publish a made-up population again and again, and show what a reader of all believes."""
+    with guarded(as_json=json, debug=debug):
+        from discreet.simulation import Population, simulate, table_of, to_dict
+
+        population = Population(people, releases, insertions, deletions, updates)
+        with progress_bar(quiet=quiet) as progress:
+            steps = simulate(population, rho=rho, seed=seed, progress=progress)
+        if json:
+            say_json(to_dict(steps))
+            return
+        say(table_of(steps))
+        say()
+        last = {step.method: step for step in steps if step.release == releases}
+        for name, step in last.items():
+            say(
+                f"{name}: in the last release {step.published:,} people, {step.counterfeits:,} "
+                f"counterfeits, {step.held_back:,} held back."
+            )
+        say(
+            "Greatest belief about anybody; in brackets the share of people about whom it is above "
+            "rho, and the share whose value a reader of their own groups guesses."
+        )

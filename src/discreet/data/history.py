@@ -1,0 +1,39 @@
+"""What was published before, as a method may know it: people by number, groups by their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class PastRelease:
+    """One earlier release: who was in which group, and what each group was published with."""
+
+    person: NDArray[np.int32]  # (people published,)
+    group: NDArray[np.int32]  # (people published,)
+    start: NDArray[np.int64]  # (groups + 1,)
+    value: NDArray[np.int32]  # (entries,) the history's codes, ascending in a group
+    count: NDArray[np.int32]  # (entries,) counterfeits included
+
+    @property
+    def groups(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The people in each group; counterfeits are nobody."""
+        return np.bincount(self.group, minlength=self.groups).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """All earlier releases, the people of the table now, and one dictionary for all of them."""
+
+    releases: Sequence[PastRelease]
+    person_of_row: NDArray[np.int32]  # (rows,) the same person has the same number everywhere
+    people: int  # how many persons there are, in the past or now
+    values: tuple[str | None, ...]  # the dictionary: the table's, which has all earlier values

@@ -1,0 +1,57 @@
+"""Exploring a job before it is published: the frontier of projection plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.algorithms.codip import Codip
+from discreet.algorithms.frontier import Frontier, Step
+from discreet.algorithms.method import Progress, no_progress
+from discreet.job import Job
+from discreet.preparation import prepare
+from discreet.report.frontier_view import frontier_html, frontier_plot, frontier_text
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """The frontier of a job's projections; prints as a table, draws as a plot."""
+
+    frontier: Frontier
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """A step for every number of tables, from one for each attribute to a single one."""
+        return self.frontier.steps
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return self.frontier.to_dict()
+
+    def save_plot(self, path: str | Path) -> Path:
+        """Write the plot as an SVG file."""
+        path = Path(path)
+        path.write_text(frontier_plot(self.frontier), encoding="utf-8")
+        return path
+
+    def __str__(self) -> str:
+        return frontier_text(self.frontier)
+
+    def _repr_html_(self) -> str:
+        return frontier_html(self.frontier)
+
+
+def explore_projections(
+    job: Job | str | Path, data: Any = None, *, progress: Progress = no_progress
+) -> Exploration:
+    """What several tables would lose, expose and reach, for every number of tables.
+
+    ``job`` is a job or the path of one; ``data`` stands in for its source. Bounds come from the
+    job: its requirements, and where its method is codip also ``dm`` and ``minimize``. Without
+    ``dm``, recodings that leave a single class are not counted, since their closeness is 0.
+    """
+    job = job if isinstance(job, Job) else Job.load(job)
+    method = job.method if isinstance(job.method, Codip) else Codip()
+    task = prepare(job.using(method), data, progress=progress)
+    return Exploration(method.explore(task))

@@ -1,0 +1,95 @@
+"""Reading a correlation table: a CSV with the columns old, new and probability."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from discreet.data.roles import Role
+from discreet.data.spec import ColumnSpec
+from discreet.errors import InputError
+from discreet.io.source import Source
+from discreet.io.tables import column_names, read_table
+from discreet.models.correlation import Correlation, Unstated, problems_of
+
+HEADER = ("old", "new", "probability")
+
+
+def read_correlation(path: Path, unstated: Unstated) -> Correlation:
+    """Read and check a correlation table; an empty cell is a missing value."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            names = tuple(reader.fieldnames or ())
+            if sorted(names) != sorted(HEADER):
+                raise InputError(
+                    f"Correlation table {path}: the header is {', '.join(names) or 'empty'}; it "
+                    f"must be {', '.join(HEADER)}."
+                )
+            rows = [
+                (
+                    reader.line_num,
+                    row["old"] or None,
+                    row["new"] or None,
+                    _probability(row["probability"]),
+                )
+                for row in reader
+            ]
+    except OSError as error:
+        raise InputError(f"Correlation table {path}: {error.strerror}. Check the path.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"Correlation table {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
+        ) from None
+    problems = problems_of(rows)
+    if problems:
+        listed = "".join(f"\n  - {problem}" for problem in problems)
+        raise InputError(f"Correlation table {path}: {len(problems)} problems{listed}")
+    kept = ((old, new, chance) for _, old, new, chance in rows if chance is not None)
+    return Correlation.of(kept, unstated)
+
+
+def write_correlation(path: Path, rows: list[tuple[str | None, str | None, float]]) -> None:
+    """Write a correlation table."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(HEADER)
+        for old, new, probability in rows:
+            writer.writerow([old or "", new or "", f"{probability:.6g}"])
+
+
+def _probability(text: str | None) -> float | None:
+    try:
+        return float(text or "")
+    except ValueError:
+        return None
+
+
+def value_pairs(
+    old: Path, new: Path, person: str, attribute: str
+) -> list[tuple[str | None, str | None]]:
+    """The old and the new value of everybody who is in both tables."""
+    before = _values(Source(path=old), person, attribute)
+    after = _values(Source(path=new), person, attribute)
+    pairs = [(value, after[name]) for name, value in before.items() if name in after]
+    if not pairs:
+        raise InputError(f"{old} and {new} have nobody in common. Check the column '{person}'.")
+    return pairs
+
+
+def _values(source: Source, person: str, attribute: str) -> dict[str, str | None]:
+    names = column_names(source)
+    lacking = [repr(name) for name in (person, attribute) if name not in names]
+    if lacking:
+        raise InputError(f"{source.path}: there is no column {' or '.join(lacking)}.")
+    wanted = {
+        name: ColumnSpec(Role.SENSITIVE if name in (person, attribute) else Role.DROP)
+        for name in names
+    }
+    table = read_table(source, wanted)
+    people, values = table[person].text.to_list(), table[attribute].text.to_list()
+    return {
+        people[one]: values[value]
+        for one, value in zip(table[person].codes, table[attribute].codes, strict=True)
+        if people[one] is not None
+    }

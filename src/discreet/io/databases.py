@@ -1,0 +1,254 @@
+"""Databases as places for tables: SQLite files and PostgreSQL servers, by URL.
+
+``sqlite:///people.db`` is a file beside the job, ``sqlite:////data/people.db`` an absolute path,
+``postgresql://host/name`` a server. A password never stands in a URL: PostgreSQL takes it from
+``PGPASSWORD`` or the password file, and a URL that holds one is refused before anything reads it.
+No message repeats a URL beyond its database's name.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import polars as pl
+
+from discreet.errors import InputError
+
+Dialect = Literal["sqlite", "postgresql"]
+SCHEMES: dict[str, Dialect] = {
+    "sqlite": "sqlite",
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+}
+SECRETS = ("password", "sslpassword", "sslkey")  # parameters of a URL that may not stand there
+ROWS_AT_ONCE = 50_000
+TYPE_OF_DTYPE: tuple[tuple[Callable[[pl.DataType], bool], str], ...] = (
+    (lambda dtype: dtype.is_integer(), "BIGINT"),
+    (lambda dtype: dtype.is_float(), "DOUBLE PRECISION"),
+    (lambda dtype: dtype == pl.Date, "DATE"),
+    (lambda dtype: dtype == pl.Boolean, "BOOLEAN"),
+)
+
+
+def dialect_of(url: str) -> Dialect:
+    """Which database a URL names; raise if it is none, or holds a password."""
+    parts = urlsplit(url)
+    dialect = SCHEMES.get(parts.scheme)
+    if dialect is None:
+        raise InputError(
+            f"The URL of a database begins with sqlite:/// or postgresql://, not '{parts.scheme}:'."
+        )
+    named = [name for name, _ in parse_qsl(parts.query) if name.lower() in SECRETS]
+    if parts.password is not None or named:
+        raise InputError(
+            "The URL of a database holds a password. Take it out, and put it into PGPASSWORD or "
+            "the password file (~/.pgpass)."
+        )
+    return dialect
+
+
+def name_of(url: str) -> str:
+    """What a message may call a database: the last part of its path."""
+    return unquote(urlsplit(url).path).rsplit("/", 1)[-1] or "the default database"
+
+
+def file_of(url: str, folder: Path) -> Path:
+    """The file of an SQLite URL; a relative one lies in ``folder``."""
+    path = unquote(urlsplit(url).path)
+    return folder / path.removeprefix("/")
+
+
+class Database:
+    """A connection that speaks one SQL to both kinds; a transaction is open only where asked."""
+
+    def __init__(self, connection: Any, dialect: Dialect, name: str) -> None:
+        self.connection = connection
+        self.dialect = dialect
+        self.name = name
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run one statement and return its rows, if it has any."""
+        with self._reporting():
+            cursor = self.connection.execute(self._written(sql), tuple(values))
+            return list(cursor.fetchall()) if cursor.description else []
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run one statement for many rows."""
+        with self._reporting():
+            cursor = self.connection.cursor()
+            cursor.executemany(self._written(sql), rows)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        self.run("BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN")
+        try:
+            yield
+        except BaseException:
+            self.connection.rollback()
+            raise
+        self.run("COMMIT")
+
+    def has_table(self, name: str) -> bool:
+        """Whether a table is there."""
+        if self.dialect == "sqlite":
+            return bool(self.run("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
+        return self.run("SELECT to_regclass(?)", (quoted(name),))[0][0] is not None
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _written(self, sql: str) -> str:
+        return sql if self.dialect == "sqlite" else sql.replace("?", "%s")
+
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise database_error(self.name, error) from None
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] != "psycopg":
+                raise
+            raise database_error(self.name, error) from None
+
+
+def database_error(name: str, error: Exception) -> InputError:
+    """What a database refused, in its own first line: it names tables and columns, no cells."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InputError(f"Database '{name}': {reason}.")
+
+
+def connect(
+    url: str, folder: Path, *, read_only: bool = False, wait: float = 30.0, create: bool = False
+) -> Database:
+    """Open a database; ``wait`` seconds for another that writes to it."""
+    dialect = dialect_of(url)
+    name = name_of(url)
+    if dialect == "sqlite":
+        path = file_of(url, folder)
+        if not path.is_file() and not create:
+            raise InputError(f"{path}: there is no such database. Check the URL.")
+        mode = "ro" if read_only else "rwc" if create else "rw"
+        try:
+            connection: Any = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                timeout=wait,
+                isolation_level=None,
+            )
+            connection.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
+        except sqlite3.Error as error:
+            raise database_error(name, error) from None
+        return Database(connection, dialect, name)
+    connection = _psycopg(url, name)
+    if read_only:
+        connection.execute("SET default_transaction_read_only = on")
+    return Database(connection, dialect, name)
+
+
+def _psycopg(url: str, name: str) -> Any:
+    try:
+        psycopg: Any = import_module("psycopg")
+    except ImportError:
+        raise InputError(
+            "PostgreSQL needs the package psycopg. Install it: pip install 'discreet[postgres]'."
+        ) from None
+    try:
+        return psycopg.connect(url, autocommit=True, connect_timeout=10)
+    except psycopg.Error as error:
+        raise database_error(name, error) from None
+
+
+def quoted(name: str) -> str:
+    """The name of a table or column as SQL writes it; a dot parts schema and table."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+
+
+def select_of(table: str | None, query: str | None) -> str:
+    """The statement that reads a table, or the query itself."""
+    return f"SELECT * FROM {quoted(table)}" if table else str(query).rstrip().rstrip(";")
+
+
+def read_frame(url: str, folder: Path, table: str | None, query: str | None) -> pl.DataFrame:
+    """A table or the result of a query, read by a connection that cannot write."""
+    database = connect(url, folder, read_only=True)
+    try:
+        with database._reporting():
+            cursor = database.connection.execute(select_of(table, query))
+            if cursor.description is None:
+                raise InputError(f"Database '{database.name}': the query returns no table.")
+            names = [column[0] for column in cursor.description]
+            rows = cursor.fetchall()
+    finally:
+        database.close()
+    cells: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(names)
+    return pl.DataFrame([_series(name, cells[at]) for at, name in enumerate(names)])
+
+
+def _series(name: str, cells: Sequence[Any]) -> pl.Series:
+    """A column of a result: one type where all cells have one, else their text."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    plain = len(kinds) <= 1 and not any(
+        kind.__name__ in ("Decimal", "UUID", "dict", "list", "bytes", "memoryview")
+        for kind in kinds
+    )
+    if plain or kinds == {int, float}:
+        return pl.Series(name, cells, strict=False)
+    texts = [None if cell is None else str(cell) for cell in cells]
+    return pl.Series(name, texts, dtype=pl.String)
+
+
+@contextmanager
+def writing_tables(
+    url: str, folder: Path, frames: Mapping[str, pl.DataFrame], *, force: bool
+) -> Iterator[None]:
+    """Write tables in one transaction, which is committed when the block ends without an error."""
+    database = connect(url, folder, create=True)
+    try:
+        with database.transaction():
+            for name, frame in frames.items():
+                _write_frame(database, name, frame, force=force)
+            yield
+    finally:
+        database.close()
+
+
+def _write_frame(database: Database, name: str, frame: pl.DataFrame, *, force: bool) -> None:
+    if database.has_table(name):
+        if not force:
+            raise InputError(
+                f"Database '{database.name}': the table '{name}' is there already. Choose another "
+                "`prefix:`, or replace it with --force."
+            )
+        database.run(f"DROP TABLE {quoted(name)}")
+    columns = ", ".join(f"{quoted(c.name)} {_type_of(c.dtype)}" for c in frame)
+    database.run(f"CREATE TABLE {quoted(name)} ({columns})")
+    if database.dialect == "postgresql":
+        with (
+            database._reporting(),
+            database.connection.cursor() as cursor,
+            cursor.copy(f"COPY {quoted(name)} FROM STDIN") as copy,
+        ):
+            for row in frame.iter_rows():
+                copy.write_row(row)
+        return
+    marks = ", ".join("?" * frame.width)
+    for part in frame.iter_slices(ROWS_AT_ONCE):
+        rows = [[_cell(cell) for cell in row] for row in part.iter_rows()]
+        database.run_many(f"INSERT INTO {quoted(name)} VALUES ({marks})", rows)
+
+
+def _type_of(dtype: pl.DataType) -> str:
+    return next((found for fits, found in TYPE_OF_DTYPE if fits(dtype)), "TEXT")
+
+
+def _cell(value: Any) -> Any:
+    """SQLite has no dates; they are written as ISO text."""
+    return value.isoformat() if hasattr(value, "isoformat") else value

@@ -1,0 +1,1 @@
+"""External knowledge: which sensitive labels a set of terms gives away."""

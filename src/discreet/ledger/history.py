@@ -1,0 +1,72 @@
+"""From the contents of a ledger to the history that a method may know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.history import History, PastRelease
+from discreet.errors import InputError
+from discreet.ledger.keys import People
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.record import Contents
+
+
+def past_contents(ledger: Ledger, attribute: str) -> list[Contents]:
+    """The contents of all releases so far; each must have published the attribute."""
+    found = []
+    for entry in ledger.entries():
+        contents = ledger.contents(entry)
+        if attribute not in contents.signatures:
+            raise InputError(
+                f"Release {entry.number} of the ledger '{ledger.name}' has no sensitive attribute "
+                f"'{attribute}'. Keep a ledger for each series of releases of one attribute."
+            )
+        found.append(contents)
+    return found
+
+
+def values_of(past: Sequence[Contents], attribute: str) -> set[str | None]:
+    """All values that were published in the past."""
+    return {value for contents in past for value in contents.signatures[attribute].values}
+
+
+def history_of(
+    past: Sequence[Contents], attribute: str, people: People, values: Sequence[str | None]
+) -> History:
+    """The history for a table of some people; ``values`` holds all that were ever published."""
+    numbers, count = _numbered([people, *(contents.people for contents in past)])
+    place = {value: code for code, value in enumerate(values)}
+    releases = []
+    for number, contents in zip(numbers[1:], past, strict=True):
+        signatures = contents.signatures[attribute]
+        code = np.array([place[value] for value in signatures.values], np.int32)
+        published = contents.group >= 0
+        value = code[signatures.value]
+        group = np.repeat(np.arange(contents.groups), np.diff(signatures.start))
+        order = np.lexsort((value, group))
+        releases.append(
+            PastRelease(
+                number[published],
+                contents.group[published],
+                signatures.start,
+                value[order],
+                signatures.count[order],
+            )
+        )
+    return History(tuple(releases), numbers[0], count, tuple(values))
+
+
+def _numbered(parts: Sequence[People]) -> tuple[list[NDArray[np.int32]], int]:
+    """One number for each person, the same in every part."""
+    together = np.concatenate(parts)
+    order = np.lexsort((together[:, 1], together[:, 0]))
+    ordered = together[order]
+    fresh = np.ones(len(ordered), bool)
+    fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    number = np.empty(len(ordered), np.int32)
+    number[order] = np.cumsum(fresh) - 1
+    ends = np.cumsum([len(part) for part in parts])
+    return np.split(number, ends[:-1]), int(fresh.sum())

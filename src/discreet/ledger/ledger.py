@@ -1,0 +1,263 @@
+"""The ledger: what was published before, and the one step in which a release becomes part of it.
+
+A release is recorded in four moves, while its writer holds the ledger's lock:
+
+1. its folder is written whole beside its place,
+2. the ledger announces it: a pending row with the hash of that folder is committed,
+3. the folder is renamed to its place,
+4. the row is settled.
+
+Whoever takes the lock next decides what a crash left open: a pending release whose folder stands
+in its place with the recorded hash was published and is settled; any other never appeared and is
+removed. So folders and ledger agree whenever a crash happened.
+
+Every entry is sealed with the ledger's key (see ``record``), and so is the head, the number of
+releases: a change to a row, an inserted, exchanged or removed release is found by ``verify``. To
+put back an older copy of the whole database cannot be found from within it; keep backups of it as
+safe as the key.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hmac
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InputError, ReleaseError
+from discreet.io.atomic import hash_of_folder
+from discreet.ledger.keys import authenticate, check_value, create_key, load_key
+from discreet.ledger.record import FIRST_SEAL, Contents, Entry, hash_of_contents
+from discreet.ledger.settings import LedgerSettings
+from discreet.ledger.store import Store
+
+CHECK = "key_check"
+HEAD = "head"
+
+
+class Ledger:
+    """An open ledger."""
+
+    def __init__(self, store: Store, key: bytes, wait: float) -> None:
+        self._store = store
+        self._wait = wait
+        self._writing = False
+        self.key = key
+
+    @classmethod
+    def create(cls, settings: LedgerSettings) -> Ledger:
+        """Begin a ledger with a new key, or with the key that is there."""
+        assert settings.key is not None
+        fresh = not settings.key.exists()
+        store = Store.open(settings.path, settings.url, create=True)
+        try:
+            key = create_key(settings.key) if fresh else load_key(settings.key)
+        except InputError:
+            store.close()
+            if settings.path is not None:
+                settings.path.unlink()
+            raise
+        ledger = cls(store, key, settings.wait)
+        with store.transaction():
+            store.put(CHECK, check_value(key))
+            store.put(HEAD, ledger._head_seal(0, FIRST_SEAL))
+        return ledger
+
+    @classmethod
+    def open(cls, settings: LedgerSettings) -> Ledger:
+        """Open a ledger with its key; any other key is refused."""
+        assert settings.key is not None
+        store = Store.open(settings.path, settings.url)
+        try:
+            key = load_key(settings.key)
+            if not hmac.compare_digest(store.get(CHECK) or "", check_value(key)):
+                raise InputError(
+                    f"Key file {settings.key}: is not the key of the ledger '{store.name}'. "
+                    "Nobody would be recognized. Name the right file with 'key:' or --key."
+                )
+        except BaseException:
+            store.close()
+            raise
+        return cls(store, key, settings.wait)
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._store.close()
+
+    @property
+    def name(self) -> str:
+        return self._store.name
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be the one writer; what a crash left open is decided first. May be nested."""
+        if self._writing:
+            yield
+            return
+        with self._store.lock(self._wait):
+            self._writing = True
+            try:
+                self._recover()
+                yield
+            finally:
+                self._writing = False
+
+    def settled(self) -> None:
+        """Decide what a crash left open, unless another run is at work."""
+        if any(entry.pending for entry in self._store.entries()):
+            with self._store.lock(self._wait):
+                self._recover()
+
+    def entries(self) -> list[Entry]:
+        """The releases that were published."""
+        return [entry for entry in self._store.entries() if not entry.pending]
+
+    def entry(self, number: int) -> Entry:
+        """One release."""
+        found = [entry for entry in self.entries() if entry.number == number]
+        if not found:
+            count = len(self.entries())
+            raise InputError(f"The ledger '{self.name}' has no release {number}; it has {count}.")
+        return found[0]
+
+    def contents(self, entry: Entry) -> Contents:
+        """Who was in which group of a release."""
+        data = self._store.contents(entry.number)
+        if hash_of_contents(data) != entry.contents_hash:
+            raise _damaged(self.name, f"release {entry.number}: its contents were changed")
+        return Contents.unpack(data)
+
+    @property
+    def head(self) -> str:
+        """The seal of the last release; it changes with every one."""
+        entries = self.entries()
+        return entries[-1].seal if entries else FIRST_SEAL
+
+    def require_sound(self) -> None:
+        """Refuse to build on a ledger that was changed by another hand."""
+        problems = self._seal_problems()
+        if problems:
+            raise _damaged(self.name, problems[0])
+
+    def announce(self, entry: Entry, contents: Contents) -> Entry:
+        """Record a release that is about to take its place; only a writer may."""
+        assert self._writing
+        data = contents.pack()
+        entries = self._store.entries()
+        before = entries[-1].seal if entries else FIRST_SEAL
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        entry = replace(
+            entry,
+            number=len(entries) + 1,
+            recorded=now,
+            contents_hash=hash_of_contents(data),
+            pending=True,
+        )
+        entry = replace(entry, seal=entry.sealed_by(self.key, before))
+        with self._store.transaction():
+            self._store.add(entry, data)
+        return entry
+
+    def settle(self, entry: Entry) -> None:
+        """The announced release has taken its place."""
+        with self._store.transaction():
+            self._store.settle(entry.number)
+            self._store.put(HEAD, self._head_seal(entry.number, entry.seal))
+
+    def withdraw(self, entry: Entry) -> None:
+        """The announced release did not take its place."""
+        with self._store.transaction():
+            self._store.remove(entry.number)
+
+    def require_new_place(self, folder: Path) -> None:
+        """Refuse to replace a folder that the ledger knows as published."""
+        place = str(folder.absolute())
+        for entry in self.entries():
+            if entry.folder == place:
+                raise ReleaseError(
+                    f"{folder}: is release {entry.number} of the ledger '{self.name}'. What was "
+                    "published cannot be taken back. Choose another `output:`."
+                )
+
+    def verify(self) -> list[str]:
+        """What is wrong with the ledger or with the folders that it speaks of."""
+        problems = self._seal_problems()
+        for entry in self.entries():
+            data = self._store.contents(entry.number)
+            if hash_of_contents(data) != entry.contents_hash:
+                problems.append(f"release {entry.number}: its contents in the ledger were changed")
+            folder = Path(entry.folder)
+            if not folder.is_dir():
+                problems.append(f"release {entry.number}: there is no folder {folder}")
+            elif hash_of_folder(folder) != entry.folder_hash:
+                problems.append(
+                    f"release {entry.number}: the files in {folder} are not those that were "
+                    "published"
+                )
+        return problems
+
+    def export(self) -> dict[str, Any]:
+        """The whole ledger but for its key, as plain data."""
+        from discreet.ledger.keys import hex_of
+
+        releases = []
+        for entry in self.entries():
+            contents = self.contents(entry)
+            signatures = {
+                name: [
+                    {
+                        "value": s.values[s.value[at]],
+                        "count": int(s.count[at]),
+                        "group": group + 1,
+                    }
+                    for group in range(contents.groups)
+                    for at in range(s.start[group], s.start[group + 1])
+                ]
+                for name, s in contents.signatures.items()
+            }
+            people = [
+                {"person": person, "group": None if group < 0 else int(group) + 1}
+                for person, group in zip(hex_of(contents.people), contents.group, strict=True)
+            ]
+            releases.append({**entry.facts(), "people": people, "signatures": signatures})
+        return {"ledger": self.name, "releases": releases}
+
+    def _recover(self) -> None:
+        """Decide what a killed writer left open. Only the holder of the lock may."""
+        for entry in self._store.entries():
+            if not entry.pending:
+                continue
+            folder = Path(entry.folder)
+            if folder.is_dir() and hash_of_folder(folder) == entry.folder_hash:
+                self.settle(entry)
+            else:
+                self.withdraw(entry)
+
+    def _head_seal(self, number: int, seal: str) -> str:
+        return f"{number}:{authenticate(self.key, f'head {number} {seal}'.encode())}"
+
+    def _seal_problems(self) -> list[str]:
+        before = FIRST_SEAL
+        problems: list[str] = []
+        entries = self.entries()
+        for number, entry in enumerate(entries, 1):
+            if entry.number != number:
+                return [*problems, f"release {number} is missing"]
+            if not hmac.compare_digest(entry.sealed_by(self.key, before), entry.seal):
+                problems.append(f"release {number}: its row was changed, or one before it")
+            before = entry.seal
+        if self._store.get(HEAD) != self._head_seal(len(entries), before):
+            problems.append("the last releases were removed, added or changed by another hand")
+        return problems
+
+
+def _damaged(name: str, problem: str) -> InputError:
+    return InputError(
+        f"The ledger '{name}' is damaged: {problem}. Nothing can be built on it; put back a sound "
+        "copy, and see 'discreet ledger verify'."
+    )

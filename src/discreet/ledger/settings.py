@@ -1,0 +1,80 @@
+"""The ``ledger`` key of a job: where the ledger is, its key, and which column names people."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from discreet.errors import InputError
+from discreet.io.databases import dialect_of, file_of
+
+KEY_VARIABLE = "DISCREET_LEDGER_KEY"
+
+
+class LedgerSettings(BaseModel):
+    """Where the ledger is and how people are known to it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: Path | None = Field(None, description="The ledger's SQLite file.")
+    url: str | None = Field(None, description="The URL of a PostgreSQL database that holds it.")
+    key: Path | None = Field(
+        None,
+        description=f"The key file; else the one that {KEY_VARIABLE} names, else the ledger's path "
+        "with .key at its end.",
+    )
+    person: str | None = Field(
+        None, description="The identifier that names a person; the only one if not given."
+    )
+    wait: float = Field(
+        60.0, ge=0, description="Seconds to wait for another who publishes to the same ledger."
+    )
+
+    @model_validator(mode="after")
+    def _one_place(self) -> LedgerSettings:
+        if (self.path is None) == (self.url is None):
+            raise PydanticCustomError(
+                "ledger_place", "give either a 'path' (SQLite) or a 'url' (PostgreSQL)."
+            )
+        if self.url is not None:
+            try:
+                dialect_of(self.url)
+            except InputError as error:
+                raise PydanticCustomError(
+                    "ledger_url", "{problem}", {"problem": str(error)}
+                ) from None
+        return self
+
+    @classmethod
+    def at(cls, place: str, **others: object) -> LedgerSettings:
+        """The settings for a path or URL as a command line gives it."""
+        named = {"url": place} if "://" in place else {"path": place}
+        return cls.model_validate({**named, **others})
+
+    def located(self, folder: Path) -> LedgerSettings:
+        """The same with paths as they are from the folder of the job."""
+        key = self.key_path(folder)
+        path = self.path
+        url = self.url
+        if url is not None and dialect_of(url) == "sqlite":
+            path, url = file_of(url, folder), None
+        elif path is not None:
+            path = folder / path
+        return self.model_copy(update={"path": path, "url": url, "key": key})
+
+    def key_path(self, folder: Path) -> Path:
+        """Where the key is."""
+        if self.key is not None:
+            return folder / self.key
+        named = os.environ.get(KEY_VARIABLE)
+        if named:
+            return Path(named)
+        if self.path is None:
+            raise InputError(
+                f"The ledger's key file is not named. Add 'key:' to the job's ledger, or set "
+                f"{KEY_VARIABLE}."
+            )
+        return folder / self.path.with_name(f"{self.path.name}.key")

@@ -1,0 +1,173 @@
+"""What the kinds that keep quasi-identifiers exact have in common: people in numbered groups.
+
+Numbers of groups carry no information: they are drawn anew, at random, when tables are formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.algorithms.method import Task
+from discreet.data.classes import group_codes
+from discreet.data.published import PublishedColumn, PublishedTable
+from discreet.data.roles import Role
+from discreet.data.table import CodedTable, Codes, Column
+from discreet.errors import InputError
+from discreet.releases.comparison import code_of_text, excess_rows, recoded
+from discreet.releases.manifest import Manifest
+from discreet.releases.tracing import untraced_rows
+
+GROUP = "group"
+
+
+def random_numbers(groups: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """A new number for every group: 0 … groups − 1 in random order."""
+    return rng.permutation(groups).astype(np.int32)
+
+
+def group_column(group: Codes, groups: int) -> PublishedColumn:
+    """The published column of group numbers, counted from 1."""
+    numbers = pl.Series(GROUP, np.arange(1, groups + 1))
+    return PublishedColumn(GROUP, Role.STRUCTURE, group, numbers)
+
+
+def exact_columns(
+    columns: Sequence[Column], kept: NDArray[np.int64] | None
+) -> list[PublishedColumn]:
+    """Columns as they are in the source, of all rows or of those that are kept."""
+    return [
+        PublishedColumn(c.name, c.role, c.codes if kept is None else c.codes[kept], c.values)
+        for c in columns
+    ]
+
+
+def people_table(
+    name: str, task: Task, group: Codes, groups: int, kept: NDArray[np.int64] | None
+) -> PublishedTable:
+    """Quasi-identifiers as they are, the group, and insensitive columns."""
+    table = task.table
+    columns = [
+        *exact_columns(table.quasi_identifiers, kept),
+        group_column(group, groups),
+        *exact_columns(table.insensitive, kept),
+    ]
+    return PublishedTable(name, columns, len(group), source_rows(kept))
+
+
+def source_rows(kept: NDArray[np.int64] | None) -> NDArray[np.int32] | None:
+    """The source's rows that published rows stand for, as a table keeps them."""
+    return None if kept is None else kept.astype(np.int32)
+
+
+def refuse_columns(table: CodedTable, method: str, taken: Sequence[str] = (GROUP,)) -> None:
+    """Refuse names that the release needs for itself, and roles that it cannot treat."""
+    clashes = [name for name in taken if name in table.columns]
+    if clashes:
+        names = ", ".join(f"'{name}'" for name in clashes)
+        raise InputError(
+            f"{method}: the release makes a column {names} of its own, and the table has one. "
+            "Rename the table's column."
+        )
+    others = [c.name for c in table if c.role is Role.QUASI_SENSITIVE]
+    if others:
+        names = ", ".join(f"'{name}'" for name in others)
+        raise InputError(
+            f"{method}: cannot treat quasi-sensitive attributes ({names}). Give them the role "
+            "'sensitive', or use the method 'quasi-sensitive'."
+        )
+    if not table.sensitive:
+        raise InputError(f"{method}: no attribute is sensitive. Give one the role 'sensitive'.")
+
+
+def row_problems(people: CodedTable, name: str, manifest: Manifest) -> list[str]:
+    """What the row counts of the table of people contradict."""
+    problems = []
+    if people.rows != manifest.published_rows:
+        problems.append(
+            f"the manifest says {manifest.published_rows} published rows; '{name}' has "
+            f"{people.rows}"
+        )
+    if manifest.published_rows + manifest.suppressed_rows != manifest.source_rows:
+        problems.append(
+            f"published and suppressed rows ({manifest.published_rows} + "
+            f"{manifest.suppressed_rows}) are not the {manifest.source_rows} source rows"
+        )
+    return problems
+
+
+def column_problems(
+    tables: Mapping[str, CodedTable], table: str, allowed: Sequence[Role], structure: Sequence[str]
+) -> list[str]:
+    """Columns that a table must not have because they would link what was torn apart."""
+    return [
+        f"'{table}' has a column '{column.name}' ({column.role}), which does not belong there"
+        for column in tables[table]
+        if column.role not in allowed
+        and not (column.role is Role.STRUCTURE and column.name in structure)
+    ]
+
+
+def group_codes_in(people: CodedTable, other: CodedTable) -> NDArray[np.int64]:
+    """For each group number of another table, its code among the people's, −1 where nobody is."""
+    return code_of_text(people[GROUP].text, other[GROUP].text)
+
+
+def people_changes(people: CodedTable, name: str, task: Task, manifest: Manifest) -> list[str]:
+    """Whether quasi-identifiers and insensitive columns are those of the original."""
+    problems = []
+    original = task.table
+    if original.rows != people.rows + manifest.suppressed_rows:
+        problems.append(
+            f"the original has {original.rows} rows, the release accounts for "
+            f"{people.rows + manifest.suppressed_rows}"
+        )
+    names = [column.name for column in people if column.role is not Role.STRUCTURE]
+    wanted = [c.name for c in (*original.quasi_identifiers, *original.insensitive)]
+    if sorted(names) != sorted(wanted):
+        problems.append(f"'{name}' has not the quasi-identifiers and insensitive columns it should")
+        return problems
+    invented = excess_rows(people, names, original)
+    if invented:
+        problems.append(f"{invented} of {people.rows} rows of '{name}' are not in the original")
+    return problems
+
+
+def traced_people(
+    people: CodedTable, name: str, task: Task, manifest: Manifest, source_row: NDArray[np.int32]
+) -> list[str]:
+    """The same for whoever knows the source's row behind each person."""
+    if task.table.rows != people.rows + manifest.suppressed_rows:
+        return people_changes(people, name, task, manifest)
+    return traced_rows(people, name, task, source_row)
+
+
+def traced_rows(
+    published: CodedTable, name: str, task: Task, source_row: NDArray[np.int32]
+) -> list[str]:
+    """Whether every published row has the cells of the source's row that it stands for."""
+    columns = {c.name: c for c in published if c.role is not Role.STRUCTURE}
+    untraced = untraced_rows(CodedTable(columns, published.rows), task, {}, source_row)
+    return [f"{untraced} rows of '{name}' are not in the original"] if untraced else []
+
+
+def sole_groups(people: CodedTable, original: CodedTable) -> NDArray[np.int64]:
+    """For each original row the group that it must be in, −1 where its like are in several.
+
+    Only for a release without suppression: rows that agree in all that is published of them are
+    the same to a reader, and where all of these are in one group, so is each of them.
+    """
+    columns = [column for column in people if column.role is not Role.STRUCTURE]
+    cardinalities = [column.cardinality + 1 for column in columns]
+    both = [np.concatenate([c.codes, recoded(c, original[c.name])]) for c in columns]
+    alike = group_codes(both, cardinalities, people.rows + original.rows)
+    of_people, of_original = np.split(alike.class_of_row, [people.rows])
+    least = np.full(alike.count, people.rows, np.int64)
+    greatest = np.full(alike.count, -1, np.int64)
+    np.minimum.at(least, of_people, people[GROUP].codes)
+    np.maximum.at(greatest, of_people, people[GROUP].codes)
+    sole = np.where(least == greatest, greatest, -1)
+    return sole[of_original]

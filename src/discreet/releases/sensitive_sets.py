@@ -1,0 +1,337 @@
+"""The sets of values of a decomposed release, and what the rows of T^S support in them.
+
+All of it is read from published tables. A signature is a distinct row of T^S; it *supports* a group
+if all its values are in the group's sets. A published value that no signature supports could be
+struck out by any reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.classes import group_codes
+from discreet.data.counts import order_by_class
+from discreet.data.table import CodedTable
+from discreet.kernels import kernel
+from discreet.releases.comparison import code_of_text
+from discreet.releases.groups import GROUP
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+
+PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
+ATTRIBUTE, VALUE = "attribute", "value"
+READERS = ("pair", "row")
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """The set of every group and attribute, in the codes of T^S and of the people's groups."""
+
+    start: Ints  # (attributes × groups + 1,) by attribute, then by group
+    value: Small  # (entries,) ascending in each set
+    groups: int
+    unknown: int  # entries that name no group, no attribute or no value of T^S
+    doubled: int  # entries that were there twice
+
+    def of(self, attribute: int) -> tuple[Ints, Small]:
+        """Where the sets of one attribute begin, and their values."""
+        start = self.start[attribute * self.groups : (attribute + 1) * self.groups + 1]
+        return start - start[0], self.value[start[0] : start[-1]]
+
+
+@dataclass(frozen=True, eq=False)
+class Signatures:
+    """The distinct rows of T^S with an index by value, in it the commonest first."""
+
+    of_row: Small  # (rows,)
+    codes: Small  # (signatures, attributes)
+    count: Ints  # (signatures,)
+    offset: Ints  # (attributes + 1,)
+    start: Ints  # (values of all attributes + 1,)
+    listed: Small  # (attributes × signatures,)
+
+
+def read_sets(tables: Mapping[str, CodedTable], attributes: Sequence[str]) -> Sets:
+    """Read ``group_values`` in the codes of the other two tables; once for the same tables."""
+    people, values, sensitive = tables[PEOPLE], tables[VALUES], tables[SENSITIVE]
+    asked = people, sensitive, tuple(attributes)
+    known = _read.get(values)
+    if known is None or known[:3] != asked:
+        known = *asked, _read_sets(people, values, sensitive, attributes)
+        _read[values] = known
+    return known[3]
+
+
+_read: WeakKeyDictionary[CodedTable, tuple[CodedTable, CodedTable, tuple[str, ...], Sets]] = (
+    WeakKeyDictionary()
+)
+
+
+def _read_sets(
+    people: CodedTable, values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
+) -> Sets:
+    groups = people[GROUP].cardinality
+    group = code_of_text(people[GROUP].text, values[GROUP].text)[values[GROUP].codes]
+    names = values[ATTRIBUTE].text.to_list()
+    of_name = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
+    attribute = of_name[values[ATTRIBUTE].codes]
+    value = np.full(values.rows, -1, np.int64)
+    for number, name in enumerate(attributes):
+        code = code_of_text(sensitive[name].text, values[VALUE].text)
+        mine = attribute == number
+        value[mine] = code[values[VALUE].codes[mine]]
+    good = (group >= 0) & (attribute >= 0) & (value >= 0)
+    widest = max(sensitive[name].cardinality for name in attributes)
+    which = (attribute[good] * groups + group[good]).astype(np.int32)
+    of_set = value[good].astype(np.int32)
+    listed = len(attributes) * groups
+    # Sets are written in ascending order, so bringing each together is mostly enough.
+    start, order = order_by_class(which, np.zeros(len(which), np.int32), listed, 1)
+    ordered = of_set[order]
+    inside = np.diff(which[order]) == 0
+    if (np.diff(ordered)[inside] < 0).any():
+        start, order = order_by_class(which, of_set, listed, widest)
+        ordered = of_set[order]
+    again = inside & (np.diff(ordered) == 0)
+    return Sets(start, ordered, groups, int((~good).sum()), int(again.sum()))
+
+
+def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> Signatures:
+    """The distinct rows of T^S and their index."""
+    columns = [sensitive[name] for name in attributes]
+    found = group_codes(
+        [c.codes for c in columns], [c.cardinality for c in columns], sensitive.rows
+    )
+    order = np.argsort(-found.size, kind="stable")
+    number = np.empty(found.count, np.int32)
+    number[order] = np.arange(found.count, dtype=np.int32)
+    codes = np.stack([c.codes[found.first_row[order]] for c in columns], axis=1)
+    offset = np.cumsum([0, *(c.cardinality for c in columns)]).astype(np.int64)
+    key = (codes + offset[:-1]).T.reshape(-1).astype(np.int32)
+    rank = np.tile(np.arange(found.count, dtype=np.int32), len(columns))
+    start, by_value = order_by_class(key, rank, int(offset[-1]), found.count)
+    return Signatures(
+        number[found.class_of_row],
+        np.ascontiguousarray(codes),
+        found.size[order],
+        offset,
+        start,
+        rank[by_value],
+    )
+
+
+def count_unsupported(sets: Sets, signatures: Signatures) -> Ints:
+    """How many values of each attribute no row of T^S supports in their group."""
+    return _count_unsupported(
+        sets.start,
+        sets.value,
+        sets.groups,
+        signatures.codes,
+        signatures.offset,
+        signatures.start,
+        signatures.listed,
+    )
+
+
+def kept_values(sets: Sets, signatures: Signatures, known: int, reader: str) -> Small:
+    """For each known value of each group, how many values of each attribute a reader keeps.
+
+    A row for each entry of the known attribute's sets, in their order.
+    """
+    return _kept_values(
+        sets.start,
+        sets.value,
+        sets.groups,
+        signatures.codes,
+        signatures.offset,
+        signatures.start,
+        signatures.listed,
+        known,
+        reader == "row",
+    )
+
+
+def supporting_rows(
+    sets: Sets, signatures: Signatures, known: int, limit: int
+) -> tuple[Ints, Small | None]:
+    """The signatures that support each known value of each group, and where those of each begin.
+
+    By the entries of the known attribute's sets; None where they are more than a limit.
+    """
+    arguments = (
+        sets.start,
+        sets.value,
+        sets.groups,
+        signatures.codes,
+        signatures.offset,
+        signatures.start,
+        signatures.listed,
+        known,
+    )
+    begin = _supporting_rows(*arguments, np.zeros(0, np.int32), np.zeros(0, np.int64))
+    if begin[-1] > limit:
+        return begin, None
+    found = np.empty(begin[-1], np.int32)
+    _supporting_rows(*arguments, found, begin)
+    return begin, found
+
+
+def rows_within(sets: Sets, signatures: Signatures, groups: Ints) -> Ints:
+    """How many rows of T^S support each of some groups."""
+    return _rows_within(
+        sets.start,
+        sets.value,
+        sets.groups,
+        signatures.codes,
+        signatures.count,
+        signatures.offset,
+        signatures.start,
+        signatures.listed,
+        groups,
+    )
+
+
+@kernel
+def _mark(group: int, start: Ints, value: Small, groups: int, offset: Ints, stamp: Small) -> None:
+    """Stamp the values of a group's sets with its number."""
+    for attribute in range(len(offset) - 1):
+        which = attribute * groups + group
+        for entry in range(start[which], start[which + 1]):
+            stamp[offset[attribute] + value[entry]] = group
+
+
+@kernel
+def _supports(signature: int, group: int, codes: Small, offset: Ints, stamp: Small) -> bool:
+    for attribute in range(codes.shape[1]):
+        if stamp[offset[attribute] + codes[signature, attribute]] != group:
+            return False
+    return True
+
+
+@kernel
+def _count_unsupported(
+    start: Ints,
+    value: Small,
+    groups: int,
+    codes: Small,
+    offset: Ints,
+    listed_start: Ints,
+    listed: Small,
+) -> Ints:
+    attributes = codes.shape[1]
+    stamp = np.full(offset[attributes], -1, np.int32)
+    supported = np.full(offset[attributes], -1, np.int32)
+    result = np.zeros(attributes, np.int64)
+    for group in range(groups):
+        _mark(group, start, value, groups, offset, stamp)
+        for attribute in range(attributes):
+            which = attribute * groups + group
+            for entry in range(start[which], start[which + 1]):
+                place = offset[attribute] + value[entry]
+                if supported[place] == group:
+                    continue
+                for i in range(listed_start[place], listed_start[place + 1]):
+                    if _supports(listed[i], group, codes, offset, stamp):
+                        for other in range(attributes):
+                            supported[offset[other] + codes[listed[i], other]] = group
+                        break
+                if supported[place] != group:
+                    result[attribute] += 1
+    return result
+
+
+@kernel
+def _kept_values(
+    start: Ints,
+    value: Small,
+    groups: int,
+    codes: Small,
+    offset: Ints,
+    listed_start: Ints,
+    listed: Small,
+    known: int,
+    whole_rows: bool,
+) -> Small:
+    attributes = codes.shape[1]
+    stamp = np.full(offset[attributes], -1, np.int32)
+    seen = np.full(offset[attributes], -1, np.int64)
+    first = start[known * groups]
+    result = np.zeros((start[(known + 1) * groups] - first, attributes), np.int32)
+    for group in range(groups):
+        _mark(group, start, value, groups, offset, stamp)
+        which = known * groups + group
+        for entry in range(start[which], start[which + 1]):
+            place = offset[known] + value[entry]
+            for i in range(listed_start[place], listed_start[place + 1]):
+                if whole_rows and not _supports(listed[i], group, codes, offset, stamp):
+                    continue
+                for attribute in range(attributes):
+                    at = offset[attribute] + codes[listed[i], attribute]
+                    if stamp[at] == group and seen[at] != entry:
+                        seen[at] = entry
+                        result[entry - first, attribute] += 1
+    return result
+
+
+@kernel
+def _rows_within(
+    start: Ints,
+    value: Small,
+    groups: int,
+    codes: Small,
+    count: Ints,
+    offset: Ints,
+    listed_start: Ints,
+    listed: Small,
+    asked: Ints,
+) -> Ints:
+    stamp = np.full(offset[codes.shape[1]], -1, np.int32)
+    result = np.zeros(len(asked), np.int64)
+    for number in range(len(asked)):
+        group = asked[number]
+        _mark(group, start, value, groups, offset, stamp)
+        for entry in range(start[group], start[group + 1]):
+            place = offset[0] + value[entry]
+            for i in range(listed_start[place], listed_start[place + 1]):
+                if _supports(listed[i], group, codes, offset, stamp):
+                    result[number] += count[listed[i]]
+    return result
+
+
+@kernel
+def _supporting_rows(
+    start: Ints,
+    value: Small,
+    groups: int,
+    codes: Small,
+    offset: Ints,
+    listed_start: Ints,
+    listed: Small,
+    known: int,
+    result: Small,
+    begin: Ints,
+) -> Ints:
+    """The rows that support each known value of each group; without room, how many they are."""
+    attributes = codes.shape[1]
+    stamp = np.full(offset[attributes], -1, np.int32)
+    first = start[known * groups]
+    counted = np.zeros(start[(known + 1) * groups] - first + 1, np.int64)
+    for group in range(groups):
+        _mark(group, start, value, groups, offset, stamp)
+        which = known * groups + group
+        for entry in range(start[which], start[which + 1]):
+            place = offset[known] + value[entry]
+            found = 0
+            for i in range(listed_start[place], listed_start[place + 1]):
+                if _supports(listed[i], group, codes, offset, stamp):
+                    if len(result):
+                        result[begin[entry - first] + found] = listed[i]
+                    found += 1
+            counted[entry - first + 1] = counted[entry - first] + found
+    return counted

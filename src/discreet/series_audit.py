@@ -1,0 +1,300 @@
+"""The audit of a series: what holds across releases, from their files and from who was where.
+
+Each release is audited by itself first. Then the groups of every person, from the ledger or from a
+table of persons, are put beside the published values of these groups, as the files say them: do
+signatures stay, what does a reader of all releases believe, and how far do the attacks on several
+releases come.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.attacks.cross_release import (
+    CrossFinding,
+    correspondence,
+    value_association,
+    value_equivalence,
+)
+from discreet.attacks.series import Invariance, JointFinding, Series, invariance, joint
+from discreet.data.table import CodedTable
+from discreet.errors import InputError, ReleaseError
+from discreet.io.correlations import read_correlation
+from discreet.ledger.keys import hex_of
+from discreet.ledger.ledger import Ledger
+from discreet.models.correlation import Correlation, Unstated, Value
+from discreet.models.series import Groups
+from discreet.releases.audit import Audit, audit_folder, read_tables
+from discreet.releases.bucketized import PEOPLE, SENSITIVE, BucketizedKind, people_counted
+from discreet.releases.groups import GROUP
+from discreet.releases.manifest import Manifest
+
+Placed = Mapping[str, str]  # the group, as it is published, of every person
+
+
+@dataclass(frozen=True)
+class SeriesAudit:
+    """What was found about a series."""
+
+    audits: tuple[Audit, ...]
+    invariance: Invariance
+    joint: JointFinding | None  # where some release promises ρ-difference
+    attacks: tuple[CrossFinding, ...]
+    problems: tuple[str, ...]
+    not_placed: int  # people who fit several groups of a release, or none
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems and all(audit.ok for audit in self.audits)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "releases": [audit.to_dict() for audit in self.audits],
+            "invariance": asdict(self.invariance),
+            "joint": None if self.joint is None else self.joint.to_dict(),
+            "attacks": [attack.to_dict() for attack in self.attacks],
+            "problems": list(self.problems),
+            "not_placed": self.not_placed,
+        }
+
+
+def audit_ledger(ledger: Ledger, correlation: Path | None = None) -> SeriesAudit:
+    """Audit all releases of a ledger; it tells who was in which group."""
+    ledger.settled()
+    ledger.require_sound()
+    folders, placed = [], []
+    for entry in ledger.entries():
+        contents = ledger.contents(entry)
+        published = contents.group >= 0
+        names = hex_of(contents.people[published])
+        groups = (contents.group[published] + 1).tolist()
+        folders.append(Path(entry.folder))
+        placed.append({name: str(group) for name, group in zip(names, groups, strict=True)})
+    return audit_series(folders, placed, correlation)
+
+
+def audit_with_persons(
+    folders: Sequence[Path], persons: Path, correlation: Path | None = None
+) -> SeriesAudit:
+    """Audit releases with a table of persons: release (1, 2, …), person, quasi-identifiers."""
+    rows = _read_persons(persons)
+    placed: list[Placed] = []
+    lost = 0
+    for number, folder in enumerate(folders, 1):
+        people = _bucketized(folder)[1][PEOPLE]
+        own = [row for row in rows if row["release"] == str(number)]
+        found = _place(people, own, persons)
+        lost += len(own) - len(found)
+        placed.append(found)
+    return audit_series(folders, placed, correlation, lost)
+
+
+def audit_series(
+    folders: Sequence[Path],
+    placed: Sequence[Placed],
+    correlation: Path | None = None,
+    not_placed: int = 0,
+) -> SeriesAudit:
+    """Audit releases, given the group of every person in each."""
+    if not folders:
+        raise InputError("There is no release to audit.")
+    read = [_bucketized(folder) for folder in folders]
+    manifests = [manifest for manifest, _ in read]
+    audits = tuple(audit_folder(folder) for folder in folders)
+    series = _series(read, placed)
+    steady = invariance(series)
+    problems: list[str] = []
+    bound = _promised_m(manifests, steady)
+    if any(m.method.name == "m-invariance" for m in manifests) and not steady.holds:
+        problems.append(
+            f"{steady.overlapping} people stand among values of which only some are new"
+        )
+    found = _joint(manifests, series, correlation)
+    if found is not None:
+        rho = _rho(manifests)
+        if found.above:
+            problems.append(
+                f"{found.above} people have a value that a reader of all releases believes with "
+                f"more than {rho:g}: up to {max(found.greatest):.3f}"
+            )
+    attacks = (
+        value_association(series, bound),
+        correspondence(series, bound),
+        value_equivalence(series),
+    )
+    problems += [
+        f"{attack.attack}: a belief of {attack.greatest:.3f}, above the promised {attack.bound:.3f}"
+        for attack in attacks
+        if attack.exceeded
+    ]
+    return SeriesAudit(audits, steady, found, attacks, tuple(problems), not_placed)
+
+
+def _bucketized(folder: Path) -> tuple[Manifest, dict[str, CodedTable]]:
+    manifest = Manifest.load(folder)
+    if manifest.kind != BucketizedKind.name:
+        raise ReleaseError(
+            f"{folder}: is a {manifest.kind} release. A series is audited where people's groups "
+            "are published with numbers: bucketized releases."
+        )
+    return manifest, read_tables(folder, manifest)
+
+
+def _series(
+    read: Sequence[tuple[Manifest, Mapping[str, CodedTable]]], placed: Sequence[Placed]
+) -> Series:
+    """Groups by their published numbers; values from the files alone."""
+    columns = [tables[SENSITIVE].sensitive[0] for _, tables in read]
+    names = {column.name for column in columns}
+    if len(names) != 1:
+        raise InputError(
+            f"The releases have different sensitive attributes: {', '.join(sorted(names))}."
+        )
+    values: tuple[Value, ...] = tuple(
+        sorted(
+            {value for column in columns for value in column.text.to_list()},
+            key=lambda value: (value is None, value or ""),
+        )
+    )
+    code_of = {value: code for code, value in enumerate(values)}
+    people = tuple(dict.fromkeys(name for one in placed for name in one))
+    number = {name: at for at, name in enumerate(people)}
+    parts = []
+    group_of = np.full((len(read), len(people)), -1, np.int64)
+    begun = 0
+    for layer, ((_, tables), column, groups) in enumerate(zip(read, columns, placed, strict=True)):
+        table = tables[SENSITIVE]
+        labels = table[GROUP].text.to_list()
+        code = np.array([code_of[value] for value in column.text.to_list()], np.int64)
+        key = table[GROUP].codes.astype(np.int64) * len(values) + code[column.codes]
+        keys, inverse = np.unique(key, return_inverse=True)
+        count = np.bincount(inverse, people_counted(table), len(keys)).astype(np.int64)
+        start = np.searchsorted(keys // len(values), np.arange(len(labels) + 1))
+        parts.append((start.astype(np.int64), keys % len(values), count))
+        place = {label: at for at, label in enumerate(labels)}
+        for name, group in groups.items():
+            if group not in place:
+                raise ReleaseError(f"Release {layer + 1} has no group {group}; was it changed?")
+            group_of[layer, number[name]] = begun + place[group]
+        begun += len(labels)
+    joined, _ = Groups.of(parts)
+    return Series(people, group_of, joined, values)
+
+
+def _rho(manifests: Sequence[Manifest]) -> float | None:
+    found = [
+        float(promise.parameters["rho"])
+        for manifest in manifests
+        for promise in manifest.promises
+        if promise.requirement == "rho-different"
+    ]
+    return max(found, default=None)
+
+
+def _promised_m(manifests: Sequence[Manifest], steady: Invariance) -> float | None:
+    """1/m, if all releases promise it and nobody's value is seen to have changed."""
+    promised = [
+        int(promise.parameters["m"])
+        for manifest in manifests
+        for promise in manifest.promises
+        if promise.requirement == "m-invariance"
+    ]
+    return 1 / min(promised) if len(promised) == len(manifests) and not steady.renewed else None
+
+
+def _joint(manifests: Sequence[Manifest], series: Series, path: Path | None) -> JointFinding | None:
+    rho = _rho(manifests)
+    if rho is None:
+        return None
+    last = [m for m in manifests if m.method.name == "rho-different"][-1].method.parameters
+    unstated: Unstated = "stay" if last.get("unstated") == "stay" else "spread"
+    if path is None:
+        if last.get("correlation"):
+            raise InputError(
+                f"The releases rest on the correlation table '{last['correlation']}'. Name it with "
+                "--correlation."
+            )
+        return joint(series, Correlation(unstated=unstated), rho)
+    return joint(series, read_correlation(path, unstated), rho)
+
+
+def _read_persons(path: Path) -> list[dict[str, str]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            lacking = [n for n in ("release", "person") if n not in (reader.fieldnames or ())]
+            if lacking:
+                raise InputError(
+                    f"Persons {path}: there is no column {' or '.join(lacking)}. It holds release "
+                    "(1, 2, …), person and the quasi-identifiers."
+                )
+            return list(reader)
+    except OSError as error:
+        raise InputError(f"Persons {path}: {error.strerror}. Check the path.") from None
+
+
+def _place(people: CodedTable, rows: Sequence[Mapping[str, str]], path: Path) -> Placed:
+    """The group of each person whose quasi-identifiers are found in one group alone."""
+    columns = people.quasi_identifiers
+    lacking = [c.name for c in columns if rows and c.name not in rows[0]]
+    if lacking:
+        raise InputError(f"Persons {path}: there is no column {', '.join(lacking)}.")
+    labels = people[GROUP].text.to_list()
+    groups: dict[tuple[str, ...], set[str]] = {}
+    cells = [[text or "" for text in c.text.to_list()] for c in columns]
+    for row in range(people.rows):
+        key = tuple(texts[c.codes[row]] for texts, c in zip(cells, columns, strict=True))
+        groups.setdefault(key, set()).add(labels[people[GROUP].codes[row]])
+    found = {}
+    for row_ in rows:
+        fits = groups.get(tuple(row_[c.name] or "" for c in columns), set())
+        if len(fits) == 1:
+            found[row_["person"]] = next(iter(fits))
+    return found
+
+
+def describe(found: SeriesAudit) -> list[str]:
+    """The audit of a series in sentences."""
+    steady = found.invariance
+    lines = [
+        f"{len(found.audits)} releases; {sum(audit.ok for audit in found.audits)} keep what they "
+        "promise by themselves.",
+        f"{steady.returning:,} people are in more than one: {steady.unchanged:,} always among the "
+        f"same values, {steady.renewed:,} also among values that are all new, "
+        f"{steady.overlapping:,} among values that are partly new.",
+    ]
+    if found.joint is not None:
+        shown = ", ".join(f"{belief:.3f}" for belief in found.joint.greatest)
+        lines.append(
+            f"The greatest belief of a reader of all releases who knows how values follow each "
+            f"other, by release: {shown}."
+        )
+        if found.joint.bounded or found.joint.open:
+            lines.append(
+                f"Of {found.joint.bounded + found.joint.open} sets of people that are too large to "
+                f"enumerate, {found.joint.bounded} have a bound that suffices."
+            )
+    for attack in found.attacks:
+        bound = "nothing is promised" if attack.bound is None else f"promised {attack.bound:.3f}"
+        skipped = f", {attack.not_assessed:,} not assessed" if attack.not_assessed else ""
+        lines.append(
+            f"{attack.attack}: {attack.targets:,} targets, mean belief {attack.mean:.3f}, greatest "
+            f"{attack.greatest:.3f} ({bound}{skipped})."
+        )
+    if steady.renewed and found.joint is None:
+        lines.append(
+            "Values have changed. Across releases m-invariance bounds a reader only where they "
+            "never do; the method for such data is rho-different."
+        )
+    if found.not_placed:
+        lines.append(f"{found.not_placed:,} people fit several groups, or none, and are left out.")
+    lines += [f"Problem: {problem}" for problem in found.problems]
+    lines.append("The series keeps its promises." if found.ok else "The series does NOT hold.")
+    return lines

@@ -1,0 +1,236 @@
+"""m-invariance and ρ-different on small tables: worked examples, borders and errors."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.tables import coded_table
+
+import discreet as dc
+from discreet.algorithms.families import ROOM, flat_copies
+from discreet.algorithms.method import Task
+from discreet.algorithms.signatures import group_different, most_that_group
+from discreet.attacks.series import Series, joint
+from discreet.data.history import History, PastRelease
+from discreet.models.correlation import Correlation
+
+TABLE_33 = [(["Bob", "Ken"], "ab"), (["Sam", "Jane"], "ab"), (["Linda", "Alice"], "ac")]
+TABLE_34_T2 = {
+    "Bob": "a", "Sam": "a", "Alice": "c", "Mandy": "b", "David": "a", "Tom": "c", "Carol": "a",
+}  # fmt: skip
+ATTRIBUTES = {
+    "name": {"role": "identifier"},
+    "age": {"role": "quasi-identifier", "type": "integer"},
+    "ill": {"role": "sensitive"},
+}
+
+
+def past(groups, number: dict[str, int], values: str) -> PastRelease:
+    start, entries = [0], []
+    person, group = [], []
+    for at, (names, published) in enumerate(groups):
+        entries += sorted(values.index(letter) for letter in published)
+        start.append(len(entries))
+        person += [number[name] for name in names]
+        group += [at] * len(names)
+    return PastRelease(
+        np.array(person, np.int32),
+        np.array(group, np.int32),
+        np.array(start, np.int64),
+        np.array(entries, np.int32),
+        np.ones(len(entries), np.int32),
+    )
+
+
+def task_of(table: dict[str, str], releases, values: str) -> Task:
+    names = dict.fromkeys(n for groups in releases for people, _ in groups for n in people)
+    number = {name: at for at, name in enumerate(dict.fromkeys([*names, *table]))}
+    cells = {"age": list(range(len(table))), "ill": list(table.values())}
+    coded = coded_table(cells, "qs")
+    column = coded["ill"].with_domain(set(values))
+    coded = type(coded)({**coded.columns, "ill": column}, coded.rows)
+    history = History(
+        tuple(past(groups, number, values) for groups in releases),
+        np.array([number[name] for name in table], np.int32),
+        len(number),
+        tuple(values),
+    )
+    return Task(coded, {}, (), np.random.default_rng(0), history=history)
+
+
+def groups_of(task: Task, outcome, names) -> list[tuple[set[str], str]]:
+    letters = task.table["ill"].text.to_list()
+    codes = task.table["ill"].codes
+    result = []
+    for group in range(int(outcome.group_of_row.max()) + 1):
+        rows = np.flatnonzero(outcome.group_of_row == group)
+        fakes = outcome.counterfeits.value["ill"][outcome.counterfeits.group == group]
+        held = sorted(letters[code] for code in [*codes[rows], *fakes])
+        result.append(({names[row] for row in rows}, "".join(held)))
+    return result
+
+
+def test_table_35_needs_one_counterfeit():
+    task = task_of(TABLE_34_T2, [TABLE_33], "abc")
+    outcome = dc.MInvariance(m=2).run(task)
+    groups = groups_of(task, outcome, list(TABLE_34_T2))
+    signature = {name: values for names, values in groups for name in names}
+    assert (signature["Bob"], signature["Sam"], signature["Alice"]) == ("ab", "ab", "ac")
+    assert outcome.facts["counterfeits"] == 1
+    assert outcome.facts["held_back"] == 0
+    assert outcome.facts["changed_signatures"] == 0
+
+
+def test_table_36_a_by_equal_multiplicities():
+    table = {"Bob": "a", "Ken": "b", "Sam": "a", "Jane": "b", "Linda": "a", "Alice": "c"}
+    history = [[*TABLE_33]]
+    task = task_of(table, history, "abc")
+    outcome = dc.MInvariance(m=2, buckets="equal-multiplicity").run(task)
+    assert sorted(values for _, values in groups_of(task, outcome, list(table))) == ["aabb", "aacc"]
+    assert outcome.facts["counterfeits"] == 2
+
+
+def test_a_returner_after_a_gap_keeps_the_signature():
+    second = [(["Ken", "Mandy"], "ab")]
+    task = task_of({"Bob": "a", "Zoe": "c", "Yuri": "b"}, [TABLE_33, second], "abc")
+    outcome = dc.MInvariance(m=2).run(task)
+    groups = groups_of(task, outcome, ["Bob", "Zoe", "Yuri"])
+    signature = {name: values for names, values in groups for name in names}
+    assert signature["Bob"] == "ab"
+
+
+def test_a_changed_value_gets_a_signature_that_shares_nothing():
+    table = {"Bob": "d", "Ken": "c", "Zoe": "e", "Yuri": "c"}
+    task = task_of(table, [TABLE_33], "abcde")
+    outcome = dc.MInvariance(m=2).run(task)
+    signature = {n: v for names, v in groups_of(task, outcome, list(table)) for n in names}
+    assert not set(signature["Bob"]) & set("ab")
+    assert not set(signature["Ken"]) & set("ab")
+    assert outcome.facts["changed_signatures"] == 2
+
+
+def test_most_that_group_is_the_bound():
+    for counts in ([5, 1, 1], [4, 4, 4], [9, 2, 2, 2], [1], [3, 3], [2, 2, 2, 2], [7, 7, 1]):
+        for size in (2, 3, 4):
+            kept = most_that_group(np.array(counts), size)
+            total = int(kept.sum())
+            assert all(count * size <= total for count in kept)
+            best = max(
+                k
+                for k in range(sum(counts) + 1)
+                if sum(min(count, k // size) for count in counts) >= k
+            )
+            assert total >= best
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nobody_is_left_over_where_all_can_be_grouped(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 5))
+    values = int(rng.integers(size, 8))
+    codes = rng.integers(0, values, int(rng.integers(size, 60))).astype(np.int32)
+    quota = most_that_group(np.bincount(codes, minlength=values), size)
+    rows = np.concatenate([np.flatnonzero(codes == v)[: quota[v]] for v in range(values)])
+    group = group_different(rows, codes, rng.permutation(len(codes)), values, size)
+    assert (group >= 0).all()
+    for number in range(int(group.max(initial=-1)) + 1):
+        own = codes[rows[group == number]]
+        assert len(np.unique(own)) == len(own) >= size
+
+
+def test_flat_groups_move_no_belief_by_more_than_the_room():
+    letters = "abc"
+    odds = Correlation.of([("a", "a", 0.4), ("b", "b", 0.4), ("c", "c", 0.4)], "spread")
+    first = [(["p", "q", "r"], list("abc"))]
+    before = max(joint(Series.of([first]), odds, 0.5).greatest)
+    for truth in ("aa", "ab", "cc"):
+        copies = flat_copies(2)
+        flat = [([name], [*letters * copies, own]) for name, own in zip("pq", truth, strict=True)]
+        found = joint(Series.of([first, flat]), odds, 0.5)
+        assert found.exact == 1
+        assert max(found.greatest) <= 0.4 * ROOM + 1e-9
+        assert found.greatest[0] <= before * ROOM + 1e-9
+
+
+@pytest.fixture
+def job(tmp_path):
+    def make(method, **attributes):
+        ledger = dc.LedgerSettings(path=tmp_path / "people.ledger").located(tmp_path)
+        if not (tmp_path / "people.ledger").exists():
+            with dc.Ledger.create(ledger):
+                pass
+        return dc.Job(attributes={**ATTRIBUTES, **attributes}, method=method, ledger=ledger)
+
+    return make
+
+
+def frame(values) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"name": [f"P{i}" for i in range(len(values))], "age": range(len(values)), "ill": values}
+    )
+
+
+def test_one_row_and_one_value_are_infeasible_for_m_invariance(job):
+    with pytest.raises(dc.InfeasibleError, match="Feasible for all: m up to 1"):
+        dc.publish(frame(["flu"]), job(dc.MInvariance(m=2)))
+    with pytest.raises(dc.InfeasibleError, match="nobody can be published") as caught:
+        dc.publish(frame(["flu"] * 9), job(dc.MInvariance(m=2)))
+    assert caught.value.failures[0]["feasible"] == {"m": 1}
+    assert "flu" not in str(caught.value)
+
+
+def test_rho_needs_values_enough(job):
+    with pytest.raises(dc.InfeasibleError, match="needs 4 different values, and there are 2"):
+        dc.publish(frame(["flu", "gout"] * 4), job(dc.RhoDifferent(rho=0.25)))
+
+
+def test_one_person_is_published_among_counterfeits(job, tmp_path):
+    odds = tmp_path / "odds.csv"
+    odds.write_text("old,new,probability\nflu,gout,0\nmumps,ulcer,0\n")
+    method = dc.RhoDifferent(rho=0.5, correlation=str(odds))
+    release = dc.publish(frame(["flu"]), job(method))
+    assert release.manifest.method.counterfeits == 3
+    assert release.manifest.method.held_back == 0
+
+
+def test_missing_values_dates_and_unicode(job, tmp_path):
+    days = [datetime.date(2020, 1, day) for day in (1, 2, 3, 4)]
+    cells = [*days, None] * 4
+    made = job(dc.MInvariance(m=3))
+    first = dc.publish(frame(cells), made)
+    first.save(tmp_path / "ä r1")
+    later = frame(cells).filter(pl.col("ill").is_not_null() & (pl.col("ill") != days[0]))
+    second = dc.publish(later, made)  # counterfeits with values that the table no longer has
+    place = second.save(tmp_path / "r2")
+    assert second.manifest.method.counterfeits > 0
+    assert dc.audit(place).ok
+    assert dc.measure(second, original=None).structure.classes > 0
+
+
+def test_numbers_stay_numbers_where_counterfeits_bring_values_back(job, tmp_path):
+    made = job(dc.MInvariance(m=2), ill={"role": "sensitive", "type": "integer"})
+    dc.publish(frame([1, 2, 10, 20] * 3), made).save(tmp_path / "r1")
+    second = dc.publish(frame([1, 2, 10, 20] * 3).filter(pl.col("ill") < 10), made)
+    second.save(tmp_path / "r2", format="parquet")
+    published = pl.read_parquet(tmp_path / "r2" / "sensitive.parquet")
+    assert published["ill"].dtype == pl.Int64
+    assert dc.audit(tmp_path / "r2").ok
+
+
+def test_two_sensitive_attributes_are_refused(job):
+    with pytest.raises(dc.InputError, match="follows one sensitive attribute"):
+        dc.publish(
+            frame(["flu", "gout"]).with_columns(other=pl.lit("x")),
+            job(dc.MInvariance(), other={"role": "sensitive"}),
+        )
+
+
+def test_a_survivor_s_unheard_of_value_is_refused(job, tmp_path):
+    made = job(dc.RhoDifferent(rho=0.5))
+    dc.publish(frame(["flu", "gout", "ulcer", "mumps"] * 2), made).save(tmp_path / "r1")
+    with pytest.raises(dc.InputError, match="1 people who were published before") as caught:
+        dc.publish(frame(["new", "gout", "ulcer", "mumps"] * 1), made)
+    assert "new" not in str(caught.value).replace("newcomers", "")

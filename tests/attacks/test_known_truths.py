@@ -1,0 +1,149 @@
+"""What is known of the methods, also where it is unwelcome, as the attacks find it."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.real_data import real_data
+
+import discreet as dc
+
+ATTRIBUTES = {
+    "age": {"role": "quasi-identifier", "type": "integer"},
+    "zip": {"role": "quasi-identifier", "type": "integer"},
+    "illness": {"role": "sensitive"},
+    "work": {"role": "sensitive"},
+}
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    """200 people, one illness common, work and illness associated."""
+    rng = np.random.default_rng(7)
+    illness = rng.choice(list("abcdefgh"), 200, p=[0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05])
+    work = [str(rng.choice([ord(i) % 5, rng.integers(5)])) for i in illness]
+    return pl.DataFrame(
+        {
+            "age": rng.integers(20, 80, 200),
+            "zip": rng.integers(0, 50, 200),
+            "illness": illness,
+            "work": work,
+        }
+    )
+
+
+def attack(table, method, requirements, *attacks, seed=0):
+    job = dc.Job(attributes=ATTRIBUTES, requirements=requirements, method=method)
+    release = dc.publish(table, job, seed=seed)
+    report = dc.attack(release, original=table, attacks=attacks)
+    assert report.ok, str(report)
+    return release, report.findings
+
+
+def greatest(findings, **wanted):
+    return max(
+        f.greatest for f in findings if all(f.details.get(k) == v for k, v in wanted.items())
+    )
+
+
+def test_distinct_values_fall_to_non_membership_where_p_diversity_holds(table):
+    naive = [{"k-anonymity": {"k": 4}}, {"distinct-l-diversity": {"l": 3}}]
+    _, findings = attack(table, "mondrian", naive, "non-membership")
+    assert greatest(findings, bits=1) > 0.8
+    assert greatest(findings, bits=2) == 1
+    bounded = [{"p-diversity": {"l": 3}}]
+    _, findings = attack(table, "mondrian", bounded, "non-membership")
+    assert greatest(findings, bits=1) <= 1 / 2 + 1e-9
+    assert all(f.bound == pytest.approx(1 / 2) for f in findings if f.details["bits"] == 1)
+
+
+def test_whole_rows_fall_to_background_join(table):
+    _, findings = attack(table, "msa-diversity", [{"m-diversity": {"l": 3}}], "background-join")
+    assert greatest(findings) == 1
+    assert all(f.verdict == "not promised" for f in findings)
+    inner = [{"multi-attribute-l-diversity": {"inner": {"p-diversity": {"l": 1.2}}}}]
+    _, findings = attack(table, "mondrian", inner, "background-join")
+    assert greatest(findings) <= 1 / 1.2 + 1e-9
+    assert all(f.verdict == "within the promise" for f in findings)
+
+
+def test_codip_keeps_a_reader_from_joining_across_tables(table):
+    attributes = {
+        name: {**one, "hierarchy": {"intervals": [10, 30, "*"]}} if "type" in one else one
+        for name, one in ATTRIBUTES.items()
+    }
+    job = dc.Job(
+        attributes=attributes,
+        requirements=[{"k-anonymity": {"k": 4}}, {"t-closeness": {"t": 0.5}}],
+        method={"codip": {"plan": "given", "tables": [["illness"], ["work"]]}},
+    )
+    release = dc.publish(table, job, seed=0)
+    report = dc.attack(
+        release, original=table, attacks=["homogeneity", "background-join", "intersection"]
+    )
+    assert "background-join" in report.inapplicable  # no table has both
+    alone = max(f.greatest for f in report.findings if f.attack == "homogeneity")
+    pairs = [f for f in report.findings if f.attack == "intersection"]
+    assert pairs
+    assert all(f.greatest <= alone + 1e-9 for f in pairs)
+
+
+def test_decomposition_falls_to_readers_of_the_sensitive_table(table):
+    release, findings = attack(table, "decomposition", [], "link-through-sensitive-table")
+    assert release.manifest.kind == "decomposed"
+    pair, row = greatest(findings, reader="pair"), greatest(findings, reader="row")
+    assert pair <= row + 1e-9
+    assert row > 0.9
+    assert greatest(findings, reader="matching") > 0.9
+    means = {
+        reader: np.mean([f.mean for f in findings if f.details["reader"] == reader])
+        for reader in ("pair", "row")
+    }
+    assert means["pair"] <= means["row"]
+
+
+def test_two_independent_releases_fall_to_intersection(table, tmp_path):
+    some = table.head(12).with_columns(age=pl.Series(range(12)))  # everybody stands out
+    job = dc.Job(
+        attributes={k: v for k, v in ATTRIBUTES.items() if k != "work"},
+        requirements=[{"p-diversity": {"l": 2}}],
+        method="anatomy",
+    )
+    some = some.drop("work")
+    places = []
+    for seed in (1, 2):
+        places.append(tmp_path / f"release{seed}")
+        dc.publish(some, job, seed=seed).save(places[-1])
+    report = dc.attack(
+        places[0],
+        original=some,
+        job=job,
+        attacks=["homogeneity", {"intersection": {"releases": [str(places[1])]}}],
+    )
+    alone, together = report.findings
+    assert alone.greatest <= 1 / 2
+    assert together.mean > alone.mean
+    assert together.greatest > 1 / 2
+
+
+@pytest.mark.data
+def test_definetti_on_adult_against_its_baselines():
+    columns = ["age", "workclass", "education", "marital-status", "relationship", "sex"]
+    adult = pl.read_csv(real_data("adult", "adult.csv"), infer_schema_length=0).head(32561)
+    adult = adult.filter(~pl.any_horizontal(pl.all() == "?")).select(*columns, "occupation")
+    job = dc.Job(
+        attributes={
+            **{name: {"role": "quasi-identifier"} for name in columns},
+            "occupation": {"role": "sensitive"},
+        },
+        requirements=[{"p-diversity": {"l": 3}}],
+        method={"anatomy": {"l": 3}},
+    )
+    release = dc.publish(adult, job, seed=0)
+    (found,) = dc.attack(release, original=adult, attacks=["definetti"]).findings
+    assert found.details["accuracy_by_shares"] == pytest.approx(1 / 3, abs=0.01)
+    assert found.interval[0] > 0.5  # far above 1/3, and above the classifier
+    assert 0.25 < found.details["accuracy_of_classifier_without_release"] < 0.4
+    assert not found.is_belief
+    assert found.above == 0

@@ -1,0 +1,98 @@
+"""Tables as they really come: odd names, delimiters, encodings, gzip, missing tokens, damage."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from tests import naive
+
+NAMES = ["full name", "zip [home]", "a=b", "größe, cm", "日本", "no", "1988", "x: y", '"q"', " s "]
+
+
+def quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def job_for(names: list[str], source: str) -> str:
+    roles = ["identifier"] + ["quasi-identifier"] * (len(names) - 3) + ["sensitive", "insensitive"]
+    lines = [f"  {quoted(n)}: {{role: {r}}}" for n, r in zip(names, roles, strict=True)]
+    return (
+        f"source: {source}\nattributes:\n"
+        + "\n".join(lines)
+        + "\nrequirements:\n  - k-anonymity: {k: 2}\n"
+    )
+
+
+def table_for(names: list[str], delimiter: str = ",") -> str:
+    def cell(text: str) -> str:
+        return '"' + text.replace('"', '""') + '"'
+
+    rows = [[f"v{(number * column) % 3}ä" for column in range(len(names))] for number in range(30)]
+    return "\n".join(delimiter.join(map(cell, row)) for row in [names, *rows]) + "\n"
+
+
+def test_column_names_of_any_kind(tmp_path, run):
+    (tmp_path / "t.csv").write_text(table_for(NAMES), encoding="utf-8")
+    (tmp_path / "job.yaml").write_text(job_for(NAMES, "{path: t.csv}"), encoding="utf-8")
+    done = run("publish", "job.yaml")
+    assert done.returncode == 0, done.stderr
+    rows = naive.read_csv(tmp_path / "release" / "records.csv")
+    assert list(rows[0]) == NAMES[1:]
+    groups = naive.classes(rows, NAMES[1:-2])
+    assert naive.k_of(groups) >= 2
+    assert run("audit", "release", "--original", "job.yaml").returncode == 0
+    assert run("measure", "release", "--original", "job.yaml").returncode == 0
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
+def test_delimiters_encodings_and_gzip(tmp_path, run, delimiter, encoding):
+    names = ["id", "größe", "kind", "s", "note"]
+    data = table_for(names, delimiter).encode(encoding)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(data))
+    said = "" if encoding == "utf-8-sig" else ", encoding: latin-1"
+    job = job_for(names, f"{{path: t.csv.gz{said}}}")
+    (tmp_path / "job.yaml").write_text(job, encoding="utf-8")
+    done = run("publish", "job.yaml", "--format", "parquet")
+    assert done.returncode == 0, done.stderr
+    assert run("audit", "release", "--original", "job.yaml").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"a,b,a\n1,2,3\n", ["same name", "'a'"]),
+        (b"a,b\n1,2\n3\n", ["line 3"]),
+        (b"a,b\n1,2\n3,4,5\n", ["line 3"]),
+        (b"a,b\n1,\xff\n", ["line 2", "encoding"]),
+        (b"", ["empty"]),
+        (b"a,b\n", ["no row"]),
+    ],
+)
+def test_damaged_tables_are_exit_2_with_the_line(tmp_path, run, data, words):
+    (tmp_path / "t.csv").write_bytes(data)
+    (tmp_path / "job.yaml").write_text(
+        "source: {path: t.csv}\nattributes:\n"
+        "  a: {role: quasi-identifier}\n  b: {role: sensitive}\n"
+    )
+    done = run("publish", "job.yaml")
+    assert done.returncode == 2
+    for word in words:
+        assert word in done.stderr, done.stderr
+    assert not (tmp_path / "release").exists()
+
+
+def test_missing_tokens_are_values_of_their_own(tmp_path, run):
+    rows = "q,s\n" + "?,x\n,y\n1,x\n1,y\n"
+    (tmp_path / "t.csv").write_text(rows)
+    (tmp_path / "job.yaml").write_text(
+        'source: {path: t.csv, missing: ["?"]}\nattributes:\n  q: {role: quasi-identifier, '
+        "hierarchy: suppress}\n  s: {role: sensitive}\n"
+        "requirements:\n  - distinct-l-diversity: {l: 2}\n"
+    )
+    done = run("publish", "job.yaml")
+    assert done.returncode == 0, done.stderr
+    published = naive.read_csv(tmp_path / "release" / "records.csv")
+    assert sorted(row["q"] for row in published) == ["", "", "1", "1"]

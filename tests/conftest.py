@@ -1,0 +1,98 @@
+"""A real PostgreSQL that listens on loopback for the tests alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+USER = "discreet"
+
+
+def _programs() -> Path | None:
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).parent
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return installed[-1].parent if installed else None
+
+
+def _as_other(command: list[str]) -> list[str]:
+    """PostgreSQL refuses to run as root; the user 'postgres' runs it then."""
+    return ["runuser", "-u", "postgres", "--", *command] if os.geteuid() == 0 else command
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Callable[[], str]]:
+    """Make a new database; returns its URL. The password is in PGPASSWORD alone."""
+    programs = _programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    if importlib.util.find_spec("psycopg") is None:
+        pytest.skip("psycopg is not installed: pip install 'discreet[postgres]'")
+    if os.geteuid() == 0:
+        try:
+            pwd.getpwnam("postgres")
+        except KeyError:
+            pytest.skip("root cannot run PostgreSQL, and there is no user 'postgres'")
+    folder = Path(tempfile.mkdtemp(prefix="discreet-postgres-"))
+    password = secrets.token_hex(8)
+    (folder / "password").write_text(password)
+    if os.geteuid() == 0:
+        shutil.chown(folder, "postgres")
+        shutil.chown(folder / "password", "postgres")
+    data = folder / "data"
+    subprocess.run(
+        _as_other(
+            [str(programs / "initdb"), "-D", str(data), "-U", USER, "-A", "scram-sha-256",
+             "--pwfile", str(folder / "password"), "-E", "UTF8", "--no-sync"]
+        ),
+        check=True, capture_output=True,
+    )  # fmt: skip
+    port = _free_port()
+    server = subprocess.Popen(
+        _as_other(
+            [str(programs / "postgres"), "-D", str(data), "-p", str(port), "-k", str(folder),
+             "-c", "listen_addresses=127.0.0.1"]
+        ),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    before = os.environ.get("PGPASSWORD")
+    os.environ["PGPASSWORD"] = password
+    import psycopg
+
+    def make() -> str:
+        name = f"ledger_{secrets.token_hex(4)}"
+        address = f"postgresql://{USER}@127.0.0.1:{port}/postgres"
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return f"postgresql://{USER}@127.0.0.1:{port}/{name}"
+
+    for _ in range(100):
+        try:
+            make()
+            break
+        except psycopg.OperationalError:
+            time.sleep(0.1)
+    yield make
+    server.terminate()
+    server.wait(30)
+    shutil.rmtree(folder, ignore_errors=True)
+    if before is None:
+        del os.environ["PGPASSWORD"]

@@ -1,0 +1,22 @@
+"""Every job in examples/ publishes, and its release stands up to the audit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import discreet as dc
+from discreet.publishing import make_release
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*/job.yaml"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_an_example_publishes(path, tmp_path):
+    job = dc.Job.load(path)
+    release = tmp_path / "release"
+    make_release(None, job, seed=1).save(release)
+    audit = dc.audit(release, original=path)
+    assert audit.ok
+    assert len(audit.promises) == len(job.requirements)

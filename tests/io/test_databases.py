@@ -1,0 +1,158 @@
+"""Databases as sources and sinks, on SQLite and on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import sqlite3
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.errors import InputError, JobError
+from discreet.io.databases import connect, dialect_of, name_of, read_frame, writing_tables
+
+PEOPLE = pl.DataFrame(
+    {
+        "name": [f"Å{number}" for number in range(8)],
+        "zip": ["01", "02"] * 4,
+        "born": [datetime.date(1980 + number, 1, 2) for number in range(8)],
+        "income": [1000, None, 3000, 4000, 5000, 6000, 7000, 8000],
+        "ill": ["flu", "ache"] * 4,
+    }
+)
+ATTRIBUTES = {
+    "name": {"role": "identifier"},
+    "zip": {"role": "quasi-identifier", "hierarchy": "suppress"},
+    "born": {"role": "drop"},
+    "income": {"role": "drop"},
+    "ill": {"role": "sensitive"},
+}
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        made = f"sqlite:///{tmp_path / 'data.db'}"
+    else:
+        made = request.getfixturevalue("postgres")()
+    with writing_tables(made, Path("/"), {"people": PEOPLE}, force=False):
+        pass
+    return made
+
+
+def job(**parts) -> dc.Job:
+    return dc.Job(
+        attributes=ATTRIBUTES, requirements=[dc.KAnonymity(k=2)], method=dc.FullDomain(), **parts
+    )
+
+
+def test_what_is_written_is_read_back(url):
+    found = read_frame(url, Path("/"), "people", None).sort("name")
+    assert found["income"].to_list() == PEOPLE["income"].to_list()
+    assert found["zip"].to_list() == PEOPLE["zip"].to_list()
+    assert [str(day) for day in found["born"]] == [str(day) for day in PEOPLE["born"]]
+
+
+def test_a_job_reads_a_table_or_a_query_and_writes_its_tables(url, tmp_path):
+    table = job(source={"url": url, "table": "people"})
+    query = job(
+        source={"url": url, "query": "SELECT * FROM people WHERE zip = '01';"},
+        output={"url": url, "prefix": "made_"},
+    )
+    assert dc.publish(None, table).manifest.published_rows == 8
+    release = dc.publish(None, query)
+    assert release.manifest.published_rows == 4
+    release.save(tmp_path / "release")
+    records = read_frame(url, Path("/"), "made_records", None)
+    assert records.columns == ["zip", "ill"]
+    assert records["ill"].to_list() == ["flu"] * 4
+    with pytest.raises(InputError, match="'made_records' is there already"):
+        release.save(tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+    release.save(tmp_path / "again", force=True)
+    for file in (tmp_path / "release").iterdir():
+        assert url not in file.read_text(encoding="utf-8")
+
+
+def test_nothing_is_written_if_the_folder_cannot_take_its_place(url, tmp_path, monkeypatch):
+    made = dc.publish(None, job(source={"url": url, "table": "people"}, output={"url": url}))
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("discreet.io.atomic._put_in_place", fail)
+    with pytest.raises(dc.ReleaseError, match="No space left"):
+        made.save(tmp_path / "release")
+    database = connect(url, Path("/"))
+    assert not database.has_table("records")
+    database.close()
+
+
+def test_a_source_cannot_be_written_to(url):
+    with pytest.raises(InputError, match=r"readonly|read-only"):
+        read_frame(url, Path("/"), None, "DELETE FROM people")
+    assert len(read_frame(url, Path("/"), "people", None)) == 8
+
+
+def test_unknown_tables_columns_and_databases(url, tmp_path):
+    with pytest.raises(InputError, match="nothere"):
+        read_frame(url, Path("/"), "nothere", None)
+    with pytest.raises(JobError, match="no column 'ill'"):
+        query = "SELECT name, zip, born, income FROM people"
+        dc.publish(None, job(source={"url": url, "query": query}))
+    with pytest.raises(InputError, match="no such database"):
+        read_frame(f"sqlite:///{tmp_path}/absent.db", Path("/"), "people", None)
+
+
+def test_mixed_and_exact_cells_become_text(tmp_path):
+    path = tmp_path / "odd.db"
+    with sqlite3.connect(path) as made:
+        made.execute("CREATE TABLE t (a, b)")
+        made.executemany("INSERT INTO t VALUES (?, ?)", [(1, "x"), ("two", "y"), (None, "z")])
+    made.close()
+    found = read_frame(f"sqlite:///{path}", Path("/"), "t", None)
+    assert found["a"].to_list() == ["1", "two", None]
+
+
+def test_decimals_keep_their_digits(postgres):
+    url = postgres()
+    database = connect(url, Path("/"))
+    database.run("CREATE TABLE money (amount NUMERIC(10, 3))")
+    database.run("INSERT INTO money VALUES (?)", (decimal.Decimal("1.500"),))
+    database.close()
+    assert read_frame(url, Path("/"), "money", None)["amount"].to_list() == ["1.500"]
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ({"url": "sqlite:///a.db"}, "either the 'table'"),
+        ({"url": "sqlite:///a.db", "table": "t", "query": "q"}, "either the 'table'"),
+        ({"url": "sqlite:///a.db", "path": "a.csv", "table": "t"}, "either the 'path'"),
+        ({"path": "a.csv", "table": "t"}, "are for a database"),
+        ({"url": "mysql://h/d", "table": "t"}, "begins with sqlite"),
+        ({"url": "postgresql://u:secret@h/d", "table": "t"}, "PGPASSWORD"),
+    ],
+)
+def test_a_source_is_one_file_or_one_table(source, problem):
+    with pytest.raises(JobError) as caught:
+        job(source=source)
+    assert problem in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_wrong_password_is_not_repeated(postgres, monkeypatch):
+    url = postgres()
+    monkeypatch.setenv("PGPASSWORD", "not-the-password")
+    with pytest.raises(InputError) as caught:
+        connect(url, Path("/"))
+    assert "not-the-password" not in str(caught.value)
+    assert "127.0.0.1" in str(caught.value) or "password" in str(caught.value)
+
+
+def test_names():
+    assert dialect_of("postgres://h/d") == "postgresql"
+    assert name_of("postgresql://user@host:1/people") == "people"

@@ -1,0 +1,43 @@
+"""A class with fewer rows than a requirement needs at least never passes it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.data.counts import ClassCounts, ValueCounts
+from discreet.models.catalog import requirement_from_mapping
+from discreet.models.requirement import Domain
+
+REQUIREMENTS = [
+    {"k-anonymity": {"k": 4}},
+    {"distinct-l-diversity": {"l": 3}},
+    {"entropy-l-diversity": {"l": 2.5}},
+    {"recursive-cl-diversity": {"c": 2, "l": 3}},
+    {"pd-recursive-cl-diversity": {"c": 2, "l": 3, "disclosable": ["a"]}},
+    {"p-diversity": {"l": 2.5}},
+    {"alpha-k-anonymity": {"alpha": 0.5, "k": 3}},
+    {"t-closeness": {"t": 0.3}},
+]
+
+
+@pytest.mark.parametrize("written", REQUIREMENTS, ids=lambda written: next(iter(written)))
+@settings(max_examples=60, deadline=None)
+@given(counts=st.lists(st.integers(0, 3), min_size=4, max_size=4).filter(any))
+def test_fewer_rows_fail(written, counts):
+    requirement = requirement_from_mapping(written)
+    held = np.array(counts)
+    occurring = np.flatnonzero(held)
+    values = ValueCounts(
+        np.array([0, len(occurring)]),
+        occurring.astype(np.int32),
+        held[occurring],
+        4,
+        np.array([5, 5, 5, 5]),
+    )
+    classes = ClassCounts(np.array([held.sum()]), {"s": values})
+    domains = {"s": Domain(("a", "b", "c", "d"))}
+    if held.sum() < requirement.least_rows:
+        assert not requirement.passes(classes, domains).any()

@@ -1,0 +1,149 @@
+"""Beliefs against brute force over all worlds of tiny tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.attacks.handmade import Handmade
+
+from discreet.attacks.permanents import matching_beliefs
+from discreet.attacks.placement import EXACT, weigh
+
+SETTINGS = settings(max_examples=40, deadline=None)
+
+
+@given(st.data())
+@SETTINGS
+def test_matching_beliefs_count_all_weighted_worlds(data):
+    rows = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=6))
+    values = sorted(set(rows))
+    weight = np.array(
+        data.draw(
+            st.lists(
+                st.lists(st.sampled_from([0, 1, 2]), min_size=len(values), max_size=len(values)),
+                min_size=len(rows),
+                max_size=len(rows),
+            )
+        ),
+        float,
+    )
+    count = np.array([rows.count(value) for value in values])
+    expected = np.zeros_like(weight)
+    for world in permutations(rows):
+        mass = np.prod([weight[p, values.index(v)] for p, v in enumerate(world)])
+        for p, v in enumerate(world):
+            expected[p, values.index(v)] += mass
+    total = expected[0].sum()
+    found, exact = matching_beliefs(weight, count)
+    assert exact
+    np.testing.assert_allclose(found, expected / total if total else 0, atol=1e-12)
+
+
+@given(st.data())
+@SETTINGS
+def test_people_who_fit_several_groups_are_weighed_by_all_assignments(data):
+    """Everybody is in a true group and may fit others; all fillings of the groups are counted."""
+    truth = data.draw(st.lists(st.integers(0, 2), min_size=2, max_size=6))
+    groups = sorted(set(truth))
+    truth = [groups.index(group) for group in truth]
+    fits = [
+        sorted({group, *data.draw(st.sets(st.integers(0, len(groups) - 1)))}) for group in truth
+    ]
+    size = np.bincount(truth)
+    expected = np.zeros((len(truth), len(groups)))
+    for world in set(permutations(truth)):
+        if all(group in fit for group, fit in zip(world, fits, strict=True)):
+            for person, group in enumerate(world):
+                expected[person, group] += 1
+    expected /= expected[0].sum()
+    start = np.concatenate([[0], np.cumsum([len(fit) for fit in fits])])
+    edges = np.array([group for fit in fits for group in fit], np.int32)
+    placement = weigh(start, edges, np.ones(len(fits), np.int64), size, 0)
+    assert placement.method == EXACT
+    found = np.zeros_like(expected)
+    for person in range(len(fits)):
+        for edge in range(start[person], start[person + 1]):
+            found[person, edges[edge]] = placement.weight[edge]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+ROWS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("abc"), st.sampled_from("uvw")),
+                min_size=1, max_size=9)  # fmt: skip
+
+
+def classes(rows):
+    groups: dict[str, list] = {}
+    for row in rows:
+        groups.setdefault(row[0], []).append(row)
+    return groups
+
+
+def naive_non_membership(group, target, attribute, bits):
+    """The greatest share of the target's value after any facts that are true of the target."""
+    facts = [(a, v) for a in (1, 2) for v in {row[a] for row in group} if v != target[a]]
+    best = Fraction(0)
+    for count in range(bits + 1):
+        for chosen in combinations(facts, count):
+            left = [row for row in group if all(row[a] != v for a, v in chosen)]
+            hits = sum(row[attribute] == target[attribute] for row in left)
+            best = max(best, Fraction(hits, len(left)))
+    return best
+
+
+@given(rows=ROWS)
+@settings(max_examples=25, deadline=None)
+def test_beliefs_in_classes_by_brute_force(tmp_path_factory, rows):
+    made = Handmade(
+        tmp_path_factory.mktemp("made"),
+        {"q": "q", "s": "s", "v": "s"},
+        rows,
+        {"records": (["q", "s", "v"], rows)},
+    )
+    findings = made.attack("homogeneity", "non-membership", "background-join", "linking")
+    groups = classes(rows)
+    linking = [Fraction(1, len(groups[row[0]])) for row in rows]
+    for finding in findings:
+        if finding.attack == "linking":
+            expected = linking
+        else:
+            attribute = {"s": 1, "v": 2}[finding.aim]
+            expected = []
+            for row in rows:
+                group = groups[row[0]]
+                if finding.attack == "background-join":
+                    group = [other for other in group if other[3 - attribute] == row[3 - attribute]]
+                bits = finding.details.get("bits", 0)
+                expected.append(naive_non_membership(group, row, attribute, bits)
+                                if finding.attack == "non-membership"
+                                else Fraction(sum(o[attribute] == row[attribute] for o in group),
+                                              len(group)))  # fmt: skip
+        assert finding.method == "exact"
+        assert finding.mean == pytest.approx(float(sum(expected) / len(expected)))
+        assert finding.greatest == pytest.approx(float(max(expected)))
+        assert sum(finding.histogram) == finding.targets == len(rows)
+
+
+@given(rows=ROWS)
+@settings(max_examples=15, deadline=None)
+def test_bits_on_others_never_do_better_than_bits_on_the_target(rows):
+    """All assignments of a group's rows to its people, every fact on anybody: one fact."""
+    group = rows[:5]
+    for attribute in (1, 2):
+        for target in range(len(group)):
+            own = naive_non_membership(group, group[target], attribute, 1)
+            worlds = list(permutations(range(len(group))))
+            for person in range(len(group)):
+                for a in (1, 2):
+                    for value in {row[a] for row in group} - {group[person][a]}:
+                        left = [w for w in worlds if group[w[person]][a] != value]
+                        if person == target:
+                            continue
+                        hits = Counter(group[w[target]][attribute] for w in left)
+                        belief = Fraction(hits[group[target][attribute]], len(left))
+                        assert belief <= own

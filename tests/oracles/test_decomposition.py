@@ -1,0 +1,228 @@
+"""Readers and counts of decomposed releases against brute force over all assignments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import naive
+from tests.tables import coded_column, coded_table
+
+import discreet as dc
+from discreet.algorithms.largest_groups import largest_groups
+from discreet.attacks.link_through_sensitive import matched_values
+from discreet.data.roles import Role
+from discreet.data.table import CodedTable
+from discreet.releases.primary_counts import primary_counts_agree
+from discreet.releases.sensitive_sets import index_signatures, kept_values, read_sets
+
+NAMES = ["p", "s", "u"]
+
+
+@st.composite
+def releases(draw):
+    """People in groups with distinct primary values, and sets that hold at least their values."""
+    primaries = "abcd"
+    sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+    rows, groups, sets = [], [], {}
+    for group, size in enumerate(sizes):
+        values = {name: set() for name in NAMES}
+        for primary in draw(st.permutations(list(primaries)))[:size]:
+            row = (primary, draw(st.sampled_from("xyz")), draw(st.sampled_from("12")))
+            rows.append(row)
+            groups.append(str(group))
+            for name, value in zip(NAMES, row, strict=True):
+                values[name].add(value)
+        values["s"] |= draw(st.sets(st.sampled_from("xyz"), max_size=1))
+        sets[str(group)] = values
+    known = [{row[i] for row in rows} for i in range(3)]
+    for values in sets.values():
+        values["s"] &= known[1]
+    return rows, groups, sets
+
+
+def tables_of(rows, groups, sets) -> dict[str, CodedTable]:
+    listed = [(g, n, v) for g, values in sets.items() for n in NAMES for v in sorted(values[n])]
+    columns = list(map(list, zip(*listed, strict=True)))
+    shuffled = sorted(rows)
+    return {
+        "groups": coded_table({"q": [str(i) for i in range(len(rows))], "group": groups}, "qi"),
+        "group_values": coded_table(
+            dict(zip(("group", "attribute", "value"), columns, strict=True)), "iii"
+        ),
+        "sensitive": CodedTable(
+            {
+                name: coded_column(name, [row[i] for row in shuffled], Role.SENSITIVE)
+                for i, name in enumerate(NAMES)
+            },
+            len(rows),
+        ),
+    }
+
+
+@given(releases())
+@settings(max_examples=60, deadline=None)
+def test_readers_keep_what_brute_force_finds(release):
+    rows, groups, sets = release
+    tables = tables_of(*release)
+    read = read_sets(tables, NAMES)
+    signatures = index_signatures(tables["sensitive"], NAMES)
+    start, value = read.of(0)
+    entries = [
+        (tables["groups"]["group"].text[group], tables["sensitive"]["p"].text[int(value[entry])])
+        for group in range(read.groups)
+        for entry in range(start[group], start[group + 1])
+    ]
+    for reader in ("pair", "row"):
+        kept = kept_values(read, signatures, 0, reader)
+        for (group, primary), found in zip(entries, kept, strict=True):
+            only = {group: {**sets[group], "p": {primary}}}
+            if reader == "row":
+                only = {group: sets[group]}
+            for place, name in enumerate(NAMES[1:], 1):
+                rows_left = (
+                    naive.supported_rows(only, rows, NAMES)[group] if reader == "row" else set(rows)
+                )
+                expected = {row[place] for row in rows_left if row[0] == primary}
+                assert found[place] == len(expected & sets[group][name])
+    possible: dict[tuple[str, str], list[set[str]]] = {}
+    for world in set(permutations(rows)):
+        if all(
+            row[0] == own[0] and all(v in sets[group][n] for v, n in zip(row, NAMES, strict=True))
+            for row, own, group in zip(world, rows, groups, strict=True)
+        ):
+            for row, own, group in zip(world, rows, groups, strict=True):
+                seen = possible.setdefault((group, own[0]), [set(), set(), set()])
+                for place in range(3):
+                    seen[place].add(row[place])
+    kept, exact = matched_values(read, signatures, 0, tables["groups"]["group"].counts)
+    assert exact
+    for entry, found in zip(entries, kept, strict=True):
+        assert found.tolist() == [len(values) for values in possible[entry]]
+
+
+@given(
+    sets=st.lists(st.sets(st.integers(0, 3), min_size=1), min_size=1, max_size=3),
+    further=st.lists(st.integers(0, 2), min_size=3, max_size=3),
+    counts=st.lists(st.integers(0, 5), min_size=4, max_size=4),
+)
+@settings(max_examples=100, deadline=None)
+def test_primary_counts_agree_as_brute_force_says(sets, further, counts):
+    size = [len(values) + more for values, more in zip(sets, further, strict=False)]
+
+    def ways(groups, left):
+        if not groups:
+            return not any(left)
+        values, people = groups[0]
+        return any(
+            ways(groups[1:], [a - b for a, b in zip(left, chosen, strict=True)])
+            for chosen in _splits(sorted(values), people, 4)
+            if all(a >= b for a, b in zip(left, chosen, strict=True))
+        )
+
+    start = np.cumsum([0, *(len(values) for values in sets)])
+    value = np.array([v for values in sets for v in sorted(values)], np.int32)
+    found = primary_counts_agree(start, value, np.array(size), np.array(counts))
+    assert found == ways(list(zip(sets, size, strict=True)), counts)
+
+
+def _splits(values, people, domain):
+    """All ways to give every value to at least one of the people."""
+    if not values:
+        if people == 0:
+            yield [0] * domain
+        return
+    for here in range(1, people + 1):
+        for rest in _splits(values[1:], people - here, domain):
+            rest[values[0]] = here
+            yield rest
+
+
+@given(
+    primary=st.lists(st.sampled_from("aaabbcdef"), min_size=1, max_size=60),
+    data=st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_forming_leaves_fewer_residual_rows_than_a_group_has(primary, data):
+    column = coded_column("p", primary, Role.SENSITIVE)
+    ell = data.draw(st.integers(1, len(primary) // max(Counter(primary).values())))
+    formed = largest_groups(column, (), ell, (), np.random.default_rng(0))
+    assert (formed.group_of_row < 0).sum() < ell
+    for group in range(formed.groups):
+        values = column.codes[formed.group_of_row == group]
+        assert len(values) == len(set(values.tolist())) == ell
+
+
+JOB = {
+    "q": {"role": "quasi-identifier"},
+    "a": {"role": "sensitive"},
+    "b": {"role": "sensitive"},
+}
+
+
+def test_a_dependency_between_attributes_is_met_by_merging():
+    import polars as pl
+
+    frame = pl.DataFrame(
+        {
+            "q": [str(i) for i in range(24)],
+            "a": ["k", "l", "m", "n"] * 6,
+            "b": ["x", "x", "y", "y"] * 6,  # follows from a: no noise value has support
+        }
+    )
+    job = dc.Job(attributes=JOB, method={"decomposition": {"l": {"a": 2, "b": 2}}})
+    for seed in range(8):
+        release = dc.publish(frame, job, seed=seed)
+        assert release.manifest.promises[0].by_attribute["b"] == 2
+        assert release.manifest.method.noise_values == 0
+    alone = frame.with_columns(pl.Series("b", ["x"] * 24))
+    with pytest.raises(dc.InfeasibleError, match="it has 1 values in all"):
+        job = dc.Job(
+            attributes=JOB,
+            method={"decomposition": {"l": {"a": 2, "b": 2}, "beyond_permissible": True}},
+        )
+        dc.publish(alone, job, seed=0)
+
+
+def test_one_row_one_value_and_nulls():
+    import polars as pl
+
+    for frame in (
+        pl.DataFrame({"q": ["1"], "a": ["x"], "b": ["y"]}),
+        pl.DataFrame({"q": ["1", "2"], "a": ["x", "x"], "b": [None, "y"]}),
+        pl.DataFrame({"q": [None, "2", "3"], "a": ["x", None, "z"], "b": ["p", "p", None]}),
+    ):
+        release = dc.publish(frame, dc.Job(attributes=JOB, method="decomposition"), seed=0)
+        assert release.audit.ok
+        assert release.tables["groups"].height == frame.height
+
+
+def test_names_and_requirements_that_cannot_be_are_refused():
+    import polars as pl
+
+    frame = pl.DataFrame({"group": ["1", "2"], "s": ["a", "b"]})
+    job = dc.Job(
+        attributes={"group": {"role": "quasi-identifier"}, "s": {"role": "sensitive"}},
+        method="decomposition",
+    )
+    with pytest.raises(dc.InputError, match="a column 'group' of its own"):
+        dc.publish(frame, job)
+    frame = frame.rename({"group": "q"})
+    attributes = {"q": {"role": "quasi-identifier"}, "s": {"role": "sensitive"}}
+    with pytest.raises(dc.JobError, match="cannot promise t-closeness"):
+        dc.publish(
+            frame,
+            dc.Job(
+                attributes=attributes,
+                method="decomposition",
+                requirements=[{"t-closeness": {"t": 0.2}}],
+            ),
+        )
+    with pytest.raises(dc.JobError, match="'x' is not a sensitive attribute"):
+        dc.publish(frame, dc.Job(attributes=attributes, method={"decomposition": {"primary": "x"}}))
+    with pytest.raises(dc.InfeasibleError, match="l = 3 is above l_per = 2"):
+        dc.publish(frame, dc.Job(attributes=attributes, method={"anatomy": {"l": 3}}))

@@ -1,0 +1,96 @@
+"""Exact beliefs over random small series, against worlds written down one by one."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from tests import naive_series
+
+from discreet.attacks.series import Series, all_beliefs
+from discreet.models.adversaries import individual, shares
+from discreet.models.correlation import Correlation
+from discreet.models.series import cohort_bounds
+
+LETTERS = "abcd"
+
+
+def random_series(draw: random.Random, people: int, releases: int):
+    series = []
+    for _ in range(releases):
+        here = [f"p{number}" for number in range(people) if draw.random() < 0.8]
+        groups = []
+        while here:
+            size = draw.randint(1, len(here))
+            values = [draw.choice(LETTERS) for _ in range(size + draw.choice([0, 0, 1]))]
+            groups.append((here[:size], values))
+            here = here[size:]
+        series.append(groups)
+    return series
+
+
+def random_odds(draw: random.Random) -> dict[tuple[str, str], float]:
+    stated = {}
+    for old in LETTERS:
+        room = 1.0
+        for new in draw.sample(LETTERS, 2):
+            stated[old, new] = round(draw.random() * room, 3)
+            room -= stated[old, new]
+    return stated
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_beliefs_are_shares_of_worlds(seed):
+    draw = random.Random(seed)
+    releases = random_series(draw, 4, 3)
+    stated = random_odds(draw)
+    unstated = draw.choice(["spread", "stay"])
+    odds = Correlation.of([(old, new, p) for (old, new), p in stated.items()], unstated)
+    chance = naive_series.chances(stated, LETTERS, unstated)
+    series = Series.of(releases)
+    found = all_beliefs(series, odds)
+    bounds = cohort_bounds(series.group_of, series.groups)
+    for family in naive_series.families(releases):
+        try:
+            expected = naive_series.beliefs(releases, family, chance)
+        except ZeroDivisionError:  # no world at all
+            continue
+        for (release, person, value), belief in expected.items():
+            assert found[person][release].get(value, 0.0) == pytest.approx(belief, abs=1e-9)
+            place = series.people.index(person)
+            assert belief <= bounds[release, place] + 1e-9
+
+
+def test_individual_is_often_below_the_exact_belief():
+    """The reason why it is an estimate and no bound."""
+    below = total = 0
+    for seed in range(60):
+        draw = random.Random(seed)
+        persons = ["p", "q", "r"]
+        old = [draw.choice(LETTERS) for _ in persons]
+        new = [value if draw.random() < 0.7 else draw.choice(LETTERS) for value in old]
+        releases = [[(persons, old)], [(persons[:2], new[:2]), (["r", "s"], [new[2], "a"])]]
+        odds = Correlation.of([(x, x, 0.7) for x in LETTERS], "spread")
+        exact = all_beliefs(Series.of(releases), odds)
+        prior = shares({v: old.count(v) for v in old})
+        group = {v: new[:2].count(v) for v in new[:2]}
+        estimate = individual(prior, group, odds)
+        truth = new[0]
+        total += 1
+        below += estimate[truth] < exact["p"][1].get(truth, 0.0) - 1e-9
+    assert 0.1 < below / total < 0.9
+
+
+def test_a_component_that_is_too_large_is_never_guessed_at():
+    people = [f"p{number}" for number in range(60)]
+    values = [LETTERS[number % 4] for number in range(60)]
+    series = Series.of([[(people, values)]])
+    odds = Correlation(unstated="stay")
+    from discreet.attacks.series import joint
+
+    found = joint(series, odds, 0.5)
+    assert (found.exact, found.bounded, found.open) == (0, 1, 0)
+    assert found.greatest == pytest.approx((15 / 60,))
+    halves = [(people[:30], values[:30]), (people[30:], values[30:])]
+    assert np.allclose(joint(Series.of([halves]), odds, 0.5).greatest, 8 / 30)

@@ -1,0 +1,220 @@
+"""Paper 001, chapter 4: tables 28 to 36 (attacks, m-invariance) and 38 to 41 (ρ-different)."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.attacks.cross_release import (
+    agreement,
+    corresponding,
+    record_linking,
+    tuple_equivalence,
+    value_association,
+    value_equivalence,
+)
+from discreet.attacks.series import Series, all_beliefs, invariance, joint
+from discreet.models.adversaries import individual, persistence, shares
+from discreet.models.correlation import Correlation
+
+STAY = Correlation(unstated="stay")
+TABLE_37 = Correlation.of(
+    [
+        ("Rubella", "Deafness", 0.8),
+        ("Meningitis", "Deafness", 0.7),
+        ("Meniere", "Migraine", 0.5),
+        ("Diarrhea", "Fever", 0.7),
+        ("Sore Throat", "Fever", 0.5),
+        ("GI", "Diarrhea", 0.5),
+        ("Aids", "Aids", 1.0),
+        ("Cancer", "Cancer", 1.0),
+    ],
+    "spread",
+)
+TABLE_39_C = Correlation.of(
+    [("g", "g", 1.0), ("d", "d", 0.5), ("c", "c", 1.0), ("m", "m", 0.5)], "spread"
+)
+TABLE_33 = [
+    (["Bob", "Ken"], ["a", "b"]),
+    (["Sam", "Jane"], ["a", "b"]),
+    (["Linda", "Alice"], ["a", "c"]),
+]
+TABLE_34 = [
+    (["Bob", "Alice"], ["a", "c"]),
+    (["Sam", "Mandy"], ["a", "b"]),
+    (["David", "Tom", "Carol"], ["a", "c", "a"]),
+]
+TABLE_35 = [
+    (["Bob", "Mandy"], ["a", "b"]),
+    (["Sam"], ["a", "b"]),  # and the counterfeit c1
+    (["Alice", "David"], ["c", "a"]),
+    (["Tom", "Carol"], ["c", "a"]),
+]
+TABLE_36 = [
+    [
+        (["Bob", "Ken", "Sam", "Jane"], ["a", "b", "a", "b"]),
+        (["Linda", "Alice"], ["a", "c", "a", "c"]),
+    ],
+    [
+        (["Bob", "Mandy", "Sam"], ["a", "b", "a", "b"]),
+        (["Alice", "David", "Tom", "Carol"], ["c", "a", "c", "a"]),
+    ],
+    [
+        (["Bob", "Olga", "Sam", "Nic"], ["a", "b", "a", "b"]),
+        (["Tom", "Carol"], ["c", "a", "c", "a"]),
+    ],
+]
+TABLE_39 = [
+    (["t1", "t2"], ["d", "b"]),
+    (["t3", "t4"], ["f", "g"]),
+    (["t5", "t6"], ["f", "g"]),
+    (["t7", "t8", "t9"], ["d", "f", "g"]),
+    (["t10", "t11"], ["d", "c"]),
+]
+TABLE_41 = [
+    (["t1", "n1"], ["d", "f"]),
+    (["t4"], ["g", "c"]),
+    (["t7"], ["d", "m"]),
+    (["t9"], ["g", "c"]),
+    (["t5", "n3"], ["f", "d"]),
+    (["n2", "t11"], ["g", "c"]),
+    (["n4", "n5"], ["g", "f"]),
+]
+
+
+def group(letters: str) -> dict[str | None, int]:
+    return {letter: letters.count(letter) for letter in letters}
+
+
+def test_table_28_record_linking_names_everybody():
+    first = [
+        {"Age": "25", "Zip": "3500", "I1": "b"},
+        {"Age": "20", "Zip": "3000", "I1": "a"},
+        {"Age": "40", "Zip": "5500", "I1": "a"},
+        {"Age": "45", "Zip": "6000", "I1": "c"},
+    ]
+    second = [
+        {"Name": "Bob", "Age": "20", "Zip": "3000"},
+        {"Name": "Ken", "Age": "25", "Zip": "3500"},
+        {"Name": "Nobody", "Age": "99", "Zip": "1"},
+    ]
+    assert record_linking(first, second, "I1") == [{"a": 1.0}, {"b": 1.0}, {}]
+
+
+def test_tables_29_and_30_value_association_makes_bob_certain():
+    series = Series.of(
+        [
+            [(["Bob", "Ken"], ["a", "b"]), (["Linda", "Alice"], ["a", "c"])],
+            [(["Bob", "Peter"], ["a", "c"]), (["Linda", "Mandy"], ["a", "b"])],
+        ]
+    )
+    belief = all_beliefs(series, STAY)
+    assert belief["Bob"] == [{"a": 1.0}, {"a": 1.0}]
+    found = value_association(series, bound=0.5)
+    assert (found.greatest, found.certain, found.exceeded) == (1.0, 2, True)  # Bob and Linda
+
+
+def test_tables_31_and_32_correspondence_leaves_jane_one_half():
+    series = Series.of(
+        [
+            [(["Jane", "x", "y"], ["a", "a", "b"])],
+            [(["Jane", "p", "q"], ["b", "b", "a"]), (["x", "y", "z"], ["a", "a", "b"])],
+        ]
+    )
+    assert corresponding(series, "Jane") == {"a": 0.5, "b": 0.5}
+
+
+def test_tables_33_and_34_are_not_invariant():
+    found = invariance(Series.of([TABLE_33, TABLE_34]))
+    # Bob goes from {a, b} to {a, c}; Sam and Alice keep theirs.
+    assert (found.returning, found.unchanged, found.overlapping) == (3, 2, 1)
+    assert not found.holds
+    series = Series.of([TABLE_33, TABLE_34])
+    assert all_beliefs(series, STAY)["Bob"][0] == {"a": 1.0}
+
+
+def test_tables_33_and_35_are_invariant_with_one_counterfeit():
+    series = Series.of([TABLE_33, TABLE_35])
+    found = invariance(series)
+    assert (found.returning, found.unchanged, found.overlapping) == (3, 3, 0)
+    assert joint(series, STAY, 0.5).greatest == (0.5, 0.5)
+
+
+def test_tables_33_and_35_value_equivalence_ken_and_mandy():
+    pairs, skipped = agreement(Series.of([TABLE_33, TABLE_35]))
+    assert pairs["Ken", "Mandy"] == 1.0
+    assert pairs["Bob", "Mandy"] == 0.0
+    assert skipped == 0
+    assert value_equivalence(Series.of([TABLE_33, TABLE_35])).greatest == 1.0
+
+
+def test_table_36_tuple_equivalence_reveals_all_that_agree():
+    series = Series.of(TABLE_36)
+    before, _ = agreement(series)
+    assert before["Ken", "Mandy"] < 1.0
+    after, _ = agreement(series, [["Ken", "Jane"]])
+    assert after["Ken", "Mandy"] == 1.0  # and so the counterfeit c3
+    assert after["Ken", "Olga"] == after["Ken", "Nic"] == 1.0
+    assert after["Bob", "Ken"] == after["Ken", "Sam"] == 0.0
+    assert tuple_equivalence(series, [["Ken", "Jane"]]).certain >= 6
+
+
+def test_table_36_keeps_one_half_in_all_releases():
+    assert joint(Series.of(TABLE_36), STAY, 0.5).greatest == pytest.approx((0.5, 0.5, 0.5))
+    assert invariance(Series.of(TABLE_36)).holds
+
+
+def test_individual_of_table_40():
+    assert individual(shares(group("fg")), group("fg"), TABLE_39_C) == pytest.approx(
+        {"f": 0.25, "g": 0.75}
+    )
+    assert individual(shares(group("dfg")), group("dfg"), TABLE_39_C) == pytest.approx(
+        {"d": 0.278, "f": 0.194, "g": 0.528}, abs=5e-4
+    )
+
+
+def test_individual_of_table_38():
+    old = {"Aids": 1, "Diarrhea": 1, "GI": 1, "Fever": 1}
+    new = {"Aids": 1, "Fever": 1, "Diarrhea": 1, "Cancer": 1}
+    assert individual(shares(old), new, TABLE_37)["Aids"] == pytest.approx(0.379, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value", "belief"),
+    [("fg", "cg", "g", 0.75), ("dfg", "cg", "g", 0.7), ("dc", "gc", "c", 0.833)],
+)
+def test_table_41_is_not_different_by_the_rule_of_table_40(old, new, value, belief):
+    found = individual(shares(group(old)), group(new), TABLE_39_C)
+    assert found[value] == pytest.approx(belief, abs=5e-4)
+
+
+@pytest.mark.parametrize("letters", ["cg", "dm", "df"])
+def test_table_41_under_persistence_is_one_half(letters):
+    found = persistence(group(letters), TABLE_39_C)
+    assert list(found.values()) == pytest.approx([0.5, 0.5])
+
+
+def test_table_41_reveals_t5():
+    """P(g | g) = 1, and no g in t5's new group: the old value was f for certain."""
+    series = Series.of([TABLE_39, TABLE_41])
+    belief = all_beliefs(series, TABLE_39_C)
+    assert belief["t5"][0] == pytest.approx({"f": 1.0})
+    assert joint(series, TABLE_39_C, 0.5).above > 0
+
+
+def test_updates_under_m_invariance_climb():
+    """Someone kept in {f, g} while partners are replaced, P(g | g) = 1: 0.75, 0.875, …"""
+    releases = [[(["p", f"q{number}"], ["f", "g"])] for number in range(5)]
+    forgetful = Correlation.of([("g", "g", 1.0), ("f", "f", 0.5), ("f", "g", 0.5)], "spread")
+    for count, expected in ((2, 0.75), (3, 0.875), (4, 0.9375), (5, 0.96875)):
+        belief = all_beliefs(Series.of(releases[:count]), forgetful)
+        assert max(belief["p"][count - 1].values()) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_changed_value_needs_a_disjoint_signature():
+    """{a, b} → {a, c} with 0.9 chance of staying leaks a; {a, b} → {c, d} does not."""
+    letters = "abcdef"
+    stays = Correlation.of([(x, x, 0.9) for x in letters], "spread")
+    overlap = Series.of([[(["p", "q"], ["a", "b"])], [(["p", "r"], ["a", "c"])]])
+    disjoint = Series.of([[(["p", "q"], ["a", "b"])], [(["p", "r"], ["c", "d"])]])
+    assert all_beliefs(overlap, stays)["p"][1]["a"] == pytest.approx(0.958, abs=5e-4)
+    assert joint(disjoint, stays, 0.5).greatest == pytest.approx((0.5, 0.5))

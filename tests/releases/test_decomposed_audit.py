@@ -1,0 +1,118 @@
+"""The audit of a decomposed release finds what was tampered with."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import polars as pl
+import pytest
+from tests import naive
+
+import discreet as dc
+from discreet.releases.manifest import sha256_of
+
+FRAME = pl.DataFrame(
+    {
+        "age": [str(20 + i) for i in range(96)],
+        "job": ["nurse", "cook", "clerk", "actor"] * 24,
+        "ill": ["flu", "cold", "gout", "cold", "flu", "gout"] * 16,
+        "pay": [str(i % 12) for i in range(96)],
+    }
+)
+JOB = dc.Job(
+    attributes={
+        "age": {"role": "quasi-identifier"},
+        **{name: {"role": "sensitive"} for name in ("job", "ill", "pay")},
+    },
+    requirements=[{"sa-diversity": {"l": {"job": 3, "ill": 2, "pay": 2}}}],
+    method={"decomposition": {"primary": "job", "l": {"job": 3, "ill": 2, "pay": 2}}},
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    FRAME.write_csv(tmp_path / "table.csv")
+    return dc.publish(FRAME, JOB, seed=1).save(tmp_path / "release")
+
+
+def tamper(folder, table, change):
+    """Rewrite a table and make the manifest agree with the new file."""
+    path = folder / f"{table}.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    rows = [rows[0], *change(rows[1:])]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest["tables"][table] |= {"sha256": sha256_of(path), "rows": len(rows) - 1}
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def test_an_untouched_release_passes_and_tells_what_readers_find(folder):
+    audit = dc.audit(folder)
+    assert audit.ok
+    assert {finding["reader"] for finding in audit.readers} == {"pair", "row", "matching"}
+    text = "\n".join(dc.publish(FRAME, JOB, seed=1).explanation)
+    assert "groups with random numbers" in text
+    assert "are noise" in text
+
+
+def test_a_value_that_no_row_supports_is_found(folder):
+    names = list(FRAME.columns[1:])
+    sensitive = FRAME.select(names).rows()
+    sets = naive.group_sets(folder / "group_values.csv", names)
+
+    def struck_out(group, name, value):
+        wider = {**sets[group], name: sets[group][name] | {value}}
+        found = naive.supported_rows({group: wider}, sensitive, names)[group]
+        return value not in {row[names.index(name)] for row in found}
+
+    wrong = next(
+        [group, name, value]
+        for group in sets
+        for name in ("ill", "pay")
+        for value in sorted({row[names.index(name)] for row in sensitive} - sets[group][name])
+        if struck_out(group, name, value)
+    )
+    tamper(folder, "group_values", lambda rows: [*rows, wrong])
+    (problem,) = dc.audit(folder).problems
+    assert "1 values" in problem
+    assert "can be struck out" in problem
+
+
+def test_a_value_that_is_in_no_sensitive_row_is_found(folder):
+    tamper(folder, "group_values", lambda rows: [*rows, ["1", "pay", "99"]])
+    assert any("name no group" in problem for problem in dc.audit(folder).problems)
+
+
+def test_a_missing_value_breaks_the_promise_and_the_counts(folder):
+    def drop(rows):
+        gone = next(i for i, row in enumerate(rows) if row[1] == "job")
+        return rows[:gone] + rows[gone + 1 :]
+
+    tamper(folder, "group_values", drop)
+    audit = dc.audit(folder)
+    assert not audit.ok
+    assert any("disagree on how often" in problem for problem in audit.problems)
+
+
+def test_a_swapped_group_is_found_with_the_original(folder):
+    def swap(rows):
+        first = rows[0]
+        other = next(row for row in rows if row[1] != first[1])
+        first[1], other[1] = other[1], first[1]
+        return rows
+
+    tamper(folder, "groups", swap)
+    source = dc.Source(path=folder.parent / "table.csv")
+    audit = dc.audit(folder, original=JOB.model_copy(update={"source": source}))
+    assert any("without their value" in problem for problem in audit.problems)
+
+
+def test_sensitive_rows_in_the_order_of_the_people_are_found(folder):
+    people = pl.read_csv(folder / "groups.csv", infer_schema=False)
+    linked = people.join(FRAME, on="age", maintain_order="left")
+    names = pl.read_csv(folder / "sensitive.csv").columns
+    tamper(folder, "sensitive", lambda rows: [list(r) for r in linked.select(names).iter_rows()])
+    assert any("links" in problem for problem in dc.audit(folder).problems)

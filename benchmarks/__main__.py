@@ -16,6 +16,7 @@ from benchmarks import (
     local_recoding,
     msa_diversity,
     rivals,
+    startup,
     whole_path,
 )
 from benchmarks.figures import Figure
@@ -23,6 +24,8 @@ from benchmarks.figures import Figure
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 
 PARTS = {
+    "startup": startup.results,
+    "full-domain": full_domain.results,
     "whole-path": whole_path.results,
     "local-recoding": local_recoding.results,
     "decomposition": decomposition.results,

@@ -122,15 +122,16 @@ def results(quick: bool) -> Iterator[Figure]:
         found = measure(rows)
         seconds = found["seconds"]
         asked = {200_000: "≤ 10", 1_000_000: "≤ 60"}.get(rows, "")
-        yield Figure(SECTION, "whole frontier", rows, seconds, None, None, seconds, "second", asked)
+        yield Figure(
+            SECTION, "whole frontier", rows, seconds, ratio=seconds, ratio_to="second", bound=asked
+        )
         checking = found["check_microseconds"]
         yield Figure(
-            SECTION, "checking a plan", rows, checking / 1e6, None, None, checking, "microsecond",
-            "≤ 1000",
-        )  # fmt: skip
+            SECTION, "checking a plan", rows, ratio=checking, ratio_to="microsecond", bound="≤ 1000"
+        )
         if before is not None:
             grown = seconds / before
-            yield Figure(SECTION, "growth", rows, None, None, None, grown, "fewer rows", "")
+            yield Figure(SECTION, "growth", rows, ratio=grown, ratio_to="fewer rows")
         before = seconds
 
 

@@ -133,9 +133,10 @@ def _whole_path(sizes: tuple[int, int]) -> Iterator[Figure]:
         table = workload(rows)
         floor = copy_floor(table)
         published, _ = publish(table, "decomposition")
-        yield Figure(SECTION, "copy", rows, floor.seconds, floor.memory)
+        yield Figure(SECTION, "copy", rows, floor.seconds, floor.processor, floor.memory)
         yield Figure(
-            SECTION, "discreet publish", rows, published.seconds, published.memory,
+            SECTION, "discreet publish", rows, published.seconds, published.processor,
+            published.memory,
             ratio=published.seconds / floor.seconds, ratio_to="the copy",
             bound="≤ 8" if rows == LARGE else "",
         )  # fmt: skip

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from benchmarks.figures import Figure
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Task
 from discreet.data.roles import Role, ValueType
@@ -137,6 +138,20 @@ def measure(
             }
         )
     return results
+
+
+def results(quick: bool) -> Iterator[Figure]:
+    """The searches beside the reference program's seconds, and on a million rows."""
+    measure(adult(), repetitions=1)  # compile
+    for frame in [adult()] if quick else [adult(), adult(1_000_000)]:
+        for found in measure(frame):
+            reference = found["reference_seconds"]
+            yield Figure(
+                "Full-domain search", found["configuration"], found["rows"], found["seconds"],
+                ratio=None if reference is None else found["seconds"] / reference,
+                ratio_to="" if reference is None else "the reference program",
+                bound="" if reference is None else "≤ 1",
+            )  # fmt: skip
 
 
 def main() -> None:

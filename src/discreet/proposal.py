@@ -129,7 +129,7 @@ _HEAD = """\
 
 _TAIL = """\
 requirements:                     # all must hold
-{requirements}method: {{full-domain: {{suppression: 0.02, minimize: loss}}}}
+{requirements}method: {{mondrian: {{}}}}
 output: {{path: release, format: csv}}
 """
 

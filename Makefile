@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test lint bench docs clean
+.PHONY: setup demo test explore lint bench docs clean
 
 setup: $(VENV)/.installed
 
@@ -22,6 +22,10 @@ demo: setup
 test: $(VENV)/.tested
 	tests/install-servers
 	$(BIN)/python -m pytest -n auto
+
+# New random examples for every property and oracle, where `make test` always draws the same ones.
+explore: $(VENV)/.tested
+	$(BIN)/python -m pytest -n auto --hypothesis-profile exploring tests/properties tests/oracles
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .

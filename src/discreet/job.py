@@ -195,8 +195,18 @@ class Output(_Part):
         return url
 
 
+def _short_forms(schema: dict[str, Any]) -> None:
+    """Let the schema of ``Verify`` allow the short forms that it reads."""
+    schema["properties"]["attacks"]["anyOf"].append({"const": "all"})
+    full = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [{"const": "attacks"}, full]
+
+
 class Verify(_Part):
     """Attacks that a release must withstand before it appears."""
+
+    model_config = ConfigDict(json_schema_extra=_short_forms)
 
     attacks: tuple[AnyAttack, ...] | None = Field(
         None, description="Which attacks; all that the promises speak of if left out."

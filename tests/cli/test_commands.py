@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import jsonschema
 import pytest
 from tests import naive
 
@@ -214,6 +215,12 @@ def test_schema_is_json_schema_of_the_job(run):
     data = json.loads(run("schema").stdout)
     assert {"attributes", "requirements", "method"} <= set(data["properties"])
     assert "full-domain" in json.dumps(data)
+    job = {"attributes": {"age": {"role": "quasi-identifier"}}}
+    for verify in ("attacks", None, {"attacks": "all"}, {"attacks": ["linking"], "ceiling": 0.5}):
+        jsonschema.validate(job | {"verify": verify}, data)
+    for verify in ("attack", {"attacks": "none"}, {"ceiling": 2}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(job | {"verify": verify}, data)
 
 
 def test_demo_tells_the_whole_journey_twice(tmp_path, run):

@@ -7,11 +7,13 @@ from fractions import Fraction
 from itertools import combinations, permutations
 
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.attacks.handmade import Handmade
 
+import discreet as dc
 from discreet.attacks.permanents import matching_beliefs
 from discreet.attacks.placement import EXACT, weigh
 
@@ -147,3 +149,61 @@ def test_bits_on_others_never_do_better_than_bits_on_the_target(rows):
                         hits = Counter(group[w[target]][attribute] for w in left)
                         belief = Fraction(hits[group[target][attribute]], len(left))
                         assert belief <= own
+
+
+def naive_leaf(people, ell, k):
+    """The mean belief in the truth over all worlds of a class in which no cut passes."""
+    places = sorted(q for q, _ in people)
+    half = len(people) / 2
+    below = [q for q in set(places) if 0 < sum(p < q for p in places) <= half]
+    above = [q for q in set(places) if sum(p < q for p in places) > half]
+    tried = [*sorted(below)[-1:], *sorted(above)[:1]]
+
+    def passes(cut, values):
+        sides = [[v for (q, _), v in zip(people, values, strict=True) if (q < cut) == low]
+                 for low in (True, False)]  # fmt: skip
+        return all(
+            len(side) >= k and max(Counter(side).values()) * ell <= len(side) for side in sides
+        )
+
+    worlds = [
+        world
+        for world in permutations([value for _, value in people])
+        if not any(passes(cut, world) for cut in tried)
+    ]
+    return [
+        Fraction(sum(world[i] == value for world in worlds), len(worlds))
+        for i, (_, value) in enumerate(people)
+    ]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.sampled_from("abc")), min_size=2, max_size=7),
+    st.integers(1, 3),
+)
+@settings(max_examples=40, deadline=None)
+def test_minimality_of_mondrian_by_all_worlds_of_each_class(rows, k):
+    table = pl.DataFrame({"q": [q for q, _ in rows], "v": [v for _, v in rows]})
+    job = dc.Job(
+        attributes={
+            "q": {"role": "quasi-identifier", "type": "integer"},
+            "v": {"role": "sensitive"},
+        },
+        requirements=[{"k-anonymity": {"k": k}}, {"p-diversity": {"l": 2}}],
+        method="mondrian",
+    )
+    try:
+        release = dc.publish(table, job, seed=0)
+    except dc.InfeasibleError:
+        assume(False)
+    (found,) = dc.attack(release, original=table, attacks=[{"minimality": {"worlds": 1}}]).findings
+    cells = {cell.strip("[]") for cell in release.tables["records"]["q"].cast(str)}
+    expected = []
+    for cell in cells:
+        low, _, high = cell.partition(", ")
+        class_ = [row for row in rows if int(low) <= row[0] <= int(high or low)]
+        expected += naive_leaf(class_, 2, k)
+    assert found.method in ("leaf", "exact")
+    if found.method == "leaf":
+        assert found.mean == pytest.approx(float(sum(expected) / len(rows)))
+        assert found.greatest == pytest.approx(float(max(expected)))

@@ -8,8 +8,8 @@ says which:
 - *at most share/acceptance* (full-domain): worlds are drawn, and one is kept where every node one
   step finer fails, which it must where this node was the cheapest. A belief is then at most the
   value's share over the share of worlds that are kept (its lower bound at z = 4).
-- *leaf* (mondrian): each class by itself; a world of it is kept where every median cut that sizes
-  allow fails. Cuts of pooled children and of the other side of the median are not looked at.
+- *leaf* (mondrian): each class by itself; a world of it is kept where every cut that sizes allow
+  fails. Cuts of pooled children are not looked at.
 - *not assessed*: larger tables grouped along the curve.
 
 Immune, and so not attacked: groups formed without a look at quasi-identifiers, with ties broken by

@@ -207,3 +207,54 @@ def test_minimality_of_mondrian_by_all_worlds_of_each_class(rows, k):
     if found.method == "leaf":
         assert found.mean == pytest.approx(float(sum(expected) / len(rows)))
         assert found.greatest == pytest.approx(float(max(expected)))
+
+
+@given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("uvw"), st.sampled_from("ab"),
+                          st.sampled_from("cd")), min_size=2, max_size=5))  # fmt: skip
+@settings(max_examples=25, deadline=None)
+def test_associated_by_all_worlds_of_two_tables(tmp_path_factory, rows):
+    """A person is (a class of the first table, one of the second, a value in each)."""
+    rows = [(f"{one}{other}{number}", a, b) for number, (one, other, a, b) in enumerate(rows)]
+
+    def cell(at, person):
+        return "{" + ", ".join(sorted(p for p, *_ in rows if p[at] == person[at])) + "}"
+
+    def label(at, person):
+        text = cell(at, person)
+        return text if "," in text else person
+
+    made = Handmade(
+        tmp_path_factory.mktemp("made"),
+        {"q": "q", "s": "s", "v": "s"},
+        rows,
+        {
+            "projection_1": (["q", "s"], [[label(0, p), s] for p, s, _ in rows]),
+            "projection_2": (["q", "v"], [[label(1, p), v] for p, _, v in rows]),
+        },
+        kind="projected",
+    )
+    both, left, right = (Counter(pick(row) for row in rows) for pick in (
+        lambda row: (row[1], row[2]), lambda row: row[1], lambda row: row[2]))  # fmt: skip
+    hits = [[Fraction(0)] * len(rows) for _ in range(2)]
+    total = Fraction(0)
+    people = range(len(rows))
+    for first in permutations(people):
+        if any(rows[first[i]][0][0] != rows[i][0][0] for i in people):
+            continue
+        for second in permutations(people):
+            if any(rows[second[i]][0][1] != rows[i][0][1] for i in people):
+                continue
+            weight = Fraction(1)
+            for i in people:
+                a, b = rows[first[i]][1], rows[second[i]][2]
+                weight *= Fraction(both[a, b] * len(rows), left[a] * right[b])
+            total += weight
+            for i in people:
+                hits[0][i] += weight * (rows[first[i]][1] == rows[i][1])
+                hits[1][i] += weight * (rows[second[i]][2] == rows[i][2])
+    findings = made.attack("associated")
+    assert [f.aim for f in findings] == ["s", "v"]
+    for finding, expected in zip(findings, hits, strict=True):
+        assert finding.method == "exact"
+        assert finding.mean == pytest.approx(float(sum(expected) / total / len(rows)))
+        assert finding.greatest == pytest.approx(float(max(expected) / total))

@@ -158,3 +158,17 @@ def test_codip_000_keeps_the_diagnosis_from_one_who_knows_the_job(tmp_path):
     pairs = {f.aim: f for f in made.attack("intersection")}
     assert pairs["diagnosis and job"].greatest == pytest.approx(1 / 4)
     assert pairs["diagnosis and family"].mean == pytest.approx(1 / 4)
+
+
+def test_associated_000_makes_bob_certain(tmp_path):
+    """Asthma runs in families: one who knows that puts Bob's two tables together again."""
+    found = {f.shown_aim: f for f in codip(tmp_path).attack("associated")}
+    assert set(found) == {
+        "diagnosis ~ family", "family ~ diagnosis", "diagnosis ~ job", "job ~ diagnosis"
+    }  # fmt: skip
+    by_family = found["diagnosis ~ family"]
+    assert by_family.greatest == 1
+    assert by_family.certain >= 1 / 4
+    assert by_family.method == "exact"
+    assert by_family.verdict == "beyond the promise"
+    assert by_family.baseline == pytest.approx((1 / 2 + 1 / 2 + 1 / 4 + 1 / 4) / 4)

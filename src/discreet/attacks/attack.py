@@ -89,6 +89,8 @@ class Finding:
     def shown_aim(self) -> str:
         """The aim, with the attributes that the reader starts from."""
         known = self.details.get("known")
+        if "associated_with" in self.details:
+            return f"{self.aim} ~ {self.details['associated_with']}"
         return f"{self.aim} ← {', '.join(known)}" if known else self.aim
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from discreet.attacks.associated import Associated
 from discreet.attacks.attack import Attack
 from discreet.attacks.background import BackgroundKnowledge
 from discreet.attacks.classes import Homogeneity, Linking, Similarity, Skewness
@@ -31,6 +32,7 @@ ATTACKS: tuple[type[Attack], ...] = (
     SetHomogeneity,
     LinkThroughSensitiveTable,
     Absence,
+    Associated,
     Minimality,
     DeFinetti,
 )

@@ -53,6 +53,11 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
             "The groups were formed by looking at sensitive values: somebody who knows the method "
             "may ask why they are no finer (minimality)."
         )
+    if manifest.kind == "projected" and len(manifest.tables) > 1:
+        found.append(
+            "Somebody who knows from elsewhere how values of different tables go together may put "
+            "the pieces together again (associated)."
+        )
     if manifest.suppressed_rows:
         found.append("Who was left out may be telling by itself (absence).")
     found.append(

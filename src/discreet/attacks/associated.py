@@ -1,0 +1,244 @@
+"""Associated: a reader of several tables who knows how attributes that were split go together.
+
+A release in several tables (CODIP) hides which value of one table belongs to which of another. One
+who knows from elsewhere how often values occur together puts the pieces together again: a world
+gives every person a row of each table, and weighs Π p(a, b)/(p(a)·p(b)) over all people, a and b
+the person's values of two attributes in two tables, p their shares in the source.
+
+People who share classes of either table form components. Small ones are counted exactly, person by
+person, the state being the rows that each class has left; nothing is said of people in others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.attack import Attack, Finding, Scene, summarize
+from discreet.attacks.classes import IN_TABLE
+from discreet.attacks.placement import EXACT
+from discreet.attacks.reading import Reading
+from discreet.data.table import Codes
+from discreet.models.series import components
+from discreet.releases.comparison import recoded
+
+PEOPLE = 40  # of a component that is counted
+STATES = 5000  # of any step of a component
+MOVES = 5_000_000  # of all components of a release together
+
+Figures = NDArray[np.float64]
+State = tuple[int, ...]  # rows left, by class and value
+Option = tuple[int, int, float]  # the places of two values in a state, and what the pair weighs
+
+
+@dataclass(eq=False)
+class _Budget:
+    moves: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One attribute in its table."""
+
+    reading: Reading
+    name: str
+    truth: Codes  # (people,) in the published codes
+
+    @property
+    def values(self) -> int:
+        return self.reading.sensitive[self.name].cardinality
+
+    @property
+    def share(self) -> Figures:
+        """The share of each value in the source; the last: values that were not published."""
+        return np.bincount(self.truth, minlength=self.values + 1) / max(len(self.truth), 1)
+
+    def entries(self, group: int) -> list[tuple[int, int]]:
+        """The values of a class, each with its count."""
+        counts = self.reading.counts.values[self.name]
+        own = slice(counts.start[group], counts.start[group + 1])
+        return list(zip(counts.value[own].tolist(), counts.count[own].tolist(), strict=True))
+
+
+class Associated(Attack):
+    """Values of one table from those of another, by how they go together in the source."""
+
+    name: ClassVar[str] = "associated"
+    inside: ClassVar[bool] = False
+    kinds: ClassVar[frozenset[str]] = frozenset({"projected"})
+
+    @property
+    def knowledge(self) -> str:
+        return f"{IN_TABLE}, and how often values of different tables go together in the source"
+
+    def inapplicable(self, scene: Scene) -> str | None:
+        if scene.manifest.kind in self.kinds and len(scene.readings) < 2:
+            return "there is only one table"
+        return super().inapplicable(scene)
+
+    def run(self, scene: Scene) -> list[Finding]:
+        budget = _Budget(MOVES)
+        findings: list[Finding] = []
+        sides = [[_side(scene, reading, name) for name in reading.sensitive]
+                 for reading in scene.readings]  # fmt: skip
+        for one, other in combinations(sides, 2):
+            if one and other:
+                people = _small_components(one[0].reading, other[0].reading)
+                for a, b in product(one, other):
+                    findings += self._pair(scene, a, b, people, budget)
+        return findings
+
+    def _pair(
+        self,
+        scene: Scene,
+        one: _Side,
+        other: _Side,
+        people: Sequence[NDArray[np.int64]],
+        budget: _Budget,
+    ) -> list[Finding]:
+        """What is believed of each of two attributes by way of the other."""
+        lift = _lift(one, other)
+        members: list[NDArray[np.int64]] = []
+        beliefs: list[tuple[Figures, Figures]] = []
+        for component in people:
+            found = _beliefs(one, other, component, lift, budget)
+            if found is not None:
+                members.append(component)
+                beliefs.append(found)
+        assessed = np.concatenate([np.zeros(0, np.int64), *members])
+        left_out = len(one.truth) - len(assessed)
+        findings = []
+        for number, (side, by) in enumerate(((one, other), (other, one))):
+            belief = np.concatenate([np.zeros(0), *(found[number] for found in beliefs)])
+            how = "not assessed: too many people share classes" if not len(assessed) else EXACT
+            if 0 < left_out < len(one.truth):
+                how = f"exact; {left_out:,} people share classes with too many, not assessed"
+            findings.append(
+                summarize(
+                    self, side.name, side.reading.name, belief, np.ones(len(belief), np.int64),
+                    float(side.share[side.truth[assessed]].mean()) if len(assessed) else 0.0,
+                    scene.threshold, method=how,
+                    knowledge=f"{IN_TABLE}, and how often each value of '{side.name}' goes with "
+                    f"each of '{by.name}' in the source",
+                    details={"associated_with": by.name, "not_assessed": left_out},
+                )
+            )  # fmt: skip
+        return findings
+
+
+def _side(scene: Scene, reading: Reading, name: str) -> _Side:
+    return _Side(reading, name, recoded(reading.sensitive[name], scene.task.table[name]))
+
+
+def _small_components(one: Reading, other: Reading) -> list[NDArray[np.int64]]:
+    """The people of each component that is small and of whose classes every member is known."""
+    group_of = np.stack([one.group_of_person, other.group_of_person]).astype(np.int64)
+    group_of[1, group_of[1] >= 0] += one.groups
+    size = np.concatenate([one.size, other.size])
+    component = components(group_of, len(size))
+    known = (group_of >= 0).all(axis=0)
+    held = np.bincount(group_of[:, known].ravel(), minlength=len(size))
+    whole = np.append(held == size, False)  # the last: of people who fit several classes
+    people = np.bincount(component[component >= 0])
+    sound = people <= PEOPLE
+    broken = ~whole[group_of].all(axis=0) & (component >= 0)
+    sound[component[broken]] = False
+    chosen = np.flatnonzero((component >= 0) & sound[component])
+    chosen = chosen[np.lexsort((group_of[1, chosen], group_of[0, chosen], component[chosen]))]
+    return np.split(chosen, np.flatnonzero(np.diff(component[chosen])) + 1) if len(chosen) else []
+
+
+def _lift(one: _Side, other: _Side) -> Figures:
+    """(values, values) p(a, b)/(p(a)·p(b)) in the source."""
+    joint = np.zeros((one.values + 1, other.values + 1))
+    np.add.at(joint, (one.truth, other.truth), 1 / max(len(one.truth), 1))
+    independent = np.outer(one.share, other.share)
+    return np.divide(joint, independent, out=np.zeros_like(joint), where=independent > 0)
+
+
+def _beliefs(
+    one: _Side, other: _Side, people: NDArray[np.int64], lift: Figures, budget: _Budget
+) -> tuple[Figures, Figures] | None:
+    """The belief in the truth of everybody in a component, for both attributes."""
+    place: dict[tuple[int, int, int], int] = {}  # of a side, class and value in the state
+    full: list[int] = []
+    for number, side in enumerate((one, other)):
+        for group in np.unique(side.reading.group_of_person[people]):
+            for value, count in side.entries(int(group)):
+                place[number, int(group), value] = len(full)
+                full.append(count)
+    options: list[list[Option]] = []
+    for person in people:
+        groups = [int(side.reading.group_of_person[person]) for side in (one, other)]
+        options.append(
+            [
+                (place[0, groups[0], a], place[1, groups[1], b], float(lift[a, b]))
+                for a, _ in one.entries(groups[0])
+                for b, _ in other.entries(groups[1])
+                if lift[a, b] > 0
+            ]
+        )
+    chances = count_worlds(tuple(full), options, budget)
+    if chances is None:
+        return None
+    found = []
+    for number, side in enumerate((one, other)):
+        at = [
+            place.get(
+                (number, int(side.reading.group_of_person[person]), int(side.truth[person])), -1
+            )
+            for person in people
+        ]
+        found.append(np.array([chance.get(i, 0.0) for chance, i in zip(chances, at, strict=True)]))
+    return found[0], found[1]
+
+
+def count_worlds(
+    full: State, options: Sequence[Sequence[Option]], budget: _Budget
+) -> list[dict[int, float]] | None:
+    """For everybody the chance of each place; None where that is too much, or has no world."""
+    layers: list[dict[State, float]] = [{full: 1.0}]
+    for own in options:
+        following: dict[State, float] = defaultdict(float)
+        for state, mass in layers[-1].items():
+            budget.moves -= len(own)
+            for first, second, weight in own:
+                if state[first] and state[second]:
+                    following[_without(state, first, second)] += mass * weight
+        if len(following) > STATES or budget.moves < 0:
+            return None
+        layers.append(following)
+    worlds = layers[-1].get((0,) * len(full), 0.0)
+    if not worlds:
+        return None
+    chances: list[dict[int, float]] = []
+    ahead: dict[State, float] = {(0,) * len(full): 1.0}
+    for own, layer in zip(reversed(options), reversed(layers[:-1]), strict=True):
+        chance: dict[int, float] = defaultdict(float)
+        before: dict[State, float] = {}
+        for state, mass in layer.items():
+            total = 0.0
+            for first, second, weight in own:
+                if state[first] and state[second]:
+                    rest = weight * ahead.get(_without(state, first, second), 0.0)
+                    total += rest
+                    chance[first] += mass * rest / worlds
+                    chance[second] += mass * rest / worlds
+            before[state] = total
+        ahead = before
+        chances.append(chance)
+    return chances[::-1]
+
+
+def _without(state: State, first: int, second: int) -> State:
+    """The state after a person has taken one row of each table."""
+    left = list(state)
+    left[first] -= 1
+    left[second] -= 1
+    return tuple(left)

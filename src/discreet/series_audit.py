@@ -19,6 +19,8 @@ import numpy as np
 from discreet.attacks.cross_release import (
     CrossFinding,
     correspondence,
+    linked_records,
+    tuple_equivalence,
     value_association,
     value_equivalence,
 )
@@ -36,6 +38,7 @@ from discreet.releases.groups import GROUP
 from discreet.releases.manifest import Manifest
 
 Placed = Mapping[str, str]  # the group, as it is published, of every person
+Alike = Sequence[Sequence[str]]  # people whom a reader knows to have the same value
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,9 @@ class SeriesAudit:
         }
 
 
-def audit_ledger(ledger: Ledger, correlation: Path | None = None) -> SeriesAudit:
+def audit_ledger(
+    ledger: Ledger, correlation: Path | None = None, alike: Alike | None = None
+) -> SeriesAudit:
     """Audit all releases of a ledger; it tells who was in which group."""
     ledger.settled()
     ledger.require_sound()
@@ -77,11 +82,14 @@ def audit_ledger(ledger: Ledger, correlation: Path | None = None) -> SeriesAudit
         groups = (contents.group[published] + 1).tolist()
         folders.append(Path(entry.folder))
         placed.append({name: str(group) for name, group in zip(names, groups, strict=True)})
-    return audit_series(folders, placed, correlation)
+    return audit_series(folders, placed, correlation, alike=alike)
 
 
 def audit_with_persons(
-    folders: Sequence[Path], persons: Path, correlation: Path | None = None
+    folders: Sequence[Path],
+    persons: Path,
+    correlation: Path | None = None,
+    alike: Alike | None = None,
 ) -> SeriesAudit:
     """Audit releases with a table of persons: release (1, 2, …), person, quasi-identifiers."""
     rows = _read_persons(persons)
@@ -93,7 +101,7 @@ def audit_with_persons(
         found = _place(people, own, persons)
         lost += len(own) - len(found)
         placed.append(found)
-    return audit_series(folders, placed, correlation, lost)
+    return audit_series(folders, placed, correlation, lost, alike)
 
 
 def audit_series(
@@ -101,14 +109,19 @@ def audit_series(
     placed: Sequence[Placed],
     correlation: Path | None = None,
     not_placed: int = 0,
+    alike: Alike | None = None,
 ) -> SeriesAudit:
-    """Audit releases, given the group of every person in each."""
+    """Audit releases, given the group of every person in each.
+
+    ``alike`` are people whom a reader knows to have the same value; any one pair if left out.
+    """
     if not folders:
         raise InputError("There is no release to audit.")
     read = [_bucketized(folder) for folder in folders]
     manifests = [manifest for manifest, _ in read]
     audits = tuple(audit_folder(folder) for folder in folders)
     series = _series(read, placed)
+    _require_known(series, alike or ())
     steady = invariance(series)
     problems: list[str] = []
     bound = _promised_m(manifests, steady)
@@ -125,9 +138,11 @@ def audit_series(
                 f"more than {rho:g}: up to {max(found.greatest):.3f}"
             )
     attacks = (
+        linked_records([tables[PEOPLE] for _, tables in read]),
         value_association(series, bound),
         correspondence(series, bound),
         value_equivalence(series),
+        tuple_equivalence(series, alike),
     )
     problems += [
         f"{attack.attack}: a belief of {attack.greatest:.3f}, above the promised {attack.bound:.3f}"
@@ -135,6 +150,16 @@ def audit_series(
         if attack.exceeded
     ]
     return SeriesAudit(audits, steady, found, attacks, tuple(problems), not_placed)
+
+
+def _require_known(series: Series, alike: Alike) -> None:
+    known = set(series.people)
+    unknown = sum(name not in known for group in alike for name in group)
+    if unknown:
+        raise InputError(
+            f"{unknown} of the people who are said to agree are in no group of the releases. Name "
+            "them as the table of persons does."
+        )
 
 
 def _bucketized(folder: Path) -> tuple[Manifest, dict[str, CodedTable]]:
@@ -269,7 +294,16 @@ def describe(found: SeriesAudit) -> list[str]:
         f"{steady.returning:,} people are in more than one: {steady.unchanged:,} always among the "
         f"same values, {steady.renewed:,} also among values that are all new, "
         f"{steady.overlapping:,} among values that are partly new.",
+        *describe_attacks(found),
     ]
+    lines += [f"Problem: {problem}" for problem in found.problems]
+    lines.append("The series keeps its promises." if found.ok else "The series does NOT hold.")
+    return lines
+
+
+def describe_attacks(found: SeriesAudit) -> list[str]:
+    """What readers of all releases come to believe, in sentences."""
+    lines = []
     if found.joint is not None:
         shown = ", ".join(f"{belief:.3f}" for belief in found.joint.greatest)
         lines.append(
@@ -288,13 +322,11 @@ def describe(found: SeriesAudit) -> list[str]:
             f"{attack.attack}: {attack.targets:,} targets, mean belief {attack.mean:.3f}, greatest "
             f"{attack.greatest:.3f} ({bound}{skipped})."
         )
-    if steady.renewed and found.joint is None:
+    if found.invariance.renewed and found.joint is None:
         lines.append(
             "Values have changed. Across releases m-invariance bounds a reader only where they "
             "never do; the method for such data is rho-different."
         )
     if found.not_placed:
         lines.append(f"{found.not_placed:,} people fit several groups, or none, and are left out.")
-    lines += [f"Problem: {problem}" for problem in found.problems]
-    lines.append("The series keeps its promises." if found.ok else "The series does NOT hold.")
     return lines

@@ -60,7 +60,17 @@ def test_publish_list_show_verify_export_and_audit(series, run, tmp_path):
     found = json.loads(done.stdout)
     assert done.returncode == 0
     assert found["invariance"]["overlapping"] == 0
-    assert found["attacks"][0]["greatest"] <= 1 / 3 + 1e-9
+    attacks = {one["attack"]: one for one in found["attacks"]}
+    assert list(attacks) == [
+        "record-linking", "value-association", "correspondence", "value-equivalence",
+        "tuple-equivalence",
+    ]  # fmt: skip
+    assert attacks["value-association"]["greatest"] <= 1 / 3 + 1e-9
+    assert attacks["record-linking"]["greatest"] == 1  # ages are published as they are
+    assert attacks["tuple-equivalence"]["mean"] >= attacks["value-equivalence"]["mean"]
+    done = run("attack", "--ledger", "people.ledger", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["attacks"] == found["attacks"]
     assert run("measure", "r3", "--original", "job3.yaml", "--queries", "20").returncode == 0
 
 
@@ -76,6 +86,15 @@ def test_audit_of_folders_with_a_table_of_persons(series, run, tmp_path):
     by_persons = json.loads(done.stdout)
     by_ledger = json.loads(run("audit", "--ledger", "people.ledger", "--json").stdout)
     assert by_persons["ok"]
+    attack = ("attack", "r1", "r2", "r3", "--persons", "persons.csv")
+    done = run(*attack, "--alike", "Person 0, Person 4")
+    assert done.returncode == 0, done.stderr
+    assert "tuple-equivalence: " in done.stdout
+    assert "record-linking: " in done.stdout
+    done = run(*attack, "--alike", "Person 0,Nobody")
+    assert done.returncode == 2
+    assert "1 of the people who are said to agree" in done.stderr
+    assert run("attack", "r1").returncode == 2  # neither the original nor a series
     assert by_persons["joint"] == by_ledger["joint"]
     assert max(by_persons["joint"]["greatest"]) <= 0.5 + 1e-9
     text = run("audit", "--ledger", "people.ledger").stdout

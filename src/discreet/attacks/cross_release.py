@@ -9,8 +9,10 @@
 | tuple-equivalence | that some people agree | the same, in those worlds alone |
 
 A world gives every person one value, the same in all releases, such that each group can be
-published as it was. Worlds are counted one by one on components of persons; ``None`` stands where a
-component has too many.
+published as it was. Worlds are counted one by one on components of persons; nothing is said of
+people in components with too many, or beyond the first ``MOST_COMPONENTS``. Where nobody says which
+people are known to agree, tuple-equivalence takes every pair that may agree in turn, and reports
+the worst.
 """
 
 from __future__ import annotations
@@ -21,15 +23,22 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from discreet.attacks.series import Series, members_of
+from discreet.data.roles import Role
+from discreet.data.table import CodedTable
 from discreet.models.correlation import Correlation, Value
-from discreet.models.series import MOST_PEOPLE, Belief, beliefs, components
+from discreet.models.series import MOST_PEOPLE, Belief, components, greatest_beliefs
 
 MOST_WORLDS = 200_000
+MOST_COMPONENTS = 20_000  # whose worlds are listed one by one
+MOST_PAIRS = 20_000_000  # worlds times pairs of people of a component
 STAY = Correlation(unstated="stay")
 
 Agreement = dict[tuple[str, str], float]
+Worlds = NDArray[np.int64]  # (worlds, members) everybody's value
 
 
 @dataclass(frozen=True)
@@ -73,32 +82,51 @@ def record_linking(
     return result
 
 
+def linked_records(tables: Sequence[CodedTable]) -> CrossFinding:
+    """How surely a row of one release is found again in another: 1/(matching rows)."""
+    frames = [
+        pl.DataFrame(
+            {c.name: c.text.gather(c.codes) for c in table if c.role is not Role.STRUCTURE}
+        )
+        for table in tables
+    ]
+    found: list[float] = []
+    for number, frame in enumerate(frames):
+        best = np.zeros(frame.height)
+        for other in frames[:number] + frames[number + 1 :]:
+            shared = [name for name in frame.columns if name in other.columns]
+            if shared:
+                counted = other.group_by(shared).agg(pl.len().alias(" rows"))
+                joined = frame.select(shared).join(
+                    counted, on=shared, how="left", nulls_equal=True, maintain_order="left"
+                )
+                matching = joined[" rows"].cast(pl.Float64).fill_null(np.inf).to_numpy()
+                best = np.maximum(best, 1 / matching)
+        found += best[best > 0].tolist()
+    return _finding("record-linking", found, None, 0)
+
+
 def value_association(series: Series, bound: float | None = None) -> CrossFinding:
     """What is left possible for those who are in several releases, with values that stay."""
-    matrix = STAY.matrix(series.values)
     component = components(series.group_of, len(series.groups.start) - 1)
-    greatest: list[float] = []
-    skipped = 0
-    for members in members_of(component):
-        own = series.group_of[:, members]
-        several = (own >= 0).sum(axis=0) > 1
-        if not several.any():
-            continue
-        found, belief = beliefs(own, series.groups, matrix)
-        if found is Belief.TOO_LARGE:
-            skipped += int(several.sum())
-        elif found is Belief.EXACT:
-            greatest += belief.max(axis=(0, 2))[several].tolist()
-    return _finding("value-association", greatest, bound, skipped)
+    greatest, found = greatest_beliefs(
+        series.group_of, series.groups, STAY.matrix(series.values), component
+    )
+    several = (series.group_of >= 0).sum(axis=0) > 1
+    how = np.append(found, Belief.IMPOSSIBLE)[component]  # the last: who never appears
+    exact = greatest.max(axis=0)[several & (how == Belief.EXACT)]
+    skipped = int((several & (how == Belief.TOO_LARGE)).sum())
+    return _finding("value-association", exact.tolist(), bound, skipped)
 
 
 def correspondence(series: Series, bound: float | None = None) -> CrossFinding:
     """The least count of each value over all releases in which a person is."""
-    greatest = []
-    for person in np.flatnonzero((series.group_of >= 0).sum(axis=0) > 1):
+    greatest: list[float] = []
+    _, first, size = np.unique(series.group_of, axis=1, return_index=True, return_counts=True)
+    for person, alike in zip(first, size, strict=True):
         belief = _corresponding(series, int(person))
         if belief is not None:
-            greatest.append(max(belief.values()))
+            greatest += [max(belief.values())] * int(alike)
     return _finding("correspondence", greatest, bound, 0)
 
 
@@ -125,9 +153,11 @@ def value_equivalence(series: Series, bound: float | None = None) -> CrossFindin
 
 
 def tuple_equivalence(
-    series: Series, alike: Sequence[Sequence[str]], bound: float | None = None
+    series: Series,
+    alike: Sequence[Sequence[str]] | None = None,
+    bound: float | None = None,
 ) -> CrossFinding:
-    """The same for a reader who knows of some people that they have one value."""
+    """The same for a reader who knows of some people, or of any one pair, that they agree."""
     return _agreeing("tuple-equivalence", series, alike, bound)
 
 
@@ -135,35 +165,81 @@ def agreement(series: Series, alike: Sequence[Sequence[str]] = ()) -> tuple[Agre
     """How likely two people of a component have the same value; and who is in none assessed."""
     result: Agreement = {}
     skipped = 0
-    component = components(series.group_of, len(series.groups.start) - 1)
-    for members in members_of(component):
-        names = [series.people[member] for member in members]
-        place = {name: at for at, name in enumerate(names)}
-        known = [[place[name] for name in one if name in place] for one in alike]
-        worlds = _worlds(series, members.tolist())
+    for members, worlds in _listed_worlds(series):
         if worlds is None:
             skipped += len(members)
             continue
-        kept = [w for w in worlds if all(len({w[at] for at in one}) <= 1 for one in known)]
-        for one in range(len(names)):
-            for other in range(one + 1, len(names)):
-                same = sum(world[one] == world[other] for world in kept)
-                result[names[one], names[other]] = same / len(kept) if kept else 0.0
+        names = [series.people[member] for member in members]
+        one, other = np.triu_indices(len(members), 1)
+        left = _known(series, members, worlds, alike)
+        shares = (left[:, one] == left[:, other]).mean(axis=0) if len(left) else np.zeros(len(one))
+        for i, j, share in zip(one, other, shares, strict=True):
+            result[names[i], names[j]] = float(share)
     return result, skipped
 
 
 def _agreeing(
-    attack: str, series: Series, alike: Sequence[Sequence[str]], bound: float | None
+    attack: str, series: Series, alike: Sequence[Sequence[str]] | None, bound: float | None
 ) -> CrossFinding:
-    pairs, skipped = agreement(series, alike)
-    told = {frozenset(pair) for one in alike for pair in ((a, b) for a in one for b in one)}
-    greatest: dict[str, float] = {}
-    for (one, other), share in pairs.items():
-        if frozenset((one, other)) in told:
+    """For everybody the greatest belief to have one value with another; None: any pair is known."""
+    told = {(a, b) for group in alike or () for a in group for b in group}
+    greatest: list[float] = []
+    skipped = 0
+    for members, worlds in _listed_worlds(series):
+        if worlds is None:
+            skipped += len(members)
             continue
-        greatest[one] = max(greatest.get(one, 0.0), share)
-        greatest[other] = max(greatest.get(other, 0.0), share)
-    return _finding(attack, list(greatest.values()), bound, skipped)
+        one, other = np.triu_indices(len(members), 1)
+        left = _known(series, members, worlds, alike or ())
+        if not len(one) or not len(left):
+            continue
+        same = left[:, one] == left[:, other]  # (worlds, pairs)
+        if alike is None and same.size <= MOST_PAIRS:
+            belief = _given_any_pair(same)
+        else:
+            belief = same.mean(axis=0)
+        names = [series.people[member] for member in members]
+        new = np.array([(names[i], names[j]) not in told
+                        for i, j in zip(one, other, strict=True)])  # fmt: skip
+        best = np.zeros(len(members))
+        np.maximum.at(best, one[new], belief[new])
+        np.maximum.at(best, other[new], belief[new])
+        greatest += best.tolist()
+    return _finding(attack, greatest, bound, skipped)
+
+
+def _given_any_pair(same: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """For each pair its greatest chance to agree where one other pair is known to."""
+    sums = same.astype(np.float64)
+    together = sums.T @ sums  # (pairs, pairs) worlds in which both agree
+    alone = np.diag(together).copy()
+    possible = alone > 0
+    np.fill_diagonal(together, 0.0)
+    given = together[possible] / alone[possible, None]
+    return np.asarray(np.maximum(alone / len(same), given.max(axis=0, initial=0.0)))
+
+
+def _known(
+    series: Series, members: NDArray[np.int64], worlds: Worlds, alike: Sequence[Sequence[str]]
+) -> Worlds:
+    """The worlds in which people agree who are known to."""
+    place = {series.people[member]: at for at, member in enumerate(members)}
+    for group in alike:
+        own = [place[name] for name in group if name in place]
+        if own:
+            worlds = worlds[(worlds[:, own] == worlds[:, own[:1]]).all(axis=1)]
+    return worlds
+
+
+def _listed_worlds(series: Series) -> Iterator[tuple[NDArray[np.int64], Worlds | None]]:
+    """The people of every component with their worlds; None where these are too many."""
+    component = components(series.group_of, len(series.groups.start) - 1)
+    for number, members in enumerate(members_of(component)):
+        worlds = _worlds(series, members.tolist()) if number < MOST_COMPONENTS else None
+        if worlds is None:
+            yield members, None
+        else:
+            yield members, np.array(worlds, np.int64).reshape(len(worlds), len(members))
 
 
 def _worlds(series: Series, members: list[int]) -> list[tuple[int, ...]] | None:

@@ -7,13 +7,18 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.checking import ReleaseFolder
+from discreet.cli.checking import audit_series
 from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
 
 
 def attack(
-    release: ReleaseFolder,
-    original: Annotated[Path, typer.Option("--original", help="The job that read the original.")],
+    releases: Annotated[
+        list[Path] | None, typer.Argument(help="The release folder; several for a series.")
+    ] = None,
+    original: Annotated[
+        Path | None,
+        typer.Option("--original", help="The job that read the original; needed for one release."),
+    ] = None,
     attacks: Annotated[
         str | None, typer.Option("--attacks", help="Names, with commas between; all if left out.")
     ] = None,
@@ -31,6 +36,25 @@ def attack(
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the findings as one HTML page too.")
     ] = None,
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", help="Attack all releases of a ledger as a series.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option("--key", help="The ledger's key file.")] = None,
+    persons: Annotated[
+        Path | None,
+        typer.Option(
+            "--persons", help="For a series of folders: release, person, quasi-identifiers."
+        ),
+    ] = None,
+    correlation: Annotated[
+        Path | None, typer.Option("--correlation", help="How values of a series follow each other.")
+    ] = None,
+    alike: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--alike", help="For a series: people known to have the same value, commas between."
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -40,7 +64,16 @@ def attack(
         from discreet.attacks.catalog import all_attacks
         from discreet.checking import attack as run_attack
         from discreet.checking import parse_attacks, read_attacks
+        from discreet.errors import InputError
 
+        if ledger is not None or persons is not None:
+            _attack_series(releases or [], ledger, key, persons, correlation, alike, as_json=json)
+            return
+        if not releases or len(releases) > 1 or original is None:
+            raise InputError(
+                "Name one release folder and its job with --original; or several folders with "
+                "--persons, or a series with --ledger."
+            )
         chosen = None
         if attacks is not None:
             chosen = parse_attacks([name.strip() for name in attacks.split(",") if name.strip()])
@@ -51,7 +84,7 @@ def attack(
             chosen = [*(one for one in others if one.name not in named), *given]
         with progress_bar(quiet=quiet) as progress:
             found = run_attack(
-                release,
+                releases[0],
                 original=original,
                 attacks=chosen,
                 population=population,
@@ -70,3 +103,28 @@ def attack(
             say(str(found))
         if not found.ok:
             raise typer.Exit(1)
+
+
+def _attack_series(
+    folders: list[Path],
+    ledger: str | None,
+    key: Path | None,
+    persons: Path | None,
+    correlation: Path | None,
+    alike: list[str] | None,
+    *,
+    as_json: bool,
+) -> None:
+    """The attacks on several releases of the same people."""
+    from discreet.series_audit import describe_attacks
+
+    known = None if alike is None else [[n.strip() for n in one.split(",")] for one in alike]
+    found = audit_series(folders, ledger, key, persons, correlation, known)
+    if as_json:
+        whole = found.to_dict()
+        say_json({name: whole[name] for name in ("ok", "attacks", "joint", "problems")})
+    else:
+        for line in [*describe_attacks(found), *(f"Problem: {one}" for one in found.problems)]:
+            say(line)
+    if not found.ok:
+        raise typer.Exit(1)

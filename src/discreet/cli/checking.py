@@ -12,6 +12,7 @@ from discreet.cli.console import Debug, Json, Quiet, guarded, progress_bar, say,
 if TYPE_CHECKING:
     from discreet.algorithms.method import Progress
     from discreet.releases.audit import Audit
+    from discreet.series_audit import SeriesAudit
 
 ReleaseFolder = Annotated[Path, typer.Argument(help="The release folder.")]
 
@@ -55,7 +56,7 @@ def audit(
         folders = releases or []
         with progress_bar(quiet=quiet) as progress:
             if ledger is not None or persons is not None:
-                found = _audit_series(folders, ledger, key, persons, correlation)
+                found = _described(audit_series(folders, ledger, key, persons, correlation))
             elif len(folders) == 1:
                 found = _audit_one(folders[0], original, knowledge, progress)
             else:
@@ -84,24 +85,30 @@ def _audit_one(
     return found.to_dict(), lines
 
 
-def _audit_series(
+def _described(found: SeriesAudit) -> tuple[dict[str, Any], list[str]]:
+    from discreet.series_audit import describe
+
+    return found.to_dict(), describe(found)
+
+
+def audit_series(
     folders: list[Path],
     ledger: str | None,
     key: Path | None,
     persons: Path | None,
     correlation: Path | None,
-) -> tuple[dict[str, Any], list[str]]:
+    alike: list[list[str]] | None = None,
+) -> SeriesAudit:
+    """The series of a ledger, or of some folders with a table of persons."""
     from discreet.cli.ledger import settings_of
     from discreet.ledger.ledger import Ledger
-    from discreet.series_audit import audit_ledger, audit_with_persons, describe
+    from discreet.series_audit import audit_ledger, audit_with_persons
 
     if ledger is not None:
         with Ledger.open(settings_of(ledger, key)) as book:
-            found = audit_ledger(book, correlation)
-    else:
-        assert persons is not None
-        found = audit_with_persons(folders, persons, correlation)
-    return found.to_dict(), describe(found)
+            return audit_ledger(book, correlation, alike)
+    assert persons is not None
+    return audit_with_persons(folders, persons, correlation, alike)
 
 
 def _tables(given: list[str] | None) -> dict[str, str] | str | None:

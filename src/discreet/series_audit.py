@@ -15,16 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from discreet.attacks.cross_release import (
     CrossFinding,
     correspondence,
-    linked_records,
+    record_linking,
     tuple_equivalence,
     value_association,
     value_equivalence,
 )
 from discreet.attacks.series import Invariance, JointFinding, Series, invariance, joint
+from discreet.data.roles import Role
 from discreet.data.table import CodedTable
 from discreet.errors import InputError, ReleaseError
 from discreet.io.correlations import read_correlation
@@ -138,7 +140,7 @@ def audit_series(
                 f"more than {rho:g}: up to {max(found.greatest):.3f}"
             )
     attacks = (
-        linked_records([tables[PEOPLE] for _, tables in read]),
+        record_linking([_frame(tables[PEOPLE]) for _, tables in read]),
         value_association(series, bound),
         correspondence(series, bound),
         value_equivalence(series),
@@ -170,6 +172,13 @@ def _bucketized(folder: Path) -> tuple[Manifest, dict[str, CodedTable]]:
             "are published with numbers: bucketized releases."
         )
     return manifest, read_tables(folder, manifest)
+
+
+def _frame(table: CodedTable) -> pl.DataFrame:
+    """The cells of a table that say something about people."""
+    return pl.DataFrame(
+        {c.name: c.text.gather(c.codes) for c in table if c.role is not Role.STRUCTURE}
+    )
 
 
 def _series(

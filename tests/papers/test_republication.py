@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from discreet.attacks.cross_release import (
@@ -86,18 +87,27 @@ def group(letters: str) -> dict[str | None, int]:
 
 
 def test_table_28_record_linking_names_everybody():
-    first = [
-        {"Age": "25", "Zip": "3500", "I1": "b"},
-        {"Age": "20", "Zip": "3000", "I1": "a"},
-        {"Age": "40", "Zip": "5500", "I1": "a"},
-        {"Age": "45", "Zip": "6000", "I1": "c"},
-    ]
-    second = [
-        {"Name": "Bob", "Age": "20", "Zip": "3000"},
-        {"Name": "Ken", "Age": "25", "Zip": "3500"},
-        {"Name": "Nobody", "Age": "99", "Zip": "1"},
-    ]
-    assert record_linking(first, second, "I1") == [{"a": 1.0}, {"b": 1.0}, {}]
+    """The first release has opinions, the second names; age and zip join them."""
+    first = pl.DataFrame(
+        {
+            "Age": ["25", "20", "40", "45"],
+            "Zip": ["3500", "3000", "5500", "6000"],
+            "I1": ["b", "a", "a", "c"],
+        }
+    )
+    second = pl.DataFrame(
+        {
+            "Name": ["Bob", "Ken", "Nobody"],
+            "Age": ["20", "25", "99"],
+            "Zip": ["3000", "3500", "1"],
+        }
+    )
+    found = record_linking([first, second])
+    assert (found.targets, found.certain) == (4, 4)  # Bob and Ken, in either release
+    twins = pl.concat([first, first.head(1).with_columns(I1=pl.lit("d"))])
+    found = record_linking([twins, second])
+    assert (found.targets, found.certain) == (5, 4)  # Ken's row may be either of two
+    assert found.mean == pytest.approx((1 + 1 / 2 + 3) / 5)
 
 
 def test_tables_29_and_30_value_association_makes_bob_certain():

@@ -17,8 +17,7 @@ the worst.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,8 +26,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.attacks.series import Series, members_of
-from discreet.data.roles import Role
-from discreet.data.table import CodedTable
 from discreet.models.correlation import Correlation, Value
 from discreet.models.series import MOST_PEOPLE, Belief, components, greatest_beliefs
 
@@ -61,39 +58,15 @@ class CrossFinding:
         return {**asdict(self), "exceeded": self.exceeded}
 
 
-def record_linking(
-    first: Sequence[Mapping[str, Value]],
-    second: Sequence[Mapping[str, Value]],
-    target: str,
-) -> list[dict[Value, float]]:
-    """For each row of the second release, the belief in the target column of the first.
+def record_linking(frames: Sequence[pl.DataFrame]) -> CrossFinding:
+    """How surely a row of one release is found again in another: 1/(matching rows).
 
-    Rows are joined where they agree in all columns that both releases have.
+    Rows match where they agree in all columns that both releases have.
     """
-    shared = [name for name in (second[0] if second else {}) if first and name in first[0]]
-    by_key: dict[tuple[Value, ...], Counter[Value]] = {}
-    for row in first:
-        by_key.setdefault(tuple(row[name] for name in shared), Counter())[row[target]] += 1
-    result = []
-    for row in second:
-        found = by_key.get(tuple(row[name] for name in shared), Counter())
-        total = sum(found.values())
-        result.append({value: count / total for value, count in found.items()})
-    return result
-
-
-def linked_records(tables: Sequence[CodedTable]) -> CrossFinding:
-    """How surely a row of one release is found again in another: 1/(matching rows)."""
-    frames = [
-        pl.DataFrame(
-            {c.name: c.text.gather(c.codes) for c in table if c.role is not Role.STRUCTURE}
-        )
-        for table in tables
-    ]
     found: list[float] = []
     for number, frame in enumerate(frames):
         best = np.zeros(frame.height)
-        for other in frames[:number] + frames[number + 1 :]:
+        for other in [*frames[:number], *frames[number + 1 :]]:
             shared = [name for name in frame.columns if name in other.columns]
             if shared:
                 counted = other.group_by(shared).agg(pl.len().alias(" rows"))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.properties import test_publish_quasi_sensitive as quasi_sensitive
+from tests.properties import test_series as series
 from tests.properties.test_publish_full_domain import REQUIREMENTS, TABLES, job_for, write
 
 import discreet as dc
 from discreet.algorithms.catalog import METHODS
 from discreet.publishing import make_release
+from discreet.series_audit import audit_ledger
 
 # Methods that publish any table under any requirement.
 WITH_REQUIREMENTS = [
@@ -81,6 +85,72 @@ def test_nor_on_what_the_other_methods_publish(name, rows):
         assert report.findings
         for finding in report.findings:
             assert 0 <= finding.mean <= finding.greatest <= 1 + 1e-9
+
+
+@given(rows=quasi_sensitive.TABLES, table=quasi_sensitive.KNOWLEDGE,
+       requirement=quasi_sensitive.REQUIREMENTS, k=st.integers(1, 3))  # fmt: skip
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+def test_nor_where_terms_were_removed(rows, table, requirement, k):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        quasi_sensitive.write(folder, rows, table, dict.fromkeys(table, 1))
+        job = quasi_sensitive.job_for(
+            folder, [{"k-anonymity": {"k": k}}, requirement], {}, given=False
+        )
+        try:
+            make_release(folder / "table.csv", job, seed=1).save(folder / "release")
+        except dc.InfeasibleError:
+            assume(False)
+        report = dc.attack(folder / "release", original=folder / "table.csv", job=job)
+        assert report.ok, str(report)
+        linking = [f for f in report.findings if f.attack == "quasi-sensitive-linking"]
+        assert len(linking) == 1
+        ((model, parameters),) = requirement.items()
+        if model == "qs-cl-diversity" and parameters["l"] > 1 and parameters["weights"] == "equal":
+            c = parameters["c"]
+            assert linking[0].greatest <= c / (c + 1) + 1e-9
+
+
+@pytest.mark.parametrize(
+    "method", [dc.MInvariance(m=2), dc.MInvariance(m=3), dc.RhoDifferent(rho=0.5, unstated="stay")],
+    ids=lambda method: f"{method.name} {method.parameters()}",
+)  # fmt: skip
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+def test_nor_on_a_series(method, seed):
+    """Each release by itself, then all of them together by the attacks on several releases."""
+    tables = list(series.population(random.Random(seed), "abcde", 3, 12, 0.0))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        job = series.make_job(folder, method)
+        limit = 1 / method.m if isinstance(method, dc.MInvariance) else method.rho
+        try:
+            for number, people in enumerate(tables):
+                frame = series.frame_of(people)
+                place = dc.publish(frame, job, seed=seed).save(folder / f"r{number}")
+                report = dc.attack(place, original=frame, job=job)
+                assert report.ok, str(report)
+                found = [f for f in report.findings if f.attack == "homogeneity"]
+                assert all(f.bound == pytest.approx(limit) for f in found)
+                assert found
+        except dc.InfeasibleError:
+            assume(False)
+        with dc.Ledger.open(job.ledger) as ledger:
+            together = audit_ledger(ledger)
+        assert together.ok, together.problems
+        by_name = {attack.attack: attack for attack in together.attacks}
+        if isinstance(method, dc.MInvariance):
+            for name in ("value-association", "correspondence"):
+                assert by_name[name].bound == pytest.approx(limit)
+                assert by_name[name].greatest <= limit + 1e-9
+
+
+def test_no_method_is_left_out():
+    """Every method's releases are attacked here."""
+    elsewhere = {"quasi-sensitive", "m-invariance", "rho-different"}
+    in_table = {name.partition(" ")[0] for name in OTHERS}
+    attacked = {method.name for method in WITH_REQUIREMENTS} | in_table | elsewhere
+    assert attacked == {method.name for method in METHODS}
 
 
 def test_every_attack_succeeds_on_a_release_without_protection(tmp_path):

@@ -6,6 +6,7 @@ the rows of the group, m the values of the attribute:
 
 ========================  ====================================================================
 p-diversity, m-diversity  1/ℓ
+m-invariance, rho         1/m and ρ, in one release of a series; the audit of a series sees all
 (α,k)-anonymity           α
 recursive (c,ℓ), ℓ ≥ 2    c/(c + 1): r1 < c·(the others' rest) ≤ c·(n − r1)
 entropy ℓ                 the greatest x with −x ln x − (1 − x) ln((1 − x)/(m − 1)) ≥ ln ℓ
@@ -40,6 +41,7 @@ from discreet.models.diversity import (
 )
 from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.models.multi_attribute import MultiAttributeLDiversity
+from discreet.models.republication import MInvariance, RhoDifference
 from discreet.models.requirement import AttributeRequirement, Domain, Domains, Requirement
 from discreet.models.sizes import KAnonymity
 
@@ -135,6 +137,10 @@ def _share_bound(requirement: Requirement, share: Figures, domain: Domain) -> Fi
     unbounded = np.full(len(share), np.inf)
     if isinstance(requirement, PDiversity):
         return np.full(len(share), 1 / requirement.l)
+    if isinstance(requirement, MInvariance):
+        return np.full(len(share), 1 / requirement.m)
+    if isinstance(requirement, RhoDifference):
+        return np.full(len(share), requirement.rho)
     if isinstance(requirement, AlphaKAnonymity):
         if requirement.value is None:
             return np.full(len(share), requirement.alpha)

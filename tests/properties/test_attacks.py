@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from tests.attacks.handmade import Handmade
 from tests.properties import test_publish_quasi_sensitive as quasi_sensitive
 from tests.properties import test_series as series
 from tests.properties.test_publish_full_domain import REQUIREMENTS, TABLES, job_for, write
 
 import discreet as dc
 from discreet.algorithms.catalog import METHODS
+from discreet.attacks.catalog import ATTACKS
 from discreet.publishing import make_release
 from discreet.series_audit import audit_ledger
 
@@ -181,3 +183,73 @@ def test_every_attack_succeeds_on_a_release_without_protection(tmp_path):
         else:
             assert finding.greatest == pytest.approx(1), finding
     assert "is certain of" in report.summary
+
+
+def test_readers_of_other_kinds_succeed_where_nothing_protects(tmp_path):
+    """Groups of people with one value, sets of one value, tables that join, terms of one label."""
+    rows = [
+        ["p1", "a", "u"],
+        ["p2", "a", "u"],
+        ["p3", "b", "v"],
+        ["p4", "b", "v"],
+        ["p5", "c", "u"],
+    ]
+    columns = {"q": "q", "s": "s", "v": "s"}
+    groups = ["1", "1", "2", "2", "3"]
+    made = {
+        "bucketized": {
+            "quasi_identifiers": (["q", "group"], [[r[0], g] for r, g in _with(rows, groups)]),
+            "sensitive": (["group", "s", "v"], [[g, *r[1:]] for r, g in _with(rows, groups)]),
+        },
+        "decomposed": {
+            "groups": (["q", "group"], [[r[0], g] for r, g in _with(rows, groups)]),
+            "group_values": (
+                ["group", "attribute", "value"],
+                sorted({(g, a, r[1 + i]) for r, g in _with(rows, groups)
+                        for i, a in enumerate("sv")}),
+            ),
+            "sensitive": (["s", "v"], [r[1:] for r in rows]),
+        },
+        "projected": {
+            "projection_1": (["q", "s"], [r[:2] for r in rows]),
+            "projection_2": (["q", "v"], [[r[0], r[2]] for r in rows]),
+        },
+    }  # fmt: skip
+    succeeded = set()
+    for kind, tables in made.items():
+        folder = tmp_path / kind
+        folder.mkdir()
+        release = Handmade(
+            folder, columns, rows, tables, kind=kind,
+            method={"primary": "s"} if kind == "decomposed" else {},
+        )  # fmt: skip
+        names = [attack.name for attack in ATTACKS if kind in attack.kinds]
+        knowing = {
+            "intersection": {"intersection": {"releases": [str(release.place)]}},
+            "background-knowledge": {
+                "background-knowledge": {
+                    "rules": [{"who": {"q": ["p1"]}, "attribute": "s", "never": ["b"]}]
+                }
+            },
+            "similarity": {"similarity": {"kinds_of": {"s": {"one": ["a", "b"], "two": ["c"]}}}},
+        }
+        report = dc.attack(
+            release.place,
+            original=release.job,
+            attacks=[knowing.get(name, name) for name in names],
+            population=folder / "original.csv",
+        )
+        assert not set(report.inapplicable) - {"absence", "minimality", "background-join"}
+        for finding in report.findings:
+            assert finding.greatest == pytest.approx(1), finding
+            succeeded.add(finding.attack)
+    alone = {
+        "absence",
+        "minimality",
+        "quasi-sensitive-linking",
+    }  # have examples of their own
+    assert succeeded | alone == {attack.name for attack in ATTACKS}
+
+
+def _with(rows, groups):
+    return list(zip(rows, groups, strict=True))

@@ -34,6 +34,7 @@ from discreet.attacks.beliefs import beliefs_in
 from discreet.attacks.classes import baseline_of
 from discreet.attacks.leaves import Judged, leaf_beliefs
 from discreet.attacks.reading import Reading
+from discreet.attacks.weaknesses import BLIND_TO_QUASI_IDENTIFIERS, across_blocks
 from discreet.attacks.worlds import all_worlds, count_worlds
 from discreet.data.classes import Classes, group_codes
 from discreet.data.counts import count_classes
@@ -68,10 +69,16 @@ class Minimality(Attack):
         method, parameters = manifest.method.name, manifest.method.parameters
         if manifest.kind not in self.kinds:
             return super().inapplicable(scene)
+        if method in BLIND_TO_QUASI_IDENTIFIERS:
+            return "immune: groups are formed by sensitive values alone, ties by chance"
         if method not in ("full-domain", "mondrian", "msa-diversity"):
-            return f"not known for the method '{method}', or that method is immune"
-        if method == "msa-diversity" and parameters.get("grouping", "blocks") != "curve":
-            return "immune: groups are formed in blocks without a look at sensitive values"
+            return f"not assessed for the method '{method}'"
+        if method == "msa-diversity" and parameters.get("grouping") == "blocks":
+            across = across_blocks(manifest)
+            return "immune: blocks are cut without a look at sensitive values" + (
+                f"; not assessed for the {across:,} rows that were placed across blocks"
+                if across else ""
+            )  # fmt: skip
         if all(isinstance(r, SizeRequirement) for r in scene.requirements):
             return "immune: the groups were formed without a look at sensitive values"
         if manifest.suppressed_rows:

@@ -12,6 +12,14 @@ from discreet.models.multi_attribute import MultiAttributeLDiversity
 from discreet.models.requirement import AttributeRequirement, Requirement, SizeRequirement
 from discreet.releases.manifest import Manifest
 
+# Methods that group by sensitive values alone and break ties by chance.
+BLIND_TO_QUASI_IDENTIFIERS = frozenset({"anatomy", "decomposition", "mmdcf"})
+
+
+def across_blocks(manifest: Manifest) -> int:
+    """How many rows a grouping in blocks placed with a look across them."""
+    return int(getattr(manifest.method, "steps", {}).get("across_blocks", 0))
+
 
 def known_weaknesses(manifest: Manifest) -> list[str]:
     """The known weaknesses that apply to a release."""
@@ -22,7 +30,7 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
     ]
     together = any(len(names) > 1 for names in sensitive)
     found = []
-    if sensitive and not any(isinstance(r, AttributeRequirement) for r in requirements):
+    if any(sensitive) and not any(isinstance(r, AttributeRequirement) for r in requirements):
         found.append(
             "Nothing is promised about sensitive values: where a whole group shares one, everybody "
             "in it is disclosed (homogeneity)."
@@ -45,8 +53,12 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
         )
     if manifest.kind in ("bucketized", "decomposed"):
         found.append(
-            "Quasi-identifiers are exact, so anybody can see who is in the table (membership), and "
-            "learn from the groups which of them go with which value (definetti)."
+            "Quasi-identifiers are exact, so anybody can see who is in the table (membership)."
+        )
+    if any(sensitive) and manifest.kind != "decomposed":
+        found.append(
+            "All groups together may teach which quasi-identifiers go with which value, and so who "
+            "of a group has which (definetti)."
         )
     if _reads_sensitive(manifest, requirements):
         found.append(
@@ -80,8 +92,8 @@ def _naive(requirements: list[Requirement]) -> bool:
 
 def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> bool:
     """Whether the method chose groups by sensitive values and quasi-identifiers together."""
-    if manifest.method.name in ("anatomy", "decomposition", "mmdcf"):
+    if manifest.method.name in BLIND_TO_QUASI_IDENTIFIERS:
         return False
-    if manifest.method.parameters.get("grouping") == "blocks":
+    if manifest.method.parameters.get("grouping") == "blocks" and not across_blocks(manifest):
         return False
     return any(not isinstance(r, SizeRequirement) for r in requirements)

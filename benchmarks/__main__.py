@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import (
+    attacks,
     codip,
     decomposition,
     full_domain,
@@ -31,6 +32,7 @@ PARTS = {
     "decomposition": decomposition.results,
     "codip": codip.results,
     "msa-diversity": msa_diversity.results,
+    "attacks": attacks.results,
     "peers": rivals.results,
 }
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+import polars as pl
 import pytest
 from tests.attacks.handmade import Handmade
 from tests.papers.voters import buckets_42, table_42
+
+import discreet as dc
 
 # Paper 004, figure 1: zip, age, nationality, condition.
 PATIENTS = [
@@ -159,3 +163,44 @@ def test_people_who_fit_two_classes_of_table_42_are_believed_less(tmp_path):
     assert found.method == "exact"
     assert found.greatest <= 1 / 3 + 1e-12
     assert not found.exceeded
+
+
+def ratings(d):
+    """684 users of a made-up site, d films; the paper's own users can't be had."""
+    rng = np.random.default_rng(1)
+    shares = (
+        [0.03, 0.05, 0.07, 0.09, 0.11, 0.13, 0.15, 0.15, 0.12, 0.10]
+        if d == 2
+        else [0.06, 0.11, 0.27, 0.34, 0.22]
+    )
+    people = {
+        "age": rng.integers(10, 75, 684),
+        "zip": rng.integers(10000, 99999, 684),
+        "sex": rng.choice(["f", "m"], 684),
+    }
+    values = [str(value) for value in range(len(shares))]
+    films = {f"film {i}": rng.choice(values, 684, p=shares) for i in range(d)}
+    return pl.DataFrame({**people, **films})
+
+
+@pytest.mark.parametrize(("d", "ell", "gal"), [(2, 5, 0.6), (5, 2, 0.86)])
+def test_disclosure_probabilities_001_figures_24_and_25(d, ell, gal):
+    """Nobody is above 1/ℓ by MSA-diversity; by Gal and others about as far as the paper has it."""
+    table = ratings(d)
+    attributes = {
+        name: {"role": "sensitive" if name.startswith("film") else "quasi-identifier"}
+        for name in table.columns
+    }
+    greatest = {}
+    for method, requirements in (
+        ({"msa-diversity": {"publish": "buckets"}}, [{"m-diversity": {"l": ell}}]),
+        ({"gal": {"l": ell}}, []),
+    ):
+        job = dc.Job(attributes=attributes, requirements=requirements, method=method)
+        release = dc.publish(table, job, seed=0)
+        findings = dc.attack(release, original=table, attacks=["homogeneity"]).findings
+        assert all(f.targets == 684 for f in findings)
+        assert len(findings) == d
+        greatest[release.manifest.method.name] = max(f.greatest for f in findings)
+    assert greatest["msa-diversity"] == pytest.approx(1 / ell)
+    assert greatest["gal"] == pytest.approx(gal, abs=0.1)

@@ -160,6 +160,22 @@ def test_codip_000_keeps_the_diagnosis_from_one_who_knows_the_job(tmp_path):
     assert pairs["diagnosis and family"].mean == pytest.approx(1 / 4)
 
 
+def test_background_join_with_so_many_others_known(tmp_path):
+    """Who knows more believes more, up to all others."""
+    rows = [["x", *values] for values in ("aump", "aunp", "avmp", "bump", "bvnq", "avmq")]
+    columns = {"q": "q", "s": "s", "t": "s", "u": "s", "v": "s"}
+    made = Handmade(tmp_path, columns, rows, {"records": (list(columns), rows)})
+    mean = {}
+    for f in made.attack({"background-join": {"others": 2}}):
+        if f.aim == "s":
+            mean[tuple(f.details["known"])] = f.mean
+    assert set(mean) == {("t",), ("u",), ("v",), ("t", "u"), ("t", "v"), ("u", "v"),
+                         ("t", "u", "v")}  # fmt: skip
+    assert mean["t",] <= mean["t", "u"] <= mean["t", "u", "v"]
+    # Only the first and the fourth share (u, m), with different s.
+    assert mean["t", "u"] == pytest.approx((1 / 2 + 1 + 1 + 1 / 2 + 1 + 1) / 6)
+
+
 def test_associated_000_makes_bob_certain(tmp_path):
     """Asthma runs in families: one who knows that puts Bob's two tables together again."""
     found = {f.shown_aim: f for f in codip(tmp_path).attack("associated")}

@@ -1,15 +1,18 @@
 """Background-join: a reader who knows some of the target's sensitive values looks for another.
 
 Where whole rows are published in a group, the rows with the known values are what is left:
-count(s, known)/count(known). One other attribute is known at a time, and then all others.
+count(s, known)/count(known). One other attribute is known at a time, every choice of ``others``
+many where that is asked for, and then all others.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from discreet.attacks.attack import Attack, Finding, Scene
 from discreet.attacks.beliefs import Beliefs, beliefs_in
@@ -23,6 +26,10 @@ class BackgroundJoin(Attack):
     """One sensitive value from another, or from all others, that the reader knows."""
 
     name: ClassVar[str] = "background-join"
+
+    others: int = Field(
+        default=1, ge=1, le=8, description="Up to so many other attributes are known, beside all."
+    )
 
     @property
     def knowledge(self) -> str:
@@ -39,9 +46,8 @@ class BackgroundJoin(Attack):
             names = list(reading.sensitive)
             for attribute in names:
                 others = [name for name in names if name != attribute]
-                choices: list[tuple[str, ...]] = [(name,) for name in others]
-                if len(others) > 1:
-                    choices.append(tuple(others))
+                counts = {*range(1, self.others + 1), len(others)} - {0}
+                choices = [c for count in sorted(counts) for c in combinations(others, count)]
                 findings += [self._one(scene, reading, attribute, known) for known in choices]
         return findings
 

@@ -107,6 +107,8 @@ class Associated(Attack):
         members: list[NDArray[np.int64]] = []
         beliefs: list[tuple[Figures, Figures]] = []
         for component in people:
+            if budget.moves < 0:
+                break
             found = _beliefs(one, other, component, lift, budget)
             if found is not None:
                 members.append(component)
@@ -184,7 +186,7 @@ def _beliefs(
                 if lift[a, b] > 0
             ]
         )
-    chances = count_worlds(tuple(full), options, budget)
+    chances = weigh_worlds(tuple(full), options, budget)
     if chances is None:
         return None
     found = []
@@ -199,7 +201,7 @@ def _beliefs(
     return found[0], found[1]
 
 
-def count_worlds(
+def weigh_worlds(
     full: State, options: Sequence[Sequence[Option]], budget: _Budget
 ) -> list[dict[int, float]] | None:
     """For everybody the chance of each place; None where that is too much, or has no world."""

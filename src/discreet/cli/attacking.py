@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.checking import audit_series
 from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
+
+if TYPE_CHECKING:
+    from discreet.attacks.attack import Attack
 
 
 def attack(
@@ -61,9 +64,6 @@ def attack(
 ) -> None:
     """Attack a release: what a reader with stated knowledge comes to believe, and how rightly."""
     with guarded(as_json=json, debug=debug):
-        from discreet.attacks.catalog import all_attacks
-        from discreet.checking import attack as run_attack
-        from discreet.checking import parse_attacks, read_attacks
         from discreet.errors import InputError
 
         if ledger is not None or persons is not None:
@@ -74,19 +74,13 @@ def attack(
                 "Name one release folder and its job with --original; or several folders with "
                 "--persons, or a series with --ledger."
             )
-        chosen = None
-        if attacks is not None:
-            chosen = parse_attacks([name.strip() for name in attacks.split(",") if name.strip()])
-        if knowledge is not None:
-            given = read_attacks(knowledge)
-            named = {one.name for one in given}
-            others = all_attacks() if chosen is None else chosen
-            chosen = [*(one for one in others if one.name not in named), *given]
+        from discreet.checking import attack as run_attack
+
         with progress_bar(quiet=quiet) as progress:
             found = run_attack(
                 releases[0],
                 original=original,
-                attacks=chosen,
+                attacks=_chosen(attacks, knowledge),
                 population=population,
                 threshold=threshold,
                 progress=progress,
@@ -103,6 +97,22 @@ def attack(
             say(str(found))
         if not found.ok:
             raise typer.Exit(1)
+
+
+def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
+    """The attacks that are named, those of a file with their parameters; None for all."""
+    from discreet.attacks.catalog import all_attacks
+    from discreet.checking import parse_attacks, read_attacks
+
+    chosen = None
+    if names is not None:
+        chosen = parse_attacks([name.strip() for name in names.split(",") if name.strip()])
+    if knowledge is not None:
+        given = read_attacks(knowledge)
+        named = {one.name for one in given}
+        others = all_attacks() if chosen is None else chosen
+        chosen = [*(one for one in others if one.name not in named), *given]
+    return chosen
 
 
 def _attack_series(

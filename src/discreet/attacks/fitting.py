@@ -60,18 +60,27 @@ def fitting_groups(
     low = np.concatenate([c.low + o for c, o in zip(coverages, value_offset, strict=False)])
     high = np.concatenate([c.high + o for c, o in zip(coverages, value_offset, strict=False)])
     run_start = np.searchsorted(cell_of_run, np.arange(cell_offset[-1] + 1))
-    by_value = np.argsort(value_of_kind.ravel(), kind="stable")
+    second = _second_columns([c.cardinality for c in coverages])
+    second_of_kind = value_of_kind[second].ravel()
+    by_value = np.lexsort((second_of_kind, value_of_kind.ravel()))
     kind_start = np.searchsorted(value_of_kind.ravel()[by_value], np.arange(value_offset[-1] + 1))
-    kinds_by_value = by_value % count
     group, kind, enough = _pairs(
-        value_of_kind, cell_of_group, run_start, low, high, kind_start, kinds_by_value,
-        EDGE_LIMIT, WORK_LIMIT,
+        value_of_kind, cell_of_group, run_start, low, high, kind_start, by_value % count,
+        second, second_of_kind[by_value], EDGE_LIMIT, WORK_LIMIT,
     )  # fmt: skip
     if not enough:
         return None
     order = np.argsort(kind, kind="stable")
     start = np.searchsorted(kind[order], np.arange(count + 1))
     return start, group[order]
+
+
+def _second_columns(cardinalities: Sequence[int]) -> NDArray[np.int64]:
+    """For each column the other one with the most values; itself where it is the only one."""
+    columns = range(len(cardinalities))
+    return np.array(
+        [max(columns, key=lambda other: (other != c, cardinalities[other])) for c in columns]
+    )
 
 
 def _sole_groups(
@@ -106,7 +115,9 @@ def _pairs(
     low: NDArray[np.int64],
     high: NDArray[np.int64],
     kind_start: NDArray[np.int64],
-    kinds_by_value: NDArray[np.int64],
+    kinds_by_value: NDArray[np.int64],  # by column and value, then by the second column
+    second: NDArray[np.int64],  # (columns,)
+    second_by_value: NDArray[np.int64],  # what those kinds have in it
     edge_limit: int,
     work_limit: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
@@ -125,39 +136,53 @@ def _pairs(
                 held += kind_start[high[run]] - kind_start[low[run]]
             if fewest < 0 or held < fewest:
                 narrowest, fewest = column, held
-        work += fewest
+        cell, other_cell = cell_of_group[narrowest, g], cell_of_group[second[narrowest], g]
+        for run in range(run_start[cell], run_start[cell + 1]):
+            for value in range(low[run], high[run]):
+                first, end = kind_start[value], kind_start[value + 1]
+                for within in range(run_start[other_cell], run_start[other_cell + 1]):
+                    place = first + np.searchsorted(second_by_value[first:end], low[within])
+                    work += 1
+                    while place < end and second_by_value[place] < high[within]:
+                        kind = kinds_by_value[place]
+                        place += 1
+                        work += 1
+                        if not _fits(kind, g, value_of_kind, cell_of_group, run_start, low, high):
+                            continue
+                        if found == capacity:
+                            if found >= edge_limit:
+                                return found_group[:0], found_kind[:0], False
+                            capacity *= 2
+                            wider_group = np.empty(capacity, np.int32)
+                            wider_group[:found] = found_group
+                            found_group = wider_group
+                            wider_kind = np.empty(capacity, np.int64)
+                            wider_kind[:found] = found_kind
+                            found_kind = wider_kind
+                        found_group[found] = g
+                        found_kind[found] = kind
+                        found += 1
         if work > work_limit:
             return found_group[:0], found_kind[:0], False
-        cell = cell_of_group[narrowest, g]
-        for run in range(run_start[cell], run_start[cell + 1]):
-            for place in range(kind_start[low[run]], kind_start[high[run]]):
-                kind = kinds_by_value[place]
-                fits = True
-                for column in range(columns):
-                    if column == narrowest:
-                        continue
-                    value, within = value_of_kind[column, kind], False
-                    other = cell_of_group[column, g]
-                    for r in range(run_start[other], run_start[other + 1]):
-                        if low[r] <= value < high[r]:
-                            within = True
-                            break
-                    if not within:
-                        fits = False
-                        break
-                if not fits:
-                    continue
-                if found == capacity:
-                    if found >= edge_limit:
-                        return found_group[:0], found_kind[:0], False
-                    capacity *= 2
-                    wider_group = np.empty(capacity, np.int32)
-                    wider_group[:found] = found_group
-                    found_group = wider_group
-                    wider_kind = np.empty(capacity, np.int64)
-                    wider_kind[:found] = found_kind
-                    found_kind = wider_kind
-                found_group[found] = g
-                found_kind[found] = kind
-                found += 1
     return found_group[:found], found_kind[:found], True
+
+
+@kernel
+def _fits(
+    kind: int,
+    group: int,
+    value_of_kind: NDArray[np.int64],
+    cell_of_group: NDArray[np.int64],
+    run_start: NDArray[np.int64],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+) -> bool:
+    for column in range(len(value_of_kind)):
+        value, cell, within = value_of_kind[column, kind], cell_of_group[column, group], False
+        for run in range(run_start[cell], run_start[cell + 1]):
+            if low[run] <= value < high[run]:
+                within = True
+                break
+        if not within:
+            return False
+    return True

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from tests.attacks.handmade import Handmade
 
 import discreet as dc
+from discreet.attacks.fitting import fitting_groups
 from discreet.attacks.permanents import matching_beliefs
 from discreet.attacks.placement import EXACT, weigh
+from discreet.hierarchies.coverage import Coverage
 
 SETTINGS = settings(max_examples=40, deadline=None)
 
@@ -73,6 +75,47 @@ def test_people_who_fit_several_groups_are_weighed_by_all_assignments(data):
         for edge in range(start[person], start[person + 1]):
             found[person, edges[edge]] = placement.weight[edge]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@given(st.data())
+@SETTINGS
+def test_the_groups_that_people_fit_are_those_whose_cells_all_cover_them(data):
+    """Up to three columns of seven values; a cell covers any set of values."""
+    columns = data.draw(st.integers(1, 3))
+    sets = st.lists(st.frozensets(st.integers(0, 6), min_size=1), min_size=1, max_size=4)
+    cells = [data.draw(sets) for _ in range(columns)]
+    groups = data.draw(st.lists(st.tuples(*(st.integers(0, len(c) - 1) for c in cells)),
+                                min_size=1, max_size=6, unique=True))  # fmt: skip
+    kinds = data.draw(st.lists(st.tuples(*[st.integers(0, 6)] * columns),
+                               min_size=1, max_size=8, unique=True))  # fmt: skip
+    found = fitting_groups(
+        [coverage(column) for column in cells],
+        [np.array([kind[c] for kind in kinds], np.int32) for c in range(columns)],
+        [np.array([group[c] for group in groups], np.int32) for c in range(columns)],
+    )
+    assert found is not None
+    start, group = found
+    for number, kind in enumerate(kinds):
+        expected = {
+            g
+            for g, own in enumerate(groups)
+            if all(kind[c] in cells[c][own[c]] for c in range(columns))
+        }
+        listed = group[start[number] : start[number + 1]].tolist()
+        assert sorted(listed) == sorted(expected)
+
+
+def coverage(cells):
+    """Each cell as runs of neighbouring values."""
+    runs = []
+    for number, values in enumerate(cells):
+        for value in sorted(values):
+            if runs and runs[-1][0] == number and runs[-1][2] == value:
+                runs[-1][2] += 1
+            else:
+                runs.append([number, value, value + 1])
+    cell, low, high = np.array(runs, np.int64).T
+    return Coverage(len(cells), 7, cell, low, high)
 
 
 ROWS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("abc"), st.sampled_from("uvw")),

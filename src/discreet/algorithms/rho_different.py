@@ -46,8 +46,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.algorithms.families import Families, Verdicts, complete, decide, read_families
+from discreet.algorithms.families import Families, Verdicts, decide, read_families
 from discreet.algorithms.method import Bucketized, Counterfeits, Method, Task
+from discreet.algorithms.parties import complete
 from discreet.algorithms.signatures import (
     Places,
     choose_rows,
@@ -106,7 +107,7 @@ class RhoDifferent(Method):
         families = read_families(history, matrix)
         _require_known(families, column.codes, history, column.text.to_list(), correlation)
         verdicts = decide(families, self.rho)
-        group, fakes, greatest = complete(families, verdicts, column.codes, self.rho, task.rng)
+        group, fakes, greatest = complete(families, verdicts, column.codes, self.rho)
         fresh = np.flatnonzero(families.family_of_row < 0)
         place = curve_places(task, size)
         fresh_group, fresh_fakes = first_groups(

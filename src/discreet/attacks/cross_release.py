@@ -24,7 +24,8 @@ import numpy as np
 
 from discreet.attacks.series import Series, members_of
 from discreet.models.correlation import Correlation, Value
-from discreet.models.series import MOST_PEOPLE, Belief, beliefs, components
+from discreet.models.enumeration import MOST_PEOPLE
+from discreet.models.series import Belief, beliefs, components
 
 MOST_WORLDS = 200_000
 STAY = Correlation(unstated="stay")

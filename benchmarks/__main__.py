@@ -15,6 +15,7 @@ from benchmarks import (
     full_domain,
     local_recoding,
     msa_diversity,
+    republication,
     rivals,
     startup,
     whole_path,
@@ -31,6 +32,7 @@ PARTS = {
     "decomposition": decomposition.results,
     "codip": codip.results,
     "msa-diversity": msa_diversity.results,
+    "republication": republication.results,
     "peers": rivals.results,
 }
 

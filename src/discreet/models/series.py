@@ -5,13 +5,8 @@ of the person's group, no row to two persons. A world weighs the product of P(ne
 person's consecutive appearances. A belief is a share of that weight.
 
 Persons who never share a group, directly or through others, are independent, so beliefs are exact
-on each *component* of persons. A component is walked release by release: a state says which value
-every person has who is there (or was there and comes back), and sums run forward and backward over
-the states. The cost is that of the states of neighbouring releases multiplied; components with too
-many states are not guessed at (``Belief.TOO_LARGE``).
-
-The *cohort certificate* needs no enumeration: n persons with the same groups in all releases are
-exchangeable, so each has a value that occurs c times in the group with at most c/n, whatever C is.
+on each *component* of persons (``enumeration``). Components with too many states are not guessed at
+(``Belief.TOO_LARGE``); the cohort certificate may bound them (``cohorts``).
 """
 
 from __future__ import annotations

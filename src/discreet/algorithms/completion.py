@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +18,7 @@ ROOM = 1.1  # beliefs should stay below ρ by this factor where a few more count
 CANDIDATES = 6  # values that are tried as the next counterfeit
 MOST_FAKES = 8  # counterfeits of one group, before its members are published alone
 LEAST_GAIN = 0.01  # what one more counterfeit must lower a belief by that is low enough already
+LEAST_PART = 1000  # cases that are worth a thread
 TOLERANCE = 1e-9
 BLANK = -1
 
@@ -40,6 +43,7 @@ def solve(
     runs: tuple[Places, Numbers, Places],  # start, numbers, the shape of each family
     members: tuple[Places, Places],  # start, person
     truth: Places,  # (people,) the value now of who is published, −1 for others
+    before: Floats,  # (families,) the greatest belief after the earlier releases
     matrix: Floats,
     rho: float,
 ) -> Cases:
@@ -47,9 +51,19 @@ def solve(
     start, run = _write_cases(runs[2], *members, truth)
     number, first = distinct_runs(start, run)
     somebody = np.diff(start) > 1
-    solved, fakes, greatest = _solve(
-        releases, runs[0], runs[1], *members, truth, first, matrix, rho
-    )
+    parts = np.array_split(first, min(os.cpu_count() or 1, 1 + len(first) // LEAST_PART))
+    with ThreadPoolExecutor(len(parts)) as pool:
+        found = list(
+            pool.map(
+                lambda part: _solve(
+                    releases, runs[0], runs[1], *members, truth, before, part, matrix, rho
+                ),
+                parts,
+            )
+        )
+    solved = np.concatenate([one[0] for one in found])
+    fakes = np.concatenate([one[1] for one in found])
+    greatest = np.concatenate([one[2] for one in found])
     kept = fakes >= 0  # (cases, most)
     count = np.where(solved, kept.sum(axis=1), BLANK)
     begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))[:-1]])
@@ -93,6 +107,7 @@ def _solve(
     family_start: Places,
     member: Places,
     truth: Places,
+    before: Floats,
     first: Places,  # (cases,) a family of each
     matrix: Floats,
     rho: float,
@@ -118,7 +133,9 @@ def _solve(
         starts = np.append(start, 0)
         now = values[values >= 0]
         candidates = _candidates(value, now, len(matrix))
-        added, belief = _add_fakes(own, starts, value, count, matrix, now, candidates, rho)
+        added, belief = _add_fakes(
+            own, starts, value, count, matrix, now, candidates, rho, max(rho / ROOM, before[family])
+        )
         if belief <= rho + TOLERANCE:
             solved[case] = True
             fakes[case, : len(added)] = added
@@ -145,10 +162,11 @@ def _add_fakes(
     truth: Places,
     candidates: Places,
     rho: float,
+    low: float,
 ) -> tuple[Places, float]:
     """Add counterfeits until the greatest belief is low enough: the first that makes it so.
 
-    Where none does, the one that lowers it most. Low enough is ρ, with room if a few more give it;
+    Where none does, the one that lowers it most. Low enough is ρ, or ``low`` if a few more do it;
     the greatest belief stays above ρ where no counterfeits help.
     """
     rows = np.zeros(len(matrix), np.int64)
@@ -160,7 +178,7 @@ def _add_fakes(
     enough, best = -1, greatest  # the fewest counterfeits that suffice, and their belief
     if greatest <= rho + TOLERANCE:
         enough = added
-    while greatest * ROOM > rho and added < MOST_FAKES:
+    while greatest > low + TOLERANCE and added < MOST_FAKES:
         if enough >= 0 and added >= enough + len(truth) + 1:
             break
         lowest, chosen = 3.0, -1
@@ -170,7 +188,7 @@ def _add_fakes(
             rows[code] -= 1
             if tried < lowest:
                 lowest, chosen = tried, code
-            if tried * ROOM <= rho:
+            if tried <= low + TOLERANCE:
                 break
         if chosen < 0 or lowest >= 2.0 or (enough >= 0 and lowest > greatest - LEAST_GAIN):
             break
@@ -180,7 +198,7 @@ def _add_fakes(
         greatest = lowest
         if enough < 0 and greatest <= rho + TOLERANCE:
             enough, best = added, greatest
-    if greatest * ROOM <= rho:
+    if greatest <= low + TOLERANCE:
         return fakes[:added].copy(), greatest
     if enough >= 0:
         return fakes[:enough].copy(), best

@@ -55,6 +55,7 @@ class Verdicts:
 
     published: Flags  # (people,) whether the person will be in the release
     party: Places  # (people,) the number of the party within the family, −1 for none
+    greatest: Floats  # (families,) belief after the earlier releases
     broken: Flags  # (families,) an earlier release lets a belief pass the bound
     too_large: Flags  # (families,)
 
@@ -108,6 +109,7 @@ def decide(families: Families, rho: float) -> Verdicts:
     return Verdicts(
         of_person >= 0,
         of_person,
+        greatest[shapes.of_family],
         broken[shapes.of_family],
         (status == TOO_LARGE)[shapes.of_family],
     )

@@ -34,6 +34,7 @@ def complete(
         (families.shapes.start, families.shapes.run, families.shapes.of_family),
         (families.start, member),
         truth,
+        verdicts.greatest,
         families.matrix,
         rho,
     )

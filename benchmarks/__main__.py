@@ -16,6 +16,7 @@ from benchmarks import (
     full_domain,
     local_recoding,
     msa_diversity,
+    republication,
     rivals,
     startup,
     whole_path,
@@ -33,6 +34,7 @@ PARTS = {
     "codip": codip.results,
     "msa-diversity": msa_diversity.results,
     "attacks": attacks.results,
+    "republication": republication.results,
     "peers": rivals.results,
 }
 

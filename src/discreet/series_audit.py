@@ -25,6 +25,7 @@ from discreet.attacks.cross_release import (
     value_association,
     value_equivalence,
 )
+from discreet.attacks.estimates import Estimates, estimates
 from discreet.attacks.series import Invariance, JointFinding, Series, invariance, joint
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable
@@ -50,6 +51,7 @@ class SeriesAudit:
     audits: tuple[Audit, ...]
     invariance: Invariance
     joint: JointFinding | None  # where some release promises ρ-difference
+    estimates: Estimates | None  # of readers who look at one person alone; no bounds
     attacks: tuple[CrossFinding, ...]
     problems: tuple[str, ...]
     not_placed: int  # people who fit several groups of a release, or none
@@ -64,6 +66,7 @@ class SeriesAudit:
             "releases": [audit.to_dict() for audit in self.audits],
             "invariance": asdict(self.invariance),
             "joint": None if self.joint is None else self.joint.to_dict(),
+            "estimates": None if self.estimates is None else dict(self.estimates),
             "attacks": [attack.to_dict() for attack in self.attacks],
             "problems": list(self.problems),
             "not_placed": self.not_placed,
@@ -131,9 +134,12 @@ def audit_series(
         problems.append(
             f"{steady.overlapping} people stand among values of which only some are new"
         )
-    found = _joint(manifests, series, correlation)
-    if found is not None:
-        rho = _rho(manifests)
+    found: JointFinding | None = None
+    estimated: Estimates | None = None
+    rho = _rho(manifests)
+    if rho is not None:
+        odds = _correlation(manifests, correlation)
+        found, estimated = joint(series, odds, rho), estimates(series, odds)
         if found.above:
             problems.append(
                 f"{found.above} people have a value that a reader of all releases believes with "
@@ -151,7 +157,7 @@ def audit_series(
         for attack in attacks
         if attack.exceeded
     ]
-    return SeriesAudit(audits, steady, found, attacks, tuple(problems), not_placed)
+    return SeriesAudit(audits, steady, found, estimated, attacks, tuple(problems), not_placed)
 
 
 def _require_known(series: Series, alike: Alike) -> None:
@@ -243,20 +249,18 @@ def _promised_m(manifests: Sequence[Manifest], steady: Invariance) -> float | No
     return 1 / min(promised) if len(promised) == len(manifests) and not steady.renewed else None
 
 
-def _joint(manifests: Sequence[Manifest], series: Series, path: Path | None) -> JointFinding | None:
-    rho = _rho(manifests)
-    if rho is None:
-        return None
+def _correlation(manifests: Sequence[Manifest], path: Path | None) -> Correlation:
+    """The table that the releases rest on, with its rule for what it leaves unstated."""
     last = [m for m in manifests if m.method.name == "rho-different"][-1].method.parameters
     unstated: Unstated = "stay" if last.get("unstated") == "stay" else "spread"
-    if path is None:
-        if last.get("correlation"):
-            raise InputError(
-                f"The releases rest on the correlation table '{last['correlation']}'. Name it with "
-                "--correlation."
-            )
-        return joint(series, Correlation(unstated=unstated), rho)
-    return joint(series, read_correlation(path, unstated), rho)
+    if path is not None:
+        return read_correlation(path, unstated)
+    if last.get("correlation"):
+        raise InputError(
+            f"The releases rest on the correlation table '{last['correlation']}'. Name it with "
+            "--correlation."
+        )
+    return Correlation(unstated=unstated)
 
 
 def _read_persons(path: Path) -> list[dict[str, str]]:
@@ -319,6 +323,11 @@ def describe_attacks(found: SeriesAudit) -> list[str]:
             f"The greatest belief of a reader of all releases who knows how values follow each "
             f"other, by release: {shown}."
         )
+        for rule, greatest in (found.estimates or {}).items():
+            shown = ", ".join(f"{belief:.3f}" for belief in greatest)
+            lines.append(
+                f"By the estimate '{rule}' of one person alone, which is no bound: {shown}."
+            )
         if found.joint.bounded or found.joint.open:
             lines.append(
                 f"Of {found.joint.bounded + found.joint.open} sets of people that are too large to "

@@ -10,10 +10,9 @@ import pytest
 from tests.tables import coded_table
 
 import discreet as dc
-from discreet.algorithms.families import ROOM, flat_copies
 from discreet.algorithms.method import Task
 from discreet.algorithms.signatures import group_different, most_that_group
-from discreet.attacks.series import Series, joint
+from discreet.attacks.series import Series, all_beliefs, joint
 from discreet.data.history import History, PastRelease
 from discreet.models.correlation import Correlation
 
@@ -141,18 +140,51 @@ def test_nobody_is_left_over_where_all_can_be_grouped(seed):
         assert len(np.unique(own)) == len(own) >= size
 
 
-def test_flat_groups_move_no_belief_by_more_than_the_room():
-    letters = "abc"
+def test_blank_groups_move_no_belief():
     odds = Correlation.of([("a", "a", 0.4), ("b", "b", 0.4), ("c", "c", 0.4)], "spread")
     first = [(["p", "q", "r"], list("abc"))]
-    before = max(joint(Series.of([first]), odds, 0.5).greatest)
-    for truth in ("aa", "ab", "cc"):
-        copies = flat_copies(2)
-        flat = [([name], [*letters * copies, own]) for name, own in zip("pq", truth, strict=True)]
-        found = joint(Series.of([first, flat]), odds, 0.5)
-        assert found.exact == 1
-        assert max(found.greatest) <= 0.4 * ROOM + 1e-9
-        assert found.greatest[0] <= before * ROOM + 1e-9
+    again = [(["p", "q"], list("ab"))]
+    blank = [(["p"], list("abc")), (["q"], list("abc"))]
+    before = all_beliefs(Series.of([first]), odds)
+    after = all_beliefs(Series.of([first, blank]), odds)
+    assert after["p"][0] == pytest.approx(before["p"][0])
+    assert after["r"][0] == pytest.approx(before["r"][0])
+    assert joint(Series.of([first, blank, again]), odds, 0.5).exact == 1
+
+
+def many(names: int, letters: str) -> list[tuple[list[str], str]]:
+    return [([f"p{number}" for number in range(names)], letters)]
+
+
+@pytest.mark.parametrize(("absent", "published"), [(0, 12), (1, 10), (2, 10), (11, 0)])
+def test_a_family_too_large_to_enumerate_is_published_by_cohorts(absent, published):
+    """ρ = 0.5 and counts of 1: those who are there and those who are not are two or more each."""
+    letters = "abcdefghijkl"
+    table = {f"p{number}": letters[number] for number in range(absent, 12)} | {"z": "a"}
+    task = task_of(table, [many(12, letters)], letters)
+    outcome = dc.RhoDifferent(rho=0.5).run(task)
+    known = outcome.group_of_row[: 12 - absent]
+    assert int((known >= 0).sum()) == published
+    groups = groups_of(task, outcome, list(table))
+    releases = [many(12, letters), [(sorted(who), list(what)) for who, what in groups]]
+    found = joint(Series.of(releases), Correlation(), 0.5)
+    assert found.above == 0
+
+
+def test_a_cohort_whose_values_agree_is_published_blank():
+    letters = "abcdefghijkl"
+    table = dict.fromkeys((f"p{number}" for number in range(12)), "a")
+    task = task_of(table, [many(12, letters)], letters)
+    outcome = dc.RhoDifferent(rho=0.5).run(task)
+    groups = groups_of(task, outcome, list(table))
+    assert [what for _, what in groups] == [letters] * 12
+    releases = [many(12, letters), [(sorted(who), list(what)) for who, what in groups]]
+    series = Series.of(releases)
+    found = joint(series, Correlation(), 0.5)
+    assert (found.exact, found.bounded, found.above) == (0, 1, 0)
+    again = task_of(table, releases, letters)  # once blank, blank for good
+    outcome = dc.RhoDifferent(rho=0.5).run(again)
+    assert [what for _, what in groups_of(again, outcome, list(table))] == [letters] * 12
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from tests import naive_series
 
 from discreet.attacks.series import Series, all_beliefs
 from discreet.models.adversaries import individual, shares
+from discreet.models.cohorts import cohort_bounds
 from discreet.models.correlation import Correlation
-from discreet.models.series import cohort_bounds
 
 LETTERS = "abcd"
 
@@ -24,6 +24,8 @@ def random_series(draw: random.Random, people: int, releases: int):
         while here:
             size = draw.randint(1, len(here))
             values = [draw.choice(LETTERS) for _ in range(size + draw.choice([0, 0, 1]))]
+            if size == 1 and draw.random() < 0.5:
+                values = list(LETTERS)  # tells nothing
             groups.append((here[:size], values))
             here = here[size:]
         series.append(groups)
@@ -43,14 +45,16 @@ def random_odds(draw: random.Random) -> dict[tuple[str, str], float]:
 @pytest.mark.parametrize("seed", range(40))
 def test_beliefs_are_shares_of_worlds(seed):
     draw = random.Random(seed)
-    releases = random_series(draw, 4, 3)
+    releases = random_series(draw, 4, 3 + seed % 2)
     stated = random_odds(draw)
     unstated = draw.choice(["spread", "stay"])
     odds = Correlation.of([(old, new, p) for (old, new), p in stated.items()], unstated)
     chance = naive_series.chances(stated, LETTERS, unstated)
     series = Series.of(releases)
     found = all_beliefs(series, odds)
-    bounds = cohort_bounds(series.group_of, series.groups)
+    matrix = odds.matrix((*series.values, *sorted(odds.values - set(series.values))))
+    groups = series.groups
+    bounds = cohort_bounds(series.group_of, groups.start, groups.value, groups.count, matrix)
     for family in naive_series.families(releases):
         try:
             expected = naive_series.beliefs(releases, family, chance)

@@ -13,6 +13,7 @@ from discreet.attacks.cross_release import (
     value_association,
     value_equivalence,
 )
+from discreet.attacks.estimates import estimates
 from discreet.attacks.series import Series, all_beliefs, invariance, joint
 from discreet.models.adversaries import individual, persistence, shares
 from discreet.models.correlation import Correlation
@@ -205,6 +206,14 @@ def test_table_41_is_not_different_by_the_rule_of_table_40(old, new, value, beli
 def test_table_41_under_persistence_is_one_half(letters):
     found = persistence(group(letters), TABLE_39_C)
     assert list(found.values()) == pytest.approx([0.5, 0.5])
+
+
+def test_tables_39_and_41_by_all_three_adversaries():
+    series = Series.of([TABLE_39, TABLE_41])
+    found = estimates(series, TABLE_39_C)
+    assert found["individual"] == pytest.approx((0.5, 0.833), abs=5e-4)  # t11
+    assert found["persistence"] == pytest.approx((0.5, 0.5))  # n4 and n5 come for the first time
+    assert joint(series, TABLE_39_C, 0.5).greatest[0] == pytest.approx(1.0)  # t5
 
 
 def test_table_41_reveals_t5():

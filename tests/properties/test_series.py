@@ -145,7 +145,7 @@ def correlations(draw: random.Random, letters: str) -> dict[tuple[str, str], flo
 @given(
     seed=st.integers(0, 10**6),
     rho=st.sampled_from([0.5, 0.6, 0.7]),
-    releases=st.integers(2, 5),
+    releases=st.integers(2, 6),
     unstated=st.sampled_from(["spread", "stay"]),
 )
 def test_no_belief_of_a_reader_of_all_releases_passes_rho(seed, rho, releases, unstated):

@@ -1,96 +1,155 @@
-"""One family and a new group: which counterfeits keep every belief below the bound."""
+"""What the published members of each family are published with: their values and counterfeits."""
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
+from discreet.algorithms.shapes import read_run
 from discreet.kernels import kernel
-from discreet.models.series import Floats, Groups, Places, component_beliefs
+from discreet.models.distinct import Numbers, distinct_runs
+from discreet.models.enumeration import EXACT, Floats, Places, component_beliefs
 
-ROOM = 1.1  # a flat group moves no belief by more than this factor
-CANDIDATES = 6  # values that are tried as the next counterfeit,
-MOST_CANDIDATES = 16  # and if that does not end
-MOST_FAKES = 24  # counterfeits of one group, before it is made flat
-MOST_TRUTHS = 60  # combinations of values that are tried for a family without room
+ROOM = 1.1  # beliefs should stay below ρ by this factor where a few more counterfeits do it
+CANDIDATES = 6  # values that are tried as the next counterfeit
+MOST_FAKES = 8  # counterfeits of one group, before its members are published alone
+LEAST_GAIN = 0.01  # what one more counterfeit must lower a belief by that is low enough already
+LEAST_PART = 1000  # cases that are worth a thread
 TOLERANCE = 1e-9
+BLANK = -1
 
 
-class Scene:
-    """One family with a new group of those members who are here."""
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Families of one shape whose published members have the same values: solved once.
 
-    def __init__(
-        self, groups: Groups, matrix: Floats, group_of: Places, members: Places, here: Places
-    ) -> None:
-        self.matrix = matrix
-        own = group_of[:, members]
-        used = np.unique(own[own >= 0])
-        sizes = np.diff(groups.start)[used]
-        entries = np.concatenate(
-            [np.arange(groups.start[g], groups.start[g + 1]) for g in used]
-        ).astype(np.int64)
-        self.start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.value, self.count = groups.value[entries], groups.count[entries]
-        local = np.where(own >= 0, np.searchsorted(used, own), -1)
-        new = np.where(np.isin(members, here), len(used), -1)
-        self.group_of = np.concatenate([local, new[None]]).astype(np.int64)
-        self.people = len(here)
+    A case is solved by some counterfeits, or by publishing everybody blank: alone, with all values
+    once.
+    """
 
-    def beliefs(self, values: Places, counts: Places) -> tuple[int, Floats]:
-        """The beliefs if the new group is published with some values."""
-        result = np.zeros((*self.group_of.shape, len(self.matrix)))
-        found = component_beliefs(
-            self.group_of,
-            np.append(self.start, self.start[-1] + len(values)),
-            np.concatenate([self.value, values]),
-            np.concatenate([self.count, counts]),
-            self.matrix,
-            result,
-        )
-        return int(found), result
+    of_family: Places  # (families,) −1 where nobody is published
+    fakes: Places  # (cases,) how many counterfeits there are, or BLANK
+    start: Places  # (cases,) where they begin
+    value: Places
+    greatest: float  # belief that any case leads to
 
-    def completion(self, truth: Places, rho: float) -> tuple[Places, float] | None:
-        """Counterfeits that keep all beliefs below the bound, and the greatest belief; or None.
 
-        They leave room for later releases where a few more can.
-        """
-        before = np.setdiff1d(self.value, truth)  # values that the family was seen with
-        others = np.setdiff1d(np.arange(len(self.matrix)), np.concatenate([before, truth]))
-        candidates = np.concatenate([before, others, np.unique(truth)])
-        for most in (CANDIDATES, MOST_CANDIDATES):
-            fakes, greatest = _add_fakes(
-                self.group_of,
-                np.append(self.start, 0),
-                self.value,
-                self.count,
-                self.matrix,
-                truth,
-                candidates[:most],
-                rho,
+def solve(
+    releases: int,
+    runs: tuple[Places, Numbers, Places],  # start, numbers, the shape of each family
+    members: tuple[Places, Places],  # start, person
+    truth: Places,  # (people,) the value now of who is published, −1 for others
+    before: Floats,  # (families,) the greatest belief after the earlier releases
+    matrix: Floats,
+    rho: float,
+) -> Cases:
+    """Counterfeits for the families that can be enumerated."""
+    start, run = _write_cases(runs[2], *members, truth)
+    number, first = distinct_runs(start, run)
+    somebody = np.diff(start) > 1
+    parts = np.array_split(first, min(os.cpu_count() or 1, 1 + len(first) // LEAST_PART))
+    with ThreadPoolExecutor(len(parts)) as pool:
+        found = list(
+            pool.map(
+                lambda part: _solve(
+                    releases, runs[0], runs[1], *members, truth, before, part, matrix, rho
+                ),
+                parts,
             )
-            if greatest <= rho + TOLERANCE:
-                return fakes, float(greatest)
-            if len(candidates) <= most:
-                break
-        return None
+        )
+    solved = np.concatenate([one[0] for one in found])
+    fakes = np.concatenate([one[1] for one in found])
+    greatest = np.concatenate([one[2] for one in found])
+    kept = fakes >= 0  # (cases, most)
+    count = np.where(solved, kept.sum(axis=1), BLANK)
+    begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))[:-1]])
+    highest = np.where(somebody[first], np.where(solved, greatest, rho), 0.0)
+    return Cases(
+        np.where(somebody, number, -1),
+        count,
+        begin,
+        fakes[kept].astype(np.int64),
+        float(highest.max(initial=0.0)),
+    )
 
-    def possible_values(self) -> list[Places] | None:
-        """All multisets of values that C leaves possible; None if there are too many."""
-        everything = np.arange(len(self.matrix))
-        if len(everything) ** self.people > 50_000:
-            return None
-        found, belief = self.beliefs(everything, np.full(len(everything), self.people))
-        if found != 1:
-            return None
-        open_ = [
-            np.flatnonzero(belief[-1, person] > 0)
-            for person in np.flatnonzero(self.group_of[-1] >= 0)
-        ]
-        seen: set[tuple[int, ...]] = {()}
-        for values in open_:
-            seen = {tuple(sorted((*so_far, int(v)))) for so_far in seen for v in values}
-            if len(seen) > MOST_TRUTHS:
-                return None
-        return [np.array(truth, np.int64) for truth in sorted(seen)]
+
+@kernel
+def _write_cases(
+    shape: Places, family_start: Places, member: Places, truth: Places
+) -> tuple[Places, Numbers]:
+    """The shape of each family and the values of its published members, in order."""
+    families = len(shape)
+    start = np.zeros(families + 1, np.int64)
+    run = np.empty(families + len(member), np.int32)
+    at = 0
+    for family in range(families):
+        run[at] = shape[family]
+        begin = at + 1
+        at += 1
+        for person in member[family_start[family] : family_start[family + 1]]:
+            if truth[person] >= 0:
+                run[at] = truth[person]
+                at += 1
+        run[begin:at].sort()
+        start[family + 1] = at
+    return start, run[:at].copy()
+
+
+@kernel
+def _solve(
+    layers: int,
+    run_start: Places,
+    run: Numbers,
+    family_start: Places,
+    member: Places,
+    truth: Places,
+    before: Floats,
+    first: Places,  # (cases,) a family of each
+    matrix: Floats,
+    rho: float,
+) -> tuple[NDArray[np.bool_], NDArray[np.int32], Floats]:
+    """For each case whether counterfeits keep all beliefs below ρ, which, and how far."""
+    solved = np.zeros(len(first), np.bool_)
+    fakes = np.full((len(first), MOST_FAKES), -1, np.int32)
+    greatest = np.zeros(len(first))
+    for case in range(len(first)):
+        family = first[case]
+        people = member[family_start[family] : family_start[family + 1]]
+        values = truth[people]
+        if values.max() < 0:
+            continue
+        past, _, start, value, count = read_run(
+            run[run_start[family] : run_start[family + 1]], layers
+        )
+        own = np.full((layers + 1, len(people)), -1, np.int64)
+        own[:layers] = past
+        for at in range(len(people)):
+            if values[at] >= 0:
+                own[layers, at] = len(start) - 1
+        starts = np.append(start, 0)
+        now = values[values >= 0]
+        candidates = _candidates(value, now, len(matrix))
+        added, belief = _add_fakes(
+            own, starts, value, count, matrix, now, candidates, rho, max(rho / ROOM, before[family])
+        )
+        if belief <= rho + TOLERANCE:
+            solved[case] = True
+            fakes[case, : len(added)] = added
+            greatest[case] = belief
+    return solved, fakes, greatest
+
+
+@kernel
+def _candidates(before: Places, now: Places, values: int) -> Places:
+    """Counterfeits to try: values the family was seen with, others, those it has now."""
+    rank = np.full(values, 1, np.int64)
+    rank[before] = 0
+    rank[now] = 2
+    return np.argsort(rank, kind="mergesort")[:CANDIDATES]
 
 
 @kernel
@@ -103,22 +162,23 @@ def _add_fakes(
     truth: Places,
     candidates: Places,
     rho: float,
+    low: float,
 ) -> tuple[Places, float]:
-    """Add the counterfeit that lowers the greatest belief most, until it is low enough.
+    """Add counterfeits until the greatest belief is low enough: the first that makes it so.
 
-    Low enough is ρ, with room if a few more give it; the greatest belief stays above ρ where no
-    counterfeits help.
+    Where none does, the one that lowers it most. Low enough is ρ, or ``low`` if a few more do it;
+    the greatest belief stays above ρ where no counterfeits help.
     """
     rows = np.zeros(len(matrix), np.int64)
     for code in truth:
         rows[code] += 1
-    greatest = _greatest_with(group_of, start, value, count, matrix, rows)
     fakes = np.empty(MOST_FAKES, np.int64)
     added = 0
+    greatest = _greatest_with(group_of, start, value, count, matrix, rows)
     enough, best = -1, greatest  # the fewest counterfeits that suffice, and their belief
     if greatest <= rho + TOLERANCE:
-        enough = 0
-    while greatest * ROOM > rho and added < MOST_FAKES:
+        enough = added
+    while greatest > low + TOLERANCE and added < MOST_FAKES:
         if enough >= 0 and added >= enough + len(truth) + 1:
             break
         lowest, chosen = 3.0, -1
@@ -128,7 +188,9 @@ def _add_fakes(
             rows[code] -= 1
             if tried < lowest:
                 lowest, chosen = tried, code
-        if chosen < 0 or lowest >= 2.0:
+            if tried <= low + TOLERANCE:
+                break
+        if chosen < 0 or lowest >= 2.0 or (enough >= 0 and lowest > greatest - LEAST_GAIN):
             break
         rows[chosen] += 1
         fakes[added] = chosen
@@ -136,7 +198,7 @@ def _add_fakes(
         greatest = lowest
         if enough < 0 and greatest <= rho + TOLERANCE:
             enough, best = added, greatest
-    if greatest * ROOM <= rho:
+    if greatest <= low + TOLERANCE:
         return fakes[:added].copy(), greatest
     if enough >= 0:
         return fakes[:enough].copy(), best
@@ -170,7 +232,7 @@ def _greatest_with(
             at += 1
     start[len(start) - 1] = at
     belief = np.zeros((group_of.shape[0], group_of.shape[1], len(matrix)))
-    if component_beliefs(group_of, start, values, counts, matrix, belief) != 1:
+    if component_beliefs(group_of, start, values, counts, matrix, belief) != EXACT:
         return 2.0
     share = rows.max() / rows.sum()  # for a reader of this release alone
     return float(max(belief.max(), share))

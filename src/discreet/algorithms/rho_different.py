@@ -19,22 +19,24 @@ What happens to a family in a new release is decided in two moves:
 
 1. *Without a look at the table's values*, from what is published and C alone: whoever a reader
    would believe too much about even without the new release (the belief carried on by C is above
-   ρ) is held back. The others are published if their beliefs have room left (ρ / ``ROOM``), or if
-   for every combination of values that C leaves possible some completion was found safe.
-   Otherwise, and where a family is too large to enumerate, all its members are held back. So the
-   absence of a person tells nothing about the value.
+   ρ) is held back, and so is a family that an earlier release gave away. The others are published.
+   So the absence of a person tells nothing about the value.
 2. With the values: the group is published as it is, if that is safe; else counterfeits are added,
    each time the one that lowers the greatest belief most (no value may fill more than ρ of the
    group either, for a reader of this release alone); and where that does not end, each member
-   is published alone among the same number of all values (a *flat* group), which moves no belief
-   by more than the factor ``ROOM`` and so is safe for every value.
+   is published *blank*, alone among all values once each, which moves no belief at all and so is
+   safe for every value.
+
+Families with too many states to enumerate (larger groups, releases of other methods) are published
+by the cohort certificate, see ``cohorts``: as a group if their values are mixed enough, else blank.
 
 Departures: larger first groups than ρ asks for (⌈2/ρ⌉ values), to leave room for what C adds;
 newcomers are never held back, those whose value is too frequent are joined by counterfeits; C
 speaks of consecutive appearances of a person, whatever lies between. What an earlier release has
 already broken cannot be repaired; it is counted for the publisher.
 
-Cost: for each family the product of the states of neighbouring releases, n! each for n persons.
+Cost: for each *shape* of families (``shapes``), of which there are far fewer than families, the
+product of the states of neighbouring releases, n! each for n persons.
 """
 
 from __future__ import annotations
@@ -46,8 +48,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.algorithms.families import Families, Verdicts, complete, decide, read_families
+from discreet.algorithms.families import Families, Verdicts, decide, read_families
 from discreet.algorithms.method import Bucketized, Counterfeits, Method, Task
+from discreet.algorithms.parties import complete
 from discreet.algorithms.signatures import (
     Places,
     choose_rows,
@@ -106,7 +109,7 @@ class RhoDifferent(Method):
         families = read_families(history, matrix)
         _require_known(families, column.codes, history, column.text.to_list(), correlation)
         verdicts = decide(families, self.rho)
-        group, fakes, greatest = complete(families, verdicts, column.codes, self.rho, task.rng)
+        group, fakes, greatest = complete(families, verdicts, column.codes, self.rho)
         fresh = np.flatnonzero(families.family_of_row < 0)
         place = curve_places(task, size)
         fresh_group, fresh_fakes = first_groups(

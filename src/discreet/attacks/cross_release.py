@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from discreet.attacks.series import Series, members_of
 from discreet.models.correlation import Correlation, Value
-from discreet.models.series import MOST_PEOPLE, Belief, components, greatest_beliefs
+from discreet.models.enumeration import MOST_PEOPLE
+from discreet.models.series import Belief, components, greatest_beliefs
 
 MOST_WORLDS = 200_000
 MOST_COMPONENTS = 20_000  # whose worlds are listed one by one

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.models.cohorts import cohort_bounds
 from discreet.models.correlation import Correlation, Value
+from discreet.models.enumeration import Places
 from discreet.models.series import (
     Belief,
     Groups,
-    Places,
     beliefs,
-    cohort_bounds,
     components,
     greatest_beliefs,
 )
@@ -127,7 +127,7 @@ class JointFinding:
     greatest: tuple[float, ...]  # the greatest belief by release; bounds where not exact
     above: int  # people with a belief above the bound in some release
     exact: int  # components of persons that were enumerated
-    bounded: int  # components for which the cohort certificate or a flat group gives a bound
+    bounded: int  # components for which the cohort certificate gives a bound that suffices
     open: int  # components of which nothing better than 1 is known
     impossible: int  # components that contradict C altogether
 
@@ -144,7 +144,10 @@ def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
     bounded = 0
     for number in too_large:
         members = np.flatnonzero(component == number)
-        bound = _bound(series, members, matrix)
+        groups = series.groups
+        bound = cohort_bounds(
+            series.group_of[:, members], groups.start, groups.value, groups.count, matrix
+        )
         greatest[:, members] = bound
         bounded += bool((bound <= rho + TOLERANCE).all())
     impossible = found == Belief.IMPOSSIBLE
@@ -164,47 +167,6 @@ def _matrix(series: Series, correlation: Correlation) -> NDArray[np.float64]:
     """P(new | old) over all values that the series or C names, the series' own first."""
     named = [value for value in correlation.values if value not in series.values]
     return correlation.matrix((*series.values, *sorted(named, key=str)))
-
-
-def _bound(series: Series, members: Places, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A bound on the beliefs about a component that is too large: (releases, members)."""
-    own = series.group_of[:, members]
-    certificate = cohort_bounds(own, series.groups)
-    flattened, factor, flat = _without_flat_groups(series, own, len(matrix))
-    if factor == 1.0:
-        return certificate
-    found, belief = beliefs(flattened, series.groups, matrix)
-    if found is not Belief.EXACT:
-        return certificate
-    bound = belief.max(axis=2) * factor
-    for layer, person in np.argwhere(flat):
-        seen = [at for at in range(layer) if flattened[at, person] >= 0]
-        later = own[layer + 1 :, person] >= 0
-        if not seen or later.any():
-            return certificate
-        bound[layer, person] = float((belief[seen[-1], person] @ matrix).max()) * factor
-    return np.minimum(np.where(own >= 0, bound, 0.0), 1.0)
-
-
-def _without_flat_groups(
-    series: Series, own: Places, values: int
-) -> tuple[Places, float, NDArray[np.bool_]]:
-    """Leave out groups of one person with all values nearly equally often, and by which factor.
-
-    Such a group moves every belief by no more than its greatest count over its least.
-    """
-    flattened = own.copy()
-    flat = np.zeros(own.shape, bool)
-    factor = 1.0
-    for layer, person in np.argwhere(own >= 0):
-        group = own[layer, person]
-        counts = series.groups.count[series.groups.start[group] : series.groups.start[group + 1]]
-        alone = int((own[layer] == group).sum()) == 1
-        if alone and len(counts) == values and counts.min() > 1:
-            factor *= counts.max() / counts.min()
-            flattened[layer, person] = -1
-            flat[layer, person] = True
-    return flattened, factor, flat
 
 
 def all_beliefs(series: Series, correlation: Correlation) -> Mapping[str, list[dict[Value, float]]]:

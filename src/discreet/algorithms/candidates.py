@@ -1,14 +1,15 @@
 """All generalized tuples that could be published: closed, with enough rows, not too dear.
 
 A candidate is a generalized tuple g, one node or range for each attribute. It is worth a look only
-if it covers at least k rows, if a row pays no more than a ceiling for it, and if it is closed (the
-hull of what it covers is g itself; else something cheaper covers the same rows).
+if it covers the rows and values that every group needs, if a row pays no more than a ceiling for
+it, and if it is closed (the hull of what it covers is g itself; else something cheaper covers the
+same rows).
 
 They are enumerated attribute by attribute, each by splitting what the earlier attributes left:
 sorted by rank, the units below every node, or within every range, are a stretch of neighbours. A
-stretch with too few rows, too dear or no longer closed in an earlier attribute is dropped with all
-that it could become. So no tuple is ever generalized to what nobody shares, and nothing is sorted
-but short stretches. Cost: the units of all stretches that are not dropped.
+stretch with too few rows or values, too dear or no longer closed in an earlier attribute is dropped
+with all that it could become. So no tuple is ever generalized to what nobody shares, and nothing is
+sorted but short stretches. Cost: the units of all stretches that are not dropped.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algorithms.hulls import Floats, Integers, Ranks, Space, cell_cost
+from discreet.algorithms.needs import Needs, Tally, add_unit, new_tally, start_set
 from discreet.kernels import kernel
 
 Units = NDArray[np.int32]
@@ -34,14 +36,14 @@ class Candidates(NamedTuple):
     ceiling: float  # candidates that cost more than this are not there
 
 
-def find_candidates(space: Space, least: int, ceiling: float, limit: int) -> Candidates:
+def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> Candidates:
     """All candidates up to a ceiling, which is lowered until they fit in a limit of pairs.
 
     At a ceiling of 0 only exact tuples are left, which always fit.
     """
     limit = max(limit, len(space.rows))
     while True:
-        fits, start, member, cost = enumerate_candidates(space, least, ceiling + 1e-12, limit)
+        fits, start, member, cost = enumerate_candidates(space, needs, ceiling + 1e-12, limit)
         if fits:
             return Candidates(start, member, cost, ceiling)
         ceiling = ceiling * 0.7 if ceiling > 1e-3 else 0.0
@@ -49,7 +51,7 @@ def find_candidates(space: Space, least: int, ceiling: float, limit: int) -> Can
 
 @kernel
 def enumerate_candidates(
-    space: Space, least: int, ceiling: float, limit: int
+    space: Space, needs: Needs, ceiling: float, limit: int
 ) -> tuple[bool, Integers, Units, Floats]:
     """Walk the attributes in depth; False if the pairs pass the limit."""
     units, attributes = space.rank.shape
@@ -65,6 +67,7 @@ def enumerate_candidates(
     scratch = np.empty(units, np.int32)
     start, cost = np.empty(1 << 12, np.int64), np.empty(1 << 12, np.float64)
     member = np.empty(1 << 14, np.int32)
+    tally = new_tally(needs)
     pairs = found = 0
     buffer[0] = np.arange(units, dtype=np.int32)
     count[0] = units
@@ -92,7 +95,9 @@ def enumerate_candidates(
             if space.levels[depth] == 0:  # longer ranges are dearer
                 _next_range(space, buffer[depth], count[depth], depth, level, place)
             continue
-        if rows < least or not _closed(space, buffer[depth], begin, end, depth, level, low, high):
+        if rows < needs.rows or not _diverse(needs, tally, buffer[depth], begin, end):
+            continue
+        if not _closed(space, buffer[depth], begin, end, depth, level, low, high):
             continue
         size = end - begin
         if depth + 1 < attributes:
@@ -196,6 +201,17 @@ def _next_range(
     while place[depth] < count and space.rank[buffer[place[depth]], depth] == value:
         place[depth] += 1
     level[depth] = place[depth]
+
+
+@kernel
+def _diverse(needs: Needs, tally: Tally, buffer: Units, begin: int, end: int) -> bool:
+    """Whether a stretch has all values that a group needs."""
+    lacking = start_set(tally, needs)
+    for p in range(begin, end):
+        if lacking == 0:
+            return True
+        lacking -= add_unit(tally, needs, buffer[p])
+    return lacking == 0
 
 
 @kernel

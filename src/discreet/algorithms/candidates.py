@@ -76,7 +76,7 @@ def enumerate_candidates(
     while depth >= 0:
         left = ceiling - spent[depth]
         begin, end = _next_stretch(
-            space, buffer[depth], count[depth], depth, level, place, cheapest, left
+            space, buffer[depth], count[depth], depth, level, place, cheapest, left, needs.rows
         )
         if begin < 0:
             depth -= 1
@@ -145,28 +145,46 @@ def _next_stretch(
     place: Integers,
     cheapest: Floats,
     left: float,
+    least: int,
 ) -> tuple[int, int]:
     """The next stretch of units below one node, or within one range; (−1, −1) if none is left.
 
-    Levels whose cheapest node costs more than what is left to spend are not looked at.
-    Of a range, ``place`` is the begin and ``level`` the end of the last stretch, 0 at first. A
-    range and a missing value have only the whole domain in common, which stands at the very end.
+    Nodes with too few rows are passed over, and levels whose cheapest node costs more than what is
+    left to spend are not looked at.
+    """
+    if space.levels[depth] == 0:
+        return _next_within_range(space, buffer, count, depth, level, place)
+    rank, node, rows = space.rank, space.node, space.rows
+    at_level, begin = level[depth], place[depth]
+    while True:
+        if begin == count:
+            at_level += 1
+            begin = 0
+        if at_level == space.levels[depth] or cheapest[depth, at_level] > left:
+            return -1, -1
+        base = space.first[depth] + at_level * space.values[depth]
+        while begin < count:
+            found = rows[buffer[begin]]
+            of = node[base + rank[buffer[begin], depth]]
+            end = begin + 1
+            while end < count and node[base + rank[buffer[end], depth]] == of:
+                found += rows[buffer[end]]
+                end += 1
+            if found >= least:
+                level[depth], place[depth] = at_level, end
+                return begin, end
+            begin = end
+
+
+@kernel
+def _next_within_range(
+    space: Space, buffer: Units, count: int, depth: int, level: Integers, place: Integers
+) -> tuple[int, int]:
+    """The same of a free range: ``place`` is its begin, ``level`` the end of the last one, 0 first.
+
+    A range and a missing value have only the whole domain in common, which stands at the very end.
     """
     rank = space.rank
-    if space.levels[depth] > 0:
-        if place[depth] == count:
-            level[depth] += 1
-            place[depth] = 0
-        if level[depth] == space.levels[depth] or cheapest[depth, level[depth]] > left:
-            return -1, -1
-        begin = place[depth]
-        base = space.first[depth] + level[depth] * space.values[depth]
-        node = space.node[base + rank[buffer[begin], depth]]
-        end = begin + 1
-        while end < count and space.node[base + rank[buffer[end], depth]] == node:
-            end += 1
-        place[depth] = end
-        return begin, end
     missing = space.missing[depth]
     if place[depth] < count and level[depth] == count:
         _next_range(space, buffer, count, depth, level, place)

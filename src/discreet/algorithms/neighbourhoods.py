@@ -24,9 +24,9 @@ from discreet.algorithms.groups import (
     Members,
     covering_groups,
     nearest_groups,
-    place_left,
 )
 from discreet.algorithms.hulls import Floats, Integers
+from discreet.algorithms.last_rows import place_left
 from discreet.algorithms.needs import Needs
 from discreet.algorithms.priced_greedy import choose
 from discreet.algorithms.prices import cheapest
@@ -177,7 +177,7 @@ class _Search:
         if left.any():
             if not len(group) and left.sum() < self.least:
                 return None
-            unit, group, taken = place_left(space, self.least, unit, group, taken, left)
+            unit, group, taken = place_left(space, needs, unit, group, taken, left)
         return _Regrouped(
             units[np.concatenate((unit, guest))],
             np.concatenate((group, host)),

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.algorithms.candidates import Candidates, find_candidates
-from discreet.algorithms.groups import Grouping, place_left
+from discreet.algorithms.groups import Grouping
 from discreet.algorithms.hulls import Floats, Space
+from discreet.algorithms.last_rows import place_left
 from discreet.algorithms.needs import Needs
 from discreet.algorithms.priced_greedy import choose
 from discreet.algorithms.prices import cheapest
@@ -59,5 +60,5 @@ def group_in_rounds(
         left = np.zeros_like(left)
         left[units] = more[3]
     if left.any():
-        unit, group, rows = place_left(space, needs.rows, unit, group, rows, left)
+        unit, group, rows = place_left(space, needs, unit, group, rows, left)
     return Grouping.of(space, unit, group, rows)

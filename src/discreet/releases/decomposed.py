@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.method import Decomposed, NoiseValues, Task
 from discreet.data.counts import ClassCounts, ValueCounts, order_by_class
-from discreet.data.published import PublishedColumn, PublishedTable
+from discreet.data.published import GROUP, PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.errors import ReleaseError
@@ -28,14 +28,13 @@ from discreet.models.sa_diversity import ConditionalLDiversity, SADiversity
 from discreet.models.sizes import KAnonymity
 from discreet.releases.comparison import code_of_value, excess_rows
 from discreet.releases.groups import (
-    GROUP,
     column_problems,
     exact_columns,
     group_column,
     people_changes,
     people_table,
     random_numbers,
-    refuse_columns,
+    refuse_roles,
     row_problems,
     sole_groups,
     traced_people,
@@ -72,7 +71,7 @@ class DecomposedKind(Kind):
     name: ClassVar[str] = "decomposed"
 
     def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
-        refuse_columns(task.table, self.name)
+        refuse_roles(task.table, self.name)
         groups = int(outcome.group_of_row.max(initial=-1)) + 1
         number = random_numbers(groups, task.rng)
         group = number[outcome.group_of_row]

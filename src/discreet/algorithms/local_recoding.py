@@ -81,15 +81,15 @@ class Plan:
     passes: int  # of the priced greedy choice
     tries: float  # neighbourhoods for each group; ∞: until the time is over
     most_tries: int
-    bound_ceiling: float
+    bound_ceiling: float  # prices above it would prove more
     bound_steps: int
     pairs: int  # of candidates and units in memory
 
 
 PLANS = {
     "quick": Plan(1, 0, 0, FIRST_CEILING, 12, 4_000_000),
-    "good": Plan(4, 0.3, 4_000, 0.25, 80, 10_000_000),
-    "best": Plan(8, 6, 60_000, 0.35, 250, 20_000_000),
+    "good": Plan(4, 0.3, 4_000, 0.5, 80, 10_000_000),
+    "best": Plan(8, 6, 60_000, 0.7, 250, 20_000_000),
 }
 TIMED = Plan(2, np.inf, 2**62, 0.2, 60, 10_000_000)
 

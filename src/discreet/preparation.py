@@ -53,6 +53,7 @@ def prepare(
     """
     progress("reading", 0.0)
     table, people = _read(job, data, ledger, lambda share: progress("reading", share))
+    _refuse_own_columns(job, table)
     table, bitmaps = expand_sets(job, table)
     marks, problems = _sensitive_values(job, table, bitmaps)
     progress("hierarchies", 0.0)
@@ -81,6 +82,16 @@ def prepare(
     if problems:
         raise JobError(problems)
     return task
+
+
+def _refuse_own_columns(job: Job, table: CodedTable) -> None:
+    """Refuse a table with a column that the release makes for itself."""
+    names = [f"'{name}'" for name in job.method.own_columns if name in table.columns]
+    if names:
+        raise InputError(
+            f"{job.method.name}: the release makes a column {', '.join(names)} of its own, and the "
+            "table has one. Rename the table's column."
+        )
 
 
 def read_data(job: Job, data: Any = None, tell: Tell = tell_nobody) -> CodedTable:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.algorithms.method import Bucketized, Counterfeits, Generalized, Outcome, Task
 from discreet.data.classes import group_codes
 from discreet.data.counts import order_by_class
-from discreet.data.published import PublishedTable
+from discreet.data.published import GROUP, PublishedTable
 from discreet.data.table import Column
 from discreet.errors import InputError, ReleaseError
 from discreet.io.atomic import hash_of_folder
@@ -23,7 +23,6 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import Contents, Entry, Signatures
 from discreet.ledger.settings import LedgerSettings
 from discreet.releases.bucketized import PEOPLE
-from discreet.releases.groups import GROUP
 
 
 @dataclass(frozen=True, eq=False)

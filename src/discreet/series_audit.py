@@ -27,6 +27,7 @@ from discreet.attacks.cross_release import (
 )
 from discreet.attacks.estimates import Estimates, estimates
 from discreet.attacks.series import Invariance, JointFinding, Series, invariance, joint
+from discreet.data.published import GROUP
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable
 from discreet.errors import InputError, ReleaseError
@@ -37,7 +38,6 @@ from discreet.models.correlation import Correlation, Unstated, Value
 from discreet.models.series import Groups
 from discreet.releases.audit import Audit, audit_folder, read_tables
 from discreet.releases.bucketized import PEOPLE, SENSITIVE, BucketizedKind, people_counted
-from discreet.releases.groups import GROUP
 from discreet.releases.manifest import Manifest
 
 Placed = Mapping[str, str]  # the group, as it is published, of every person

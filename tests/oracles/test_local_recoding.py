@@ -141,6 +141,22 @@ def random_task(seed: int) -> Task:
     return Task(CodedTable(columns, 6), hierarchies, [KAnonymity(k=2 + seed % 2)], rng)
 
 
+@pytest.mark.parametrize("effort", ["quick", "good", "best"])
+def test_rows_that_are_too_few_found_a_class_together(effort):
+    """0 and 2 each alone would take in everybody; with one row of 1 they need nobody else."""
+    columns = {
+        "q": column("q", Role.QUASI_IDENTIFIER, [0, 1, 1, 1, 1, 2], 3),
+        "s": column("s", Role.SENSITIVE, [0] * 6, 3),
+    }
+    tree = {"q": hierarchy("q", [[0, 1, 2]])}
+    task = Task(CodedTable(columns, 6), tree, [KAnonymity(k=3)], np.random.default_rng(0))
+    best = least_loss(task)
+    assert best == 0.5
+    outcome = LocalRecoding(effort=effort).run(task)
+    check(task, outcome, best)
+    assert outcome.facts["loss"] == pytest.approx(best)
+
+
 def test_k_alone_is_nearly_optimal_on_tiny_tables():
     """In the mean: a single table may lose more, since the search of a greedy choice is local."""
     lost, least = 0.0, 0.0

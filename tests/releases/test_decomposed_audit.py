@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 
 import polars as pl
 import pytest
@@ -133,3 +134,26 @@ def test_sensitive_rows_in_the_order_of_the_people_are_found(folder):
     names = pl.read_csv(folder / "sensitive.csv").columns
     tamper(folder, "sensitive", lambda rows: [list(r) for r in linked.select(names).iter_rows()])
     assert any("links" in problem for problem in dc.audit(folder).problems)
+
+
+@pytest.mark.parametrize("rows", [6, 18])
+def test_the_order_of_few_rows_is_judged_by_all_orders(tmp_path, rows):
+    """In groups of three with values of their own, (3!)^g of all orders fit."""
+    names = [f"{i:02}" for i in range(rows)]
+    frame = pl.DataFrame({"age": names, "job": names})
+    job = dc.Job(
+        attributes={"age": {"role": "quasi-identifier"}, "job": {"role": "sensitive"}},
+        method={"decomposition": {"l": {"job": 3}}},
+    )
+    folder = dc.publish(frame, job, seed=1).save(tmp_path / "release")
+    assert dc.audit(folder).remarks == ()
+    people = pl.read_csv(folder / "groups.csv", infer_schema=False)
+    tamper(folder, "sensitive", lambda _: [[name] for name in people["age"]])
+    audit = dc.audit(folder)
+    chance = math.factorial(3) ** (rows // 3) / math.factorial(rows)
+    if chance < 1e-9:
+        assert any("links" in problem for problem in audit.problems)
+    else:
+        assert audit.ok
+        assert f"a chance of about {chance:.2g}," in audit.remarks[0]
+        assert audit.to_dict()["remarks"] == list(audit.remarks)

@@ -17,6 +17,7 @@ from pydantic import Field
 from discreet.algorithms.method import Bucketized, Method, Task
 from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.residual_rows import join_residual_rows
+from discreet.data.published import COUNT, GROUP
 from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.models.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.models.feasibility import permissible_ell
@@ -36,6 +37,10 @@ class Anatomy(Method):
     prefer: Literal["nearby"] | None = Field(
         None, description="Form groups among people with near quasi-identifiers."
     )
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP, COUNT)
 
     def run(self, task: Task) -> Bucketized:
         """Groups of at least l rows with distinct values, or InfeasibleError."""

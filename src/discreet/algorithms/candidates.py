@@ -1,14 +1,15 @@
 """All generalized tuples that could be published: closed, with enough rows, not too dear.
 
 A candidate is a generalized tuple g, one node or range for each attribute. It is worth a look only
-if it covers at least k rows, if a row pays no more than a ceiling for it, and if it is closed (the
-hull of what it covers is g itself; else something cheaper covers the same rows).
+if it covers the rows and values that every group needs, if a row pays no more than a ceiling for
+it, and if it is closed (the hull of what it covers is g itself; else something cheaper covers the
+same rows).
 
 They are enumerated attribute by attribute, each by splitting what the earlier attributes left:
 sorted by rank, the units below every node, or within every range, are a stretch of neighbours. A
-stretch with too few rows, too dear or no longer closed in an earlier attribute is dropped with all
-that it could become. So no tuple is ever generalized to what nobody shares, and nothing is sorted
-but short stretches. Cost: the units of all stretches that are not dropped.
+stretch with too few rows or values, too dear or no longer closed in an earlier attribute is dropped
+with all that it could become. So no tuple is ever generalized to what nobody shares, and nothing is
+sorted but short stretches. Cost: the units of all stretches that are not dropped.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algorithms.hulls import Floats, Integers, Ranks, Space, cell_cost
+from discreet.algorithms.needs import Needs, Tally, add_unit, new_tally, start_set
 from discreet.kernels import kernel
 
 Units = NDArray[np.int32]
@@ -34,14 +36,14 @@ class Candidates(NamedTuple):
     ceiling: float  # candidates that cost more than this are not there
 
 
-def find_candidates(space: Space, least: int, ceiling: float, limit: int) -> Candidates:
+def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> Candidates:
     """All candidates up to a ceiling, which is lowered until they fit in a limit of pairs.
 
     At a ceiling of 0 only exact tuples are left, which always fit.
     """
     limit = max(limit, len(space.rows))
     while True:
-        fits, start, member, cost = enumerate_candidates(space, least, ceiling + 1e-12, limit)
+        fits, start, member, cost = enumerate_candidates(space, needs, ceiling + 1e-12, limit)
         if fits:
             return Candidates(start, member, cost, ceiling)
         ceiling = ceiling * 0.7 if ceiling > 1e-3 else 0.0
@@ -49,7 +51,7 @@ def find_candidates(space: Space, least: int, ceiling: float, limit: int) -> Can
 
 @kernel
 def enumerate_candidates(
-    space: Space, least: int, ceiling: float, limit: int
+    space: Space, needs: Needs, ceiling: float, limit: int
 ) -> tuple[bool, Integers, Units, Floats]:
     """Walk the attributes in depth; False if the pairs pass the limit."""
     units, attributes = space.rank.shape
@@ -65,6 +67,7 @@ def enumerate_candidates(
     scratch = np.empty(units, np.int32)
     start, cost = np.empty(1 << 12, np.int64), np.empty(1 << 12, np.float64)
     member = np.empty(1 << 14, np.int32)
+    tally = new_tally(needs)
     pairs = found = 0
     buffer[0] = np.arange(units, dtype=np.int32)
     count[0] = units
@@ -73,7 +76,7 @@ def enumerate_candidates(
     while depth >= 0:
         left = ceiling - spent[depth]
         begin, end = _next_stretch(
-            space, buffer[depth], count[depth], depth, level, place, cheapest, left
+            space, buffer[depth], count[depth], depth, level, place, cheapest, left, needs.rows
         )
         if begin < 0:
             depth -= 1
@@ -92,7 +95,9 @@ def enumerate_candidates(
             if space.levels[depth] == 0:  # longer ranges are dearer
                 _next_range(space, buffer[depth], count[depth], depth, level, place)
             continue
-        if rows < least or not _closed(space, buffer[depth], begin, end, depth, level, low, high):
+        if rows < needs.rows or not _diverse(needs, tally, buffer[depth], begin, end):
+            continue
+        if not _closed(space, buffer[depth], begin, end, depth, level, low, high):
             continue
         size = end - begin
         if depth + 1 < attributes:
@@ -140,28 +145,46 @@ def _next_stretch(
     place: Integers,
     cheapest: Floats,
     left: float,
+    least: int,
 ) -> tuple[int, int]:
     """The next stretch of units below one node, or within one range; (−1, −1) if none is left.
 
-    Levels whose cheapest node costs more than what is left to spend are not looked at.
-    Of a range, ``place`` is the begin and ``level`` the end of the last stretch, 0 at first. A
-    range and a missing value have only the whole domain in common, which stands at the very end.
+    Nodes with too few rows are passed over, and levels whose cheapest node costs more than what is
+    left to spend are not looked at.
+    """
+    if space.levels[depth] == 0:
+        return _next_within_range(space, buffer, count, depth, level, place)
+    rank, node, rows = space.rank, space.node, space.rows
+    at_level, begin = level[depth], place[depth]
+    while True:
+        if begin == count:
+            at_level += 1
+            begin = 0
+        if at_level == space.levels[depth] or cheapest[depth, at_level] > left:
+            return -1, -1
+        base = space.first[depth] + at_level * space.values[depth]
+        while begin < count:
+            found = rows[buffer[begin]]
+            of = node[base + rank[buffer[begin], depth]]
+            end = begin + 1
+            while end < count and node[base + rank[buffer[end], depth]] == of:
+                found += rows[buffer[end]]
+                end += 1
+            if found >= least:
+                level[depth], place[depth] = at_level, end
+                return begin, end
+            begin = end
+
+
+@kernel
+def _next_within_range(
+    space: Space, buffer: Units, count: int, depth: int, level: Integers, place: Integers
+) -> tuple[int, int]:
+    """The same of a free range: ``place`` is its begin, ``level`` the end of the last one, 0 first.
+
+    A range and a missing value have only the whole domain in common, which stands at the very end.
     """
     rank = space.rank
-    if space.levels[depth] > 0:
-        if place[depth] == count:
-            level[depth] += 1
-            place[depth] = 0
-        if level[depth] == space.levels[depth] or cheapest[depth, level[depth]] > left:
-            return -1, -1
-        begin = place[depth]
-        base = space.first[depth] + level[depth] * space.values[depth]
-        node = space.node[base + rank[buffer[begin], depth]]
-        end = begin + 1
-        while end < count and space.node[base + rank[buffer[end], depth]] == node:
-            end += 1
-        place[depth] = end
-        return begin, end
     missing = space.missing[depth]
     if place[depth] < count and level[depth] == count:
         _next_range(space, buffer, count, depth, level, place)
@@ -196,6 +219,17 @@ def _next_range(
     while place[depth] < count and space.rank[buffer[place[depth]], depth] == value:
         place[depth] += 1
     level[depth] = place[depth]
+
+
+@kernel
+def _diverse(needs: Needs, tally: Tally, buffer: Units, begin: int, end: int) -> bool:
+    """Whether a stretch has all values that a group needs."""
+    lacking = start_set(tally, needs)
+    for p in range(begin, end):
+        if lacking == 0:
+            return True
+        lacking -= add_unit(tally, needs, buffer[p])
+    return lacking == 0
 
 
 @kernel

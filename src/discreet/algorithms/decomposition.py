@@ -50,6 +50,7 @@ from discreet.algorithms.noise import (
     index_sensitive,
 )
 from discreet.algorithms.residual_rows import join_residual_rows
+from discreet.data.published import GROUP
 from discreet.errors import InfeasibleError
 from discreet.models.requirement import Requirement
 from discreet.models.sa_diversity import ConditionalLDiversity, PositiveInt, Reader, SADiversity
@@ -87,6 +88,10 @@ class Decomposition(Method):
     prefer: Literal["nearby"] | None = Field(
         None, description="Form groups among people with near quasi-identifiers."
     )
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP,)
 
     def run(self, task: Task) -> Decomposed:
         """Groups, noise and what they promise, or InfeasibleError."""

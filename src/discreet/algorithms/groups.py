@@ -14,7 +14,6 @@ from discreet.algorithms.hulls import (
     Space,
     cell_cost,
     hull_cost,
-    joined_cost,
 )
 from discreet.kernels import kernel
 
@@ -193,91 +192,6 @@ def nearest_groups(
                 place -= 1
             near[i, place], added[i, place] = g, more
     return near, added
-
-
-def place_left(
-    space: Space, least: int, unit: Integers, group: Integers, rows: Integers, left: Integers
-) -> tuple[Integers, Integers, Integers]:
-    """Pieces in which rows that are too few for a group found the place where they cost least.
-
-    They join a group, or found one with rows that they borrow from a piece of a group that can
-    spare them. Where there is no group at all, they are one.
-    """
-    units = np.flatnonzero(left)
-    if not len(group):
-        return units, np.zeros(len(units), np.int64), left[units]
-    names, number = np.unique(group, return_inverse=True)
-    low, high, size, cost = hulls_of(space, unit, number, rows, len(names))
-    for u in units:
-        needed = max(least - int(left[u]), 0)
-        g, joins = _cheapest_join(space, low, high, size, cost, int(u), int(left[u]))
-        piece, founds = _cheapest_loan(
-            space, unit, number, rows, size, cost, int(u), int(left[u]), needed, least
-        )
-        if founds < joins:
-            g = len(size)
-            size[number[piece]] -= needed
-            rows = rows.copy()
-            rows[piece] -= needed
-            unit, number = np.append(unit, unit[piece]), np.append(number, g)
-            rows = np.append(rows, needed)
-            low = np.concatenate((low, np.minimum(space.rank[unit[piece]], space.rank[u])[None]))
-            high = np.concatenate((high, np.maximum(space.rank[unit[piece]], space.rank[u])[None]))
-            size = np.append(size, least)
-            cost = np.append(cost, hull_cost(space, low[g], high[g]))
-        else:
-            size[g] += left[u]
-            low[g] = np.minimum(low[g], space.rank[u])
-            high[g] = np.maximum(high[g], space.rank[u])
-            cost[g] = hull_cost(space, low[g], high[g])
-        unit, number = np.append(unit, u), np.append(number, g)
-        rows = np.append(rows, left[u])
-    new = np.arange(len(size) - len(names)) + names.max() + 1
-    kept = rows > 0
-    return unit[kept], np.concatenate((names, new))[number[kept]], rows[kept]
-
-
-@kernel
-def _cheapest_join(
-    space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, unit: int, rows: int
-) -> tuple[int, float]:
-    """The group to which rows of a unit add least, and what they add."""
-    best, least = -1, np.inf
-    rank = space.rank[unit]
-    for g in range(len(size)):
-        joined = joined_cost(space, low[g], high[g], rank, rank)
-        added = joined * (size[g] + rows) - cost[g] * size[g]
-        if added < least:
-            best, least = g, added
-    return best, least
-
-
-@kernel
-def _cheapest_loan(
-    space: Space,
-    units: Integers,
-    group: Integers,
-    rows: Integers,
-    size: Integers,
-    cost: Floats,
-    unit: int,
-    own: int,
-    needed: int,
-    least: int,
-) -> tuple[int, float]:
-    """The piece of which a unit borrows the needed rows, and what their group adds."""
-    best, cheapest = -1, np.inf
-    rank = space.rank[unit]
-    for piece in range(len(units)):
-        g = group[piece]
-        if rows[piece] < needed or size[g] - needed < least:
-            continue
-        other = space.rank[units[piece]]
-        joined = joined_cost(space, rank, rank, other, other)
-        added = joined * (own + needed) - cost[g] * needed
-        if added < cheapest:
-            best, cheapest = piece, added
-    return best, cheapest
 
 
 @kernel

@@ -25,15 +25,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.classes import group_codes
+from discreet.algorithms.bucket_signatures import sign_rows
 from discreet.data.table import Column
 from discreet.kernels import kernel
 
 Ints = NDArray[np.int64]
 
-SIGNATURES = 2**16  # in all buckets together, and 1 024 in each bucket: more are not indexed
-SIGNATURES_OF_BUCKET = 1024
-FEW_ROWS = 512  # half of a table that is small enough for any index
 TRIES = 16  # rows of a signature that are tried for the attributes outside it
 
 
@@ -47,17 +44,6 @@ class Formed:
     @property
     def groups(self) -> int:
         return len(self.short)
-
-
-@dataclass(frozen=True, eq=False)
-class _Signatures:
-    """Signatures by bucket, the commonest first, and the rows of each."""
-
-    bucket_start: Ints  # (buckets + 1,) into the signatures
-    count: Ints  # (signatures,)
-    values: NDArray[np.int32]  # (signatures, attributes in the signature)
-    row_start: Ints  # (signatures + 1,) into the rows
-    row: NDArray[np.int32]  # (rows,) by signature
 
 
 def largest_groups(
@@ -79,8 +65,8 @@ def largest_groups(
     )
     columns = [column if rows is None else column.take(rows) for column, _ in asked]
     bucket = primary if rows is None else primary.take(rows)
-    signatures, indexed = _sign(bucket, columns)
-    cardinality = [column.cardinality for column in columns]
+    signatures, indexed = sign_rows(bucket, columns)
+    cardinality = [column.cardinality for column in columns[:indexed]]
     fine = [column.codes for column in columns[indexed:]]
     group_of_row, short = _form(
         rng,
@@ -97,54 +83,6 @@ def largest_groups(
         np.stack(fine) if fine else np.zeros((0, 0), np.int32),
     )
     return Formed(group_of_row, short)
-
-
-def _sign(bucket: Column, columns: Sequence[Column]) -> tuple[_Signatures, int]:
-    """The signatures of as many attributes as may be indexed, those with fewest values first."""
-    rows = len(bucket.codes)
-    limit = max(SIGNATURES, SIGNATURES_OF_BUCKET * bucket.cardinality)
-    codes, cardinality = [bucket.codes], [bucket.cardinality]
-    found = group_codes(codes, cardinality, rows)
-    indexed = 0
-    for column in columns:
-        finer = group_codes(
-            [found.class_of_row, column.codes], [found.count, column.cardinality], rows
-        )
-        if finer.count > limit or finer.count > rows / 2 > FEW_ROWS:
-            break
-        found = finer
-        indexed += 1
-    of_bucket = bucket.codes[found.first_row]
-    order = np.lexsort((-found.size, of_bucket))
-    number = np.empty(found.count, np.int32)
-    number[order] = np.arange(found.count, dtype=np.int32)
-    size = found.size[order]
-    buckets = np.bincount(of_bucket, minlength=bucket.cardinality)
-    values = np.zeros((found.count, indexed), np.int32)
-    for place, column in enumerate(columns[:indexed]):
-        values[:, place] = column.codes[found.first_row[order]]
-    start = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
-    signatures = _Signatures(
-        np.concatenate(([0], np.cumsum(buckets))).astype(np.int64),
-        size,
-        values,
-        start,
-        _rows_by_signature(found.class_of_row, number, start),
-    )
-    return signatures, indexed
-
-
-@kernel
-def _rows_by_signature(
-    class_of_row: NDArray[np.int32], number: NDArray[np.int32], start: Ints
-) -> NDArray[np.int32]:
-    place = start[:-1].copy()
-    result = np.empty(len(class_of_row), np.int32)
-    for row in range(len(class_of_row)):
-        signature = number[class_of_row[row]]
-        result[place[signature]] = row
-        place[signature] += 1
-    return result
 
 
 @kernel
@@ -300,35 +238,54 @@ def _choose(
 
 
 @kernel
+def _in_order(codes: NDArray[np.int32], row: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The codes of some attributes in the order of rows, so that a choice reads neighbours."""
+    held = np.empty_like(codes)
+    for attribute in range(len(codes)):
+        for place in range(len(row)):
+            held[attribute, place] = codes[attribute, row[place]]
+    return held
+
+
+@kernel
 def _take(
-    rng: np.random.Generator,
     first: int,
     end: int,
     row: NDArray[np.int32],
-    fine: NDArray[np.int32],
-    indexed: int,
-    penalty: Ints,
-    offset: Ints,
-    stamp: NDArray[np.int32],
-    group: int,
-) -> int:
-    """Take a remaining row of a signature; of a few, one with the least penalty outside it."""
+    held: NDArray[np.int32],
+    penalty: Ints,  # of the attributes outside the signature
+    members: NDArray[np.int32],
+    turn: int,
+) -> None:
+    """Choose a remaining row of a signature and put it last.
+
+    Of a few, it is one with the least penalty outside the signature; ``members`` has the values of
+    the rows that the group has already.
+    """
     best, least = end - 1, np.int64(2**62)
-    for step in range(min(TRIES, end - first) if len(fine) else 0):
+    for step in range(min(TRIES, end - first) if len(held) else 0):
         place = end - 1 - step
         cost = np.int64(0)
-        for attribute in range(len(fine)):
-            value = fine[attribute, row[place]]
-            if penalty[indexed + attribute] and stamp[offset[indexed + attribute] + value] == group:
-                cost += penalty[indexed + attribute]
+        for attribute in range(len(held)):
+            if penalty[attribute] and _has(members[attribute], turn, held[attribute, place]):
+                cost += penalty[attribute]
         if cost < least:
             best, least = place, cost
             if cost == 0:
                 break
-    taken = row[best]
-    row[best] = row[end - 1]
-    row[end - 1] = taken
-    return int(taken)
+    row[best], row[end - 1] = row[end - 1], row[best]
+    for attribute in range(len(held)):
+        value = held[attribute, best]
+        held[attribute, best] = held[attribute, end - 1]
+        held[attribute, end - 1] = value
+
+
+@kernel
+def _has(values: NDArray[np.int32], count: int, value: int) -> bool:
+    for i in range(count):
+        if values[i] == value:
+            return True
+    return False
 
 
 @kernel
@@ -348,7 +305,6 @@ def _form(
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     buckets, rows = len(bucket_start) - 1, len(row)
     indexed = values.shape[1]
-    attributes = len(wanted)
     labels = _shuffled(rng, bucket_start, row_start, row)
     next_label = row_start[bucket_start[:-1]].copy()
     count = counts.copy()
@@ -361,9 +317,11 @@ def _form(
     size_rank[by_size] = np.arange(buckets).astype(np.int32)
     _, of_size = _levels(size, np.array([0, buckets]))
 
-    group_of_row = np.full(rows, -1, np.int32)
+    held = _in_order(fine, row)
+    members = np.empty((len(fine), ell), np.int32)
+    group_of_place = np.full(rows, -1, np.int32)
     stamp = np.full(stamps, -1, np.int32)
-    penalty = np.empty(attributes, np.int64)
+    penalty = np.empty(len(wanted), np.int64)
     chosen = np.empty(ell, np.int32)
     short = np.zeros(rows // ell, np.bool_)
     group = 0
@@ -382,24 +340,25 @@ def _form(
                     group,
                 )  # fmt: skip
             begin = row_start[signature]
-            taken = _take(
-                rng, begin, begin + count[signature], row, fine, indexed, penalty, offset, stamp,
-                group,
-            )  # fmt: skip
+            taken = begin + count[signature] - 1
+            _take(begin, taken + 1, row, held, penalty[indexed:], members, turn)
             _drop_one(signature, first, base, count, ranked, rank, at_least)
-            group_of_row[taken] = group
-            for attribute in range(attributes):
-                if attribute < indexed:
-                    value = values[signature, attribute]
-                else:
-                    value = fine[attribute - indexed, taken]
-                place = offset[attribute] + value
+            group_of_place[taken] = group
+            for attribute in range(indexed):
+                place = offset[attribute] + values[signature, attribute]
                 if stamp[place] != group:
                     stamp[place] = group
-                    if penalty[attribute]:
-                        penalty[attribute] -= 1
+                    penalty[attribute] = max(penalty[attribute] - 1, 0)
+            for attribute in range(len(fine)):
+                value = held[attribute, taken]
+                if not _has(members[attribute], turn, value):
+                    penalty[indexed + attribute] = max(penalty[indexed + attribute] - 1, 0)
+                members[attribute, turn] = value
         for turn in range(ell - 1, -1, -1):
             _drop_one(chosen[turn], 0, 0, size, by_size, size_rank, of_size)
         short[group] = penalty.any()
         group += 1
+    group_of_row = np.empty(rows, np.int32)
+    for place in range(rows):
+        group_of_row[row[place]] = group_of_place[place]
     return group_of_row, short[:group]

@@ -8,22 +8,24 @@ published as it.
 notion                 here
 =====================  ==========================================================================
 unit                   rows that are never told apart (``hulls``)
-candidate g, c(g)      a closed generalized tuple with at least k rows (``candidates``)
+needs                  rows and values that every group must have (``needs``)
+candidate g, c(g)      a closed generalized tuple over what a group needs (``candidates``)
 price u, bound         the dual of the facility location (``prices``)
-regret                 least Σ (c(g) − u) over sets of at least k rows (``priced_greedy``)
+regret                 least Σ (c(g) − u) over sets of enough rows (``priced_greedy``)
 round                  greedy choice up to a ceiling, then what is left up to a higher one
 pass                   all rounds again, each row's price a step nearer to what it paid
 neighbourhood          some groups dissolved and grouped again (``neighbourhoods``)
 =====================  ==========================================================================
 
 *quick* is one pass; *good* some more and a limited search of neighbourhoods, *best* a long one; a
-number of seconds searches that long. Other requirements than sizes are met by mending groups that
-fail (``promises``): they borrow a row or join a neighbour; the search keeps only what passes.
+number of seconds searches that long. What requirements ask beyond rows and different values is met
+by mending groups that fail (``mending``): they borrow a row or join a neighbour; the search keeps
+only what passes.
 Tables of very many distinct tuples are cut into blocks first (``blocks``).
 
 The lower bound holds for every release that gives each row one node (or range) an attribute and
-keeps at least as many rows a class as the requirements imply: it is the dual of the k part alone,
-so it holds whatever else is promised.
+keeps at least as many rows and values a class as the requirements imply: it is the dual of these
+needs alone, so it holds whatever else is promised.
 
 Groups with the same cells become one class. That keeps every promise, since all requirements are
 closed under merging; classes are judged once more at the end.
@@ -57,6 +59,7 @@ from discreet.algorithms.hulls import (
 from discreet.algorithms.infeasibility import infeasible
 from discreet.algorithms.mending import mend
 from discreet.algorithms.method import CellColumn, Generalized, Method, Task
+from discreet.algorithms.needs import Needs
 from discreet.algorithms.neighbourhoods import search_neighbourhoods
 from discreet.algorithms.prices import improve_prices
 from discreet.algorithms.promises import Promises
@@ -78,15 +81,15 @@ class Plan:
     passes: int  # of the priced greedy choice
     tries: float  # neighbourhoods for each group; ∞: until the time is over
     most_tries: int
-    bound_ceiling: float
+    bound_ceiling: float  # prices above it would prove more
     bound_steps: int
     pairs: int  # of candidates and units in memory
 
 
 PLANS = {
     "quick": Plan(1, 0, 0, FIRST_CEILING, 12, 4_000_000),
-    "good": Plan(4, 0.3, 4_000, 0.25, 80, 10_000_000),
-    "best": Plan(8, 6, 60_000, 0.35, 250, 20_000_000),
+    "good": Plan(4, 0.3, 4_000, 0.5, 80, 10_000_000),
+    "best": Plan(8, 6, 60_000, 0.7, 250, 20_000_000),
 }
 TIMED = Plan(2, np.inf, 2**62, 0.2, 60, 10_000_000)
 
@@ -237,10 +240,10 @@ class Recoding:
         space, promises = self._part(units), self.promises.of(units)
         if not self.columns:
             return Grouping.of(space, units, np.zeros_like(units), space.rows)
-        opening = open_candidates(space, self.least, FIRST_CEILING, plan.pairs)
+        opening = open_candidates(space, promises.needs, FIRST_CEILING, plan.pairs)
         if len(units) == self.units.count:
             self._opening = opening
-        made = self._passes(space, opening, plan)
+        made = self._passes(space, promises.needs, opening, plan)
         tell(0.3)
         if not promises.only_sizes:
             made = mend(made, promises)
@@ -251,7 +254,7 @@ class Recoding:
             groups = Groups.of(made)
             search_neighbourhoods(
                 groups,
-                self.least,
+                promises.needs,
                 promises.all_kept,
                 self.task.rng,
                 tries,
@@ -261,13 +264,13 @@ class Recoding:
             made = groups.settled()
         return replace(made, space=self.space, unit=units[made.unit])
 
-    def _passes(self, space: Space, opening: Opening, plan: Plan) -> Grouping:
+    def _passes(self, space: Space, needs: Needs, opening: Opening, plan: Plan) -> Grouping:
         """The cheapest grouping of some passes."""
         price = opening.price
         best = None
         for _ in range(plan.passes):
             opened = Opening(opening.candidates, price)
-            found = group_in_rounds(space, self.least, opened, CEILINGS, plan.pairs)
+            found = group_in_rounds(space, needs, opened, CEILINGS, plan.pairs)
             if best is None or found.total < best.total:
                 best = found
             pays = found.rows * found.cost[found.group_of_piece]
@@ -300,11 +303,11 @@ class Recoding:
         """A loss below which no release with the same promise can be."""
         if not self.columns:
             return 0.0
-        space, opening = self.space, self._opening
+        space, needs, opening = self.space, self.promises.needs, self._opening
         if opening is None or opening.candidates.ceiling < plan.bound_ceiling:
-            opening = open_candidates(space, self.least, plan.bound_ceiling, plan.pairs)
+            opening = open_candidates(space, needs, plan.bound_ceiling, plan.pairs)
         bound, _ = improve_prices(
-            opening.candidates, space.rows, self.least, opening.price, reached, plan.bound_steps
+            opening.candidates, space.rows, needs, opening.price, reached, plan.bound_steps
         )
         return max(bound, 0.0) / self.task.table.rows * (1 - 1e-12)
 

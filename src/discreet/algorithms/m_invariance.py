@@ -47,6 +47,7 @@ from discreet.algorithms.signatures import (
     rank_in_run,
     sole_sensitive,
 )
+from discreet.data.published import GROUP
 from discreet.data.table import Codes
 from discreet.errors import InfeasibleError
 from discreet.models.republication import Buckets
@@ -70,6 +71,10 @@ class MInvariance(Method):
     @property
     def needs_history(self) -> bool:
         return True
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP,)
 
     def run(self, task: Task) -> Bucketized:
         (column,) = sole_sensitive(task.table, self.name)

@@ -200,6 +200,11 @@ class Method(Named):
         return False
 
     @property
+    def own_columns(self) -> tuple[str, ...]:
+        """The columns that its release makes for itself, which the table must not have."""
+        return ()
+
+    @property
     def needs_history(self) -> bool:
         """Whether it must know what was published before, and so needs a ledger."""
         return False

@@ -31,6 +31,7 @@ from discreet.algorithms.method import Bucketized, Method, Task
 from discreet.algorithms.row_groups import GroupOfRow, greatest_share, require_all
 from discreet.data.classes import classes_of
 from discreet.data.counts import order_by_class
+from discreet.data.published import GROUP
 from discreet.errors import InfeasibleError, InputError
 from discreet.kernels import kernel
 
@@ -41,6 +42,10 @@ class Mmdcf(Method):
     name: ClassVar[str] = "mmdcf"
 
     l: int = Field(ge=1, description="Rows of a group, at least.")  # noqa: E741 (the job's key)
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP,)
 
     def run(self, task: Task) -> Bucketized:
         """The groups, or InfeasibleError where not one can be formed."""

@@ -52,6 +52,7 @@ from discreet.algorithms.left_overs import (
 from discreet.algorithms.method import Bucketized, Generalized, Method, Task
 from discreet.algorithms.row_groups import cells_of_groups, published_hierarchy, require_all
 from discreet.algorithms.share_bounds import Bounds, bounds_of, require_feasible, too_many
+from discreet.data.published import GROUP
 from discreet.data.table import Column
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
@@ -94,6 +95,10 @@ class MsaDiversity(Method):
     block: int | None = Field(
         default=None, ge=2, description="Least rows of a block; several are tried if left out."
     )
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP,) if self.publish == "buckets" else ()
 
     def run(self, task: Task) -> Generalized | Bucketized:
         """The groups, or InfeasibleError where more rows than allowed would be suppressed."""

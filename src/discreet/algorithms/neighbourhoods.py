@@ -24,9 +24,10 @@ from discreet.algorithms.groups import (
     Members,
     covering_groups,
     nearest_groups,
-    place_left,
 )
 from discreet.algorithms.hulls import Floats, Integers
+from discreet.algorithms.last_rows import place_left
+from discreet.algorithms.needs import Needs
 from discreet.algorithms.priced_greedy import choose
 from discreet.algorithms.prices import cheapest
 from discreet.algorithms.rounds import TOP
@@ -43,7 +44,7 @@ NOISE = 0.1  # the spread of the prices that are drawn, as a share of the first 
 
 def search_neighbourhoods(
     groups: Groups,
-    least: int,
+    needs: Needs,
     judge: Judge,
     rng: np.random.Generator,
     tries: int | None,
@@ -53,7 +54,7 @@ def search_neighbourhoods(
     """Improve groups in place for so many tries or until a time; how many were kept."""
     kept = done = 0
     begun = time.monotonic()
-    search = _Search(groups, least, judge, rng)
+    search = _Search(groups, needs, judge, rng)
     while tries is None or done < tries:
         if deadline is not None and time.monotonic() >= deadline:
             break
@@ -81,8 +82,11 @@ class _Regrouped:
 
 
 class _Search:
-    def __init__(self, groups: Groups, least: int, judge: Judge, rng: np.random.Generator) -> None:
-        self.groups, self.least, self.judge, self.rng = groups, least, judge, rng
+    def __init__(
+        self, groups: Groups, needs: Needs, judge: Judge, rng: np.random.Generator
+    ) -> None:
+        self.groups, self.needs, self.judge, self.rng = groups, needs, judge, rng
+        self.least = needs.rows
         self.seed = -1
         self.reweigh()
 
@@ -162,17 +166,18 @@ class _Search:
         self, units: Integers, rows: Integers, home_cost: Floats, home: Integers
     ) -> _Regrouped | None:
         space = self.groups.space.take(units, rows)
-        candidates = find_candidates(space, self.least, TOP, PAIRS)
+        needs = self.needs.take(units)
+        candidates = find_candidates(space, needs, TOP, PAIRS)
         price = cheapest(candidates, len(units), candidates.ceiling)
         price = np.minimum(price, home_cost) * (1 + NOISE * self.rng.standard_normal(len(units)))
-        unit, group, taken, left = choose(candidates, rows, self.least, price, home_cost)
+        unit, group, taken, left = choose(candidates, rows, needs, price, home_cost)
         stays = group < 0
         guest, host, guests = unit[stays], home[unit[stays]], taken[stays]
         unit, group, taken = unit[~stays], group[~stays], taken[~stays]
         if left.any():
             if not len(group) and left.sum() < self.least:
                 return None
-            unit, group, taken = place_left(space, self.least, unit, group, taken, left)
+            unit, group, taken = place_left(space, needs, unit, group, taken, left)
         return _Regrouped(
             units[np.concatenate((unit, guest))],
             np.concatenate((group, host)),

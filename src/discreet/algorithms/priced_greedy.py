@@ -1,25 +1,39 @@
 """The greedy choice of candidates by their regret at given prices.
 
-The candidate with the least regret, the least Σ (c(g) − u) over sets of at least k rows that are
-left under g, is opened and takes those rows; rows of one unit may be split. Fewer rows are left
-after every choice, so a regret only rises, and a heap whose keys are renewed when they come to the
-top is exact. What is left in the end joins the cheapest open candidate that covers it, or goes
-home where that is cheaper: to a class that stands already.
+The candidate with the least regret, the least Σ (c(g) − u) over sets of rows left under g that have
+what every group needs, is opened and takes those rows; rows of one unit may be split. The set is
+all rows whose price is not below c(g), a row of the dearest unit of each value that is lacking
+then, and the dearest others up to k rows: the least regret where one attribute needs values, nearly
+so where several do. Fewer rows are left after every choice, so a regret only rises, and a heap
+whose keys are renewed when they come to the top is exact. What is left in the end joins the
+cheapest open candidate that covers it, or goes home where that is cheaper: to a class that stands
+already.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algorithms.candidates import Candidates, Units
 from discreet.algorithms.hulls import Floats, Integers
+from discreet.algorithms.needs import Needs, Tally, add_unit, brings, new_tally, start_set
 from discreet.kernels import kernel
+
+
+class Chosen(NamedTuple):
+    """Room for the rows of one candidate that have the least regret."""
+
+    unit: Integers
+    rows: Integers
+    lacked: Integers  # units that brought a value
 
 
 @kernel
 def choose(
-    candidates: Candidates, rows: Integers, least: int, price: Floats, home_cost: Floats
+    candidates: Candidates, rows: Integers, needs: Needs, price: Floats, home_cost: Floats
 ) -> tuple[Integers, Integers, Integers, Integers]:
     """Unit, candidate (−1: home) and rows of each piece, and what is left of each unit.
 
@@ -29,11 +43,13 @@ def choose(
     member = _dearest_first(candidates, price)
     left = rows.copy()
     skip = candidates.start[:-1].copy()  # units before are used up
+    tally = new_tally(needs)
+    chosen = _room(candidates, needs)
     key = np.empty(count)
     heap = np.empty(count, np.int64)
     size = 0
     for g in range(count):
-        key[g] = _regret(candidates, member, g, price, left, least, skip)
+        key[g], _ = _regret(candidates, member, g, price, left, needs, skip, tally, chosen)
         if key[g] < np.inf:
             _push(heap, key, size, g)
             size += 1
@@ -45,7 +61,7 @@ def choose(
     while size > 0:
         g = _pop(heap, key, size)
         size -= 1
-        regret = _regret(candidates, member, g, price, left, least, skip)
+        regret, taken = _regret(candidates, member, g, price, left, needs, skip, tally, chosen)
         if regret == np.inf:
             continue
         if regret > key[g] + 1e-12:
@@ -54,22 +70,11 @@ def choose(
             size += 1
             continue
         opened[g] = True
-        cost = candidates.cost[g]
-        taken = 0
-        for p in range(skip[g], candidates.start[g + 1]):
-            i = member[p]
-            share = left[i]
-            if share == 0:
-                continue
-            if price[i] < cost:
-                if taken >= least:
-                    break
-                share = min(share, least - taken)
-            taken += share
-            left[i] -= share
+        for p in range(taken):
+            left[chosen.unit[p]] -= chosen.rows[p]
             if pieces == len(unit):
                 unit, group, taken_rows = _grown(unit), _grown(group), _grown(taken_rows)
-            unit[pieces], group[pieces], taken_rows[pieces] = i, g, share
+            unit[pieces], group[pieces], taken_rows[pieces] = chosen.unit[p], g, chosen.rows[p]
             pieces += 1
     return _join(
         candidates, opened, home_cost, left, unit[:pieces], group[:pieces], taken_rows[:pieces]
@@ -134,37 +139,84 @@ def _dearest_first(candidates: Candidates, price: Floats) -> Units:
 
 
 @kernel
+def _room(candidates: Candidates, needs: Needs) -> Chosen:
+    longest = 0
+    for g in range(len(candidates.cost)):
+        longest = max(longest, candidates.start[g + 1] - candidates.start[g])
+    values = needs.values.sum()
+    return Chosen(
+        np.empty(longest + values, np.int64),
+        np.empty(longest + values, np.int64),
+        np.empty(values, np.int64),
+    )
+
+
+@kernel
 def _regret(
     candidates: Candidates,
     member: Units,
     g: int,
     price: Floats,
     left: Integers,
-    least: int,
+    needs: Needs,
     skip: Integers,
-) -> float:
-    """The least Σ (c(g) − u) over sets of enough rows that are left; ∞ if there are too few."""
+    tally: Tally,
+    chosen: Chosen,
+) -> tuple[float, int]:
+    """The least regret of rows that are left, ∞ if they lack something; how many pieces they are.
+
+    The pieces are put into ``chosen``; a unit may have two.
+    """
     end = candidates.start[g + 1]
     p = skip[g]
     while p < end and left[member[p]] == 0:
         p += 1
     skip[g] = p
     cost = candidates.cost[g]
-    taken = 0
+    lacking = start_set(tally, needs)
+    taken = count = 0
     regret = 0.0
-    while p < end:
+    while p < end and price[member[p]] >= cost:
+        i = member[p]
+        p += 1
+        if left[i] == 0:
+            continue
+        lacking -= add_unit(tally, needs, i)
+        chosen.unit[count], chosen.rows[count] = i, left[i]
+        count += 1
+        taken += left[i]
+        regret += left[i] * (cost - price[i])
+    lent = 0
+    for q in range(p, end):
+        if lacking == 0:
+            break
+        i = member[q]
+        if left[i] > 0 and brings(tally, needs, i):
+            lacking -= add_unit(tally, needs, i)
+            chosen.lacked[lent] = i
+            lent += 1
+            chosen.unit[count], chosen.rows[count] = i, 1
+            count += 1
+            taken += 1
+            regret += cost - price[i]
+    if lacking > 0:
+        return np.inf, 0
+    while p < end and taken < needs.rows:
         i = member[p]
         p += 1
         share = left[i]
-        if share == 0:
-            continue
-        if price[i] < cost:
-            if taken >= least:
-                break
-            share = min(share, least - taken)
-        taken += share
-        regret += share * (cost - price[i])
-    return regret if taken >= least else np.inf
+        for q in range(lent):
+            if chosen.lacked[q] == i:
+                share -= 1
+        share = min(share, needs.rows - taken)
+        if share > 0:
+            chosen.unit[count], chosen.rows[count] = i, share
+            count += 1
+            taken += share
+            regret += share * (cost - price[i])
+    if taken < needs.rows:
+        return np.inf, 0
+    return regret, count
 
 
 @kernel

@@ -2,8 +2,10 @@
 
 Choosing what to publish is facility location in which a facility must serve at least k: candidate
 g serves rows that it covers at c(g) each. Give every row of unit i a price u_i. A candidate's
-regret is the least Σ (c(g) − u) over sets of at least k rows that it covers: the k dearest rows,
-and all others whose price is above c(g). For any prices
+regret is the least Σ (c(g) − u) over sets of rows that it covers and that have what every group
+needs: all rows whose price is above c(g), the dearest row of each value that is lacking then, and
+the dearest others up to k rows. Where several attributes need values, only the one that needs most
+is looked at: a regret that is too small leaves the bound valid. For any prices
 
     L(u) = Σ u + Σ over candidates min(0, regret(g))
 
@@ -25,6 +27,7 @@ import numpy as np
 
 from discreet.algorithms.candidates import Candidates, Units
 from discreet.algorithms.hulls import Floats, Integers
+from discreet.algorithms.needs import Needs
 from discreet.kernels import kernel
 
 MEMORY = 0.7  # of the last steps' direction
@@ -47,7 +50,7 @@ def cheapest(candidates: Candidates, units: int, ceiling: float) -> Floats:
 
 @kernel
 def improve_prices(
-    candidates: Candidates, rows: Integers, least: int, price: Floats, target: float, steps: int
+    candidates: Candidates, rows: Integers, needs: Needs, price: Floats, target: float, steps: int
 ) -> tuple[float, Floats]:
     """The best bound on the summed cost that some subgradient steps find, and its prices."""
     units = len(rows)
@@ -60,7 +63,7 @@ def improve_prices(
     usage = np.empty(units, np.int64)
     length, stalled = 1.0, 0
     for _ in range(steps):
-        bound = _negative_regrets(candidates, rows, least, price, usage)
+        bound = _negative_regrets(candidates, rows, needs, price, usage)
         for unit in range(units):
             bound += rows[unit] * price[unit]
         if bound > best:
@@ -90,56 +93,111 @@ def improve_prices(
 
 @kernel
 def _negative_regrets(
-    candidates: Candidates, rows: Integers, least: int, price: Floats, usage: Integers
+    candidates: Candidates, rows: Integers, needs: Needs, price: Floats, usage: Integers
 ) -> float:
     """Σ min(0, regret), and in ``usage`` what the candidates with negative regret take."""
     usage[:] = 0
     total = 0.0
-    dearest = np.empty(least + 1, np.int64)  # of the units at or below the cost, dearest first
+    free = rows.copy()  # less what brings values to the candidate that is looked at
+    dearest = np.empty(needs.rows + 1, np.int64)  # of the units at or below the cost
+    values = needs.values[0] if len(needs.values) else 0
+    stamp = np.full(needs.cardinality, -1, np.int64)
+    bringing = np.empty(values, np.int64)
     for g in range(len(candidates.cost)):
         cost = candidates.cost[g]
-        begin, end = candidates.start[g], candidates.start[g + 1]
+        member = candidates.member[candidates.start[g] : candidates.start[g + 1]]
         taken = 0
         regret = 0.0
-        for p in range(begin, end):
-            unit = candidates.member[p]
+        lacking = values
+        for unit in member:
             if price[unit] > cost:
                 taken += rows[unit]
                 regret += rows[unit] * (cost - price[unit])
+                if values and stamp[needs.value[unit, 0]] != g:
+                    stamp[needs.value[unit, 0]] = g
+                    lacking -= 1
         if taken == 0:
             continue  # all prices are at most the cost: the regret is not negative
-        needed = least - taken
+        brought = 0
+        if lacking > 0:
+            brought = _bringing(member, needs, price, cost, stamp, g, bringing[:lacking])
+            for unit in bringing[:brought]:
+                regret += cost - price[unit]
+                free[unit] -= 1
+        needed = needs.rows - taken - brought
         filled = 0
         if needed > 0:
-            filled = _dearest(candidates.member[begin:end], rows, price, cost, needed, dearest)
+            filled = _dearest(member, free, price, cost, needed, dearest)
             left = needed
-            for q in range(filled):
-                share = min(left, rows[dearest[q]])
-                regret += share * (cost - price[dearest[q]])
+            for unit in dearest[:filled]:
+                share = min(left, free[unit])
+                regret += share * (cost - price[unit])
                 left -= share
-        if regret >= 0:
-            continue
-        total += regret
-        for p in range(begin, end):
-            unit = candidates.member[p]
-            if price[unit] > cost:
-                usage[unit] += rows[unit]
-        for q in range(filled):
-            share = min(needed, rows[dearest[q]])
-            usage[dearest[q]] += share
-            needed -= share
+        if regret < 0:
+            total += regret
+            for unit in member:
+                if price[unit] > cost:
+                    usage[unit] += rows[unit]
+            for unit in bringing[:brought]:
+                usage[unit] += 1
+            for unit in dearest[:filled]:
+                share = min(needed, free[unit])
+                usage[unit] += share
+                needed -= share
+        for unit in bringing[:brought]:
+            free[unit] += 1
     return total
 
 
 @kernel
+def _bringing(
+    member: Units,
+    needs: Needs,
+    price: Floats,
+    cost: float,
+    stamp: Integers,
+    g: int,
+    bringing: Integers,
+) -> int:
+    """The dearest units that cost at most so much, each with another value; how many they are.
+
+    Values that are stamped are there already.
+    """
+    filled = 0
+    for unit in member:
+        value = needs.value[unit, 0]
+        if price[unit] > cost or stamp[value] == g:
+            continue
+        if filled == len(bringing) and price[unit] <= price[bringing[filled - 1]]:
+            continue
+        place = 0
+        while place < filled and needs.value[bringing[place], 0] != value:
+            place += 1
+        if place < filled and price[bringing[place]] >= price[unit]:
+            continue
+        if place == filled:
+            if filled < len(bringing):
+                filled += 1
+            else:
+                place -= 1
+        while place > 0 and price[bringing[place - 1]] < price[unit]:
+            bringing[place] = bringing[place - 1]
+            place -= 1
+        bringing[place] = unit
+    return filled
+
+
+@kernel
 def _dearest(
-    member: Units, rows: Integers, price: Floats, cost: float, needed: int, dearest: Integers
+    member: Units, free: Integers, price: Floats, cost: float, needed: int, dearest: Integers
 ) -> int:
     """The dearest units that cost at most so much and have the needed rows; how many they are."""
     filled = 0
     held = 0
     for unit in member:
-        if price[unit] > cost or (held >= needed and price[unit] <= price[dearest[filled - 1]]):
+        if price[unit] > cost or free[unit] == 0:
+            continue
+        if held >= needed and price[unit] <= price[dearest[filled - 1]]:
             continue
         place = filled
         while place > 0 and price[dearest[place - 1]] < price[unit]:
@@ -147,8 +205,8 @@ def _dearest(
             place -= 1
         dearest[place] = unit
         filled += 1
-        held += rows[unit]
-        while held - rows[dearest[filled - 1]] >= needed:
+        held += free[unit]
+        while held - free[dearest[filled - 1]] >= needed:
             filled -= 1
-            held -= rows[dearest[filled]]
+            held -= free[dearest[filled]]
     return filled

@@ -11,6 +11,7 @@ from discreet.algorithms.frequency_sets import OnDemand, refine
 from discreet.algorithms.groups import Grouping, Members
 from discreet.algorithms.hulls import Integers
 from discreet.algorithms.method import Task
+from discreet.algorithms.needs import Needs, needs_of
 from discreet.data.classes import group_codes
 from discreet.data.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
 from discreet.models.requirement import SizeRequirement
@@ -24,7 +25,8 @@ class Promises:
     def __init__(self, task: Task, row_of_unit: Integers) -> None:
         self.requirements = tuple(task.requirements)
         self.domains = task.domains
-        self.least = max((r.least_rows for r in self.requirements), default=1)
+        self.needs: Needs = needs_of(self.requirements, task.table.sensitive, row_of_unit)
+        self.least = self.needs.rows
         self.only_sizes = all(isinstance(r, SizeRequirement) for r in self.requirements)
         self._sensitive = {column.name: column for column in task.table.sensitive}
         self._task, self._row_of_unit = task, row_of_unit

@@ -61,6 +61,7 @@ from discreet.algorithms.signatures import (
     sole_sensitive,
 )
 from discreet.data.history import History
+from discreet.data.published import GROUP
 from discreet.data.table import Codes
 from discreet.errors import InfeasibleError, InputError
 from discreet.models.correlation import Correlation, Unstated
@@ -98,6 +99,10 @@ class RhoDifferent(Method):
         if self.correlation is not None:
             shown["correlation"] = self.correlation.rsplit("/", 1)[-1]  # no folder of the machine
         return shown
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP,)
 
     def run(self, task: Task) -> Bucketized:
         (column,) = sole_sensitive(task.table, self.name)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.algorithms.candidates import Candidates, find_candidates
-from discreet.algorithms.groups import Grouping, place_left
+from discreet.algorithms.groups import Grouping
 from discreet.algorithms.hulls import Floats, Space
+from discreet.algorithms.last_rows import place_left
+from discreet.algorithms.needs import Needs
 from discreet.algorithms.priced_greedy import choose
 from discreet.algorithms.prices import cheapest
 
@@ -24,32 +26,33 @@ class Opening:
     price: Floats
 
 
-def open_candidates(space: Space, least: int, ceiling: float, limit: int) -> Opening:
+def open_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> Opening:
     """All candidates up to a ceiling and the first prices."""
-    candidates = find_candidates(space, least, ceiling, limit)
+    candidates = find_candidates(space, needs, ceiling, limit)
     return Opening(candidates, cheapest(candidates, len(space.rows), candidates.ceiling))
 
 
 def group_in_rounds(
-    space: Space, least: int, first: Opening, ceilings: Sequence[float], limit: int
+    space: Space, needs: Needs, first: Opening, ceilings: Sequence[float], limit: int
 ) -> Grouping:
-    """Grouping of at least so many rows; the table must have as many.
+    """Grouping of at least the rows that are needed; the table must have as many.
 
+    Groups have the values that are needed, but for those in which the last rows end up.
     In each round what is left is offered the candidates among itself; at last, rows that are too
     few for a group go where they cost least.
     """
     nobody = np.full(len(space.rows), np.inf)
-    unit, group, rows, left = choose(first.candidates, space.rows, least, first.price, nobody)
+    unit, group, rows, left = choose(first.candidates, space.rows, needs, first.price, nobody)
     groups = len(first.candidates.cost)
     for ceiling in ceilings:
         units = np.flatnonzero(left)
-        if left.sum() < least:
+        if left.sum() < needs.rows:
             break
         rest = space.take(units, left[units])
-        opening = open_candidates(rest, least, ceiling, limit)
-        more = choose(
-            opening.candidates, rest.rows, least, opening.price, np.full(len(units), np.inf)
-        )
+        rest_needs = needs.take(units)
+        opening = open_candidates(rest, rest_needs, ceiling, limit)
+        nobody = np.full(len(units), np.inf)
+        more = choose(opening.candidates, rest.rows, rest_needs, opening.price, nobody)
         unit = np.concatenate((unit, units[more[0]]))
         group = np.concatenate((group, more[1] + groups))
         rows = np.concatenate((rows, more[2]))
@@ -57,5 +60,5 @@ def group_in_rounds(
         left = np.zeros_like(left)
         left[units] = more[3]
     if left.any():
-        unit, group, rows = place_left(space, least, unit, group, rows, left)
+        unit, group, rows = place_left(space, needs, unit, group, rows, left)
     return Grouping.of(space, unit, group, rows)

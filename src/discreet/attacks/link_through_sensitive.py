@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.published import GROUP
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
 from discreet.kernels import kernel
 from discreet.releases.decomposed import DecomposedKind
-from discreet.releases.groups import GROUP
 from discreet.releases.manifest import Manifest
 from discreet.releases.sensitive_sets import (
     PEOPLE,

@@ -24,11 +24,11 @@ from discreet.attacks.fitting import coverages_of, fitting_groups
 from discreet.attacks.placement import Placement, weigh
 from discreet.data.classes import Classes, classes_of, group_codes
 from discreet.data.counts import ClassCounts, count_classes
+from discreet.data.published import GROUP
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.releases.bucketized import PEOPLE, SENSITIVE, people_counted
 from discreet.releases.comparison import code_of_text, recoded
 from discreet.releases.generalized import RECORDS
-from discreet.releases.groups import GROUP
 from discreet.releases.manifest import Manifest
 
 SAMPLED_KINDS = 2000

@@ -21,10 +21,10 @@ from discreet.attacks.link_through_sensitive import EDGES, link_through_sensitiv
 from discreet.attacks.permanents import matching_beliefs
 from discreet.attacks.set_beliefs import Found, People, pair_beliefs, row_beliefs
 from discreet.data.classes import group_codes
+from discreet.data.published import GROUP
 from discreet.data.table import Codes
 from discreet.models.sa_diversity import ConditionalLDiversity
 from discreet.releases.comparison import recoded
-from discreet.releases.groups import GROUP
 from discreet.releases.sensitive_sets import (
     PEOPLE,
     SENSITIVE,

@@ -81,6 +81,7 @@ def _audit_one(
     found = run_audit(folder, original=original, knowledge=_tables(knowledge), progress=progress)
     lines = [promise_sentence(promise) for promise in found.promises]
     lines += [f"Problem: {problem}" for problem in found.problems]
+    lines += [f"Left open: {remark}" for remark in found.remarks]
     lines.append(_conclusion(found))
     return found.to_dict(), lines
 

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from discreet.data.roles import Role
 from discreet.data.table import Codes
 
+GROUP = "group"  # columns that a release makes for itself
+COUNT = "count"
+
 
 @dataclass(frozen=True, eq=False)
 class PublishedColumn:

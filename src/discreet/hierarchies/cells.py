@@ -18,8 +18,13 @@ one).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 SUPPRESSED = "*"
 ESCAPE = "\\"
@@ -72,6 +77,29 @@ def parse_cell(text: str) -> Range | ValueSet | str:
         if members is not None:
             return ValueSet(members)
     return text
+
+
+class RangeCells(NamedTuple):
+    """The ranges among some cells."""
+
+    cell: NDArray[np.int64]  # (ranges,) which cell each is
+    low: list[str]
+    high: list[str]
+    closed: NDArray[np.bool_]  # (ranges,)
+
+
+def range_cells(cells: Sequence[str | None]) -> RangeCells:
+    """Read all cells that are ranges, at once."""
+    found = pl.Series(cells, dtype=pl.String).str.extract_groups(f"^{_RANGE.pattern}$")
+    parts = found.struct.unnest()
+    low, high, end = (parts[name] for name in parts.columns)
+    cell = low.is_not_null().arg_true()
+    return RangeCells(
+        cell.to_numpy().astype(np.int64),
+        low.gather(cell).to_list(),
+        high.gather(cell).to_list(),
+        (end.gather(cell) == "]").to_numpy(),
+    )
 
 
 def _members(inside: str) -> tuple[str | None, ...] | None:

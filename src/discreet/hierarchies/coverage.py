@@ -16,11 +16,11 @@ holds a value that needs the backslash; else the backslash is the value's own.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from discreet.hierarchies.cells import (
     ValueSet,
     escaped,
     parse_cell,
+    range_cells,
     unescaped,
 )
 from discreet.hierarchies.hierarchy import Hierarchy, Level
@@ -117,14 +118,22 @@ def cover(
     A cell that covers no value of the original is an error: the release was not made from it.
     """
     reader = CellReader(original, hierarchy, level)
-    runs_of_cell = [reader.runs(cell) for cell in cells]
-    unknown = [cell for cell, runs in zip(cells, runs_of_cell, strict=True) if not runs]
-    if unknown:
-        raise InputError(_unknown_cells(original, unknown, len(cells)))
+    ranges = reader.ranges(cells)
+    others = np.delete(np.arange(len(cells)), ranges.cell)
+    runs_of_cell = [reader.runs(cells[cell]) for cell in others.tolist()]
     lengths = [len(runs) for runs in runs_of_cell]
     ends = np.array([run for runs in runs_of_cell for run in runs], np.int64).reshape(-1, 2)
-    cell_of_run = np.repeat(np.arange(len(cells)), lengths)
-    return Coverage(len(cells), original.cardinality, cell_of_run, ends[:, 0], ends[:, 1])
+    cell_of_run = np.concatenate((ranges.cell, np.repeat(others, lengths)))
+    order = np.argsort(cell_of_run, kind="stable")
+    low = np.concatenate((ranges.first, ends[:, 0]))[order]
+    high = np.concatenate((ranges.last, ends[:, 1]))[order]
+    some = low < high
+    read = np.zeros(len(cells), bool)
+    read[cell_of_run[order][some]] = True
+    if not read.all():
+        unknown = [cells[cell] for cell in np.flatnonzero(~read).tolist()]
+        raise InputError(_unknown_cells(original, unknown, len(cells)))
+    return Coverage(len(cells), original.cardinality, cell_of_run[order], low, high)
 
 
 def _unknown_cells(original: Column, unknown: Sequence[str | None], cells: int) -> str:
@@ -137,6 +146,16 @@ def _unknown_cells(original: Column, unknown: Sequence[str | None], cells: int) 
         f"the original{named}. A cell is a value, '*', a range, a set or a label of the column's "
         "hierarchy. Name the job that made the release, with its own table and hierarchies."
     )
+
+
+class Ranges(NamedTuple):
+    """The cells of a dictionary that are ranges of numbers or dates."""
+
+    cell: NDArray[np.int64]  # (ranges,) which cell it is
+    low: NDArray[np.float64]  # (ranges,) the ends
+    high: NDArray[np.float64]
+    first: NDArray[np.int64]  # (ranges,) the codes that are covered, up to, not including, the last
+    last: NDArray[np.int64]
 
 
 class CellReader:
@@ -172,11 +191,39 @@ class CellReader:
         if cell is None:
             return self._exact(None)
         parsed = parse_cell(cell)
-        if isinstance(parsed, Range):
-            return self._range(parsed)
+        if isinstance(parsed, Range):  # ``ranges`` could not read it
+            return []
         if isinstance(parsed, ValueSet):
             return merged([run for member in parsed.members for run in self._exact(member)])
         return self._exact(self.value(cell))
+
+    def ranges(self, cells: Sequence[str | None]) -> Ranges:
+        """The cells that are ranges, read together: a large dictionary has little else."""
+        if self.original.numbers is None:
+            nothing = np.zeros(0, np.int64)
+            return Ranges(nothing, np.zeros(0), np.zeros(0), nothing, nothing)
+        read = range_cells(cells)
+        labels = self._nodes_of_label
+        kept = np.array([cells[cell] not in labels for cell in read.cell.tolist()], bool)
+        low, high = self._numbers(read.low), self._numbers(read.high)
+        kept &= ~np.isnan(low) & ~np.isnan(high)
+        low, high = low[kept], high[kept]
+        known = np.array(self.known_numbers)
+        last = np.searchsorted(known, high, "left")
+        closed = read.closed[kept]
+        last[closed] = np.searchsorted(known, high[closed], "right")
+        return Ranges(read.cell[kept], low, high, np.searchsorted(known, low, "left"), last)
+
+    def _numbers(self, ends: Sequence[str]) -> NDArray[np.float64]:
+        """Ends of ranges as numbers, NaN where one can't be read."""
+        numbers = self.original.numbers
+        assert numbers is not None
+        code = np.array([self.code_of_value.get(end, -1) for end in ends], np.int64)
+        found = np.append(numbers, np.nan)[code]
+        for place in np.flatnonzero(code < 0).tolist():
+            number = self._number(ends[place])
+            found[place] = np.nan if number is None else number
+        return found
 
     def value(self, cell: str) -> str:
         """The source value behind a cell that is neither notation nor a label."""
@@ -186,30 +233,12 @@ class CellReader:
                 return behind
         return cell
 
-    def ends(self, cell: Range) -> tuple[float, float] | None:
-        """The ends of a range as numbers; None if they can't be read or nothing is ordered."""
-        low, high = self._number(cell.low), self._number(cell.high)
-        return None if low is None or high is None else (low, high)
-
     def _exact(self, value: str | None) -> list[Run]:
         code = self.code_of_value.get(value)
         return [] if code is None else [(code, code + 1)]
 
-    def _range(self, cell: Range) -> list[Run]:
-        ends = self.ends(cell)
-        if ends is None:
-            return []
-        low = bisect_left(self.known_numbers, ends[0])
-        search = bisect_right if cell.closed else bisect_left
-        high = search(self.known_numbers, ends[1])
-        return [(low, high)] if low < high else []
-
     def _number(self, end: str) -> float | None:
-        if self.original.numbers is None:
-            return None
-        code = self.code_of_value.get(end)
-        if code is not None:
-            return float(self.original.numbers[code])
+        """An end that is no value of the original."""
         try:
             if self.original.type is ValueType.DATE:
                 return float((date.fromisoformat(end) - UNIX_EPOCH).days)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from discreet.data.table import Column
 from discreet.hierarchies.cells import SUPPRESSED, Range, ValueSet, parse_cell
-from discreet.hierarchies.coverage import CellReader, Coverage
+from discreet.hierarchies.coverage import CellReader, Coverage, Ranges
 from discreet.hierarchies.hierarchy import Hierarchy
 
 
@@ -40,7 +40,11 @@ def loss_of_cells(
     reader = CellReader(original, hierarchy, level)
     domain = original.cardinality if hierarchy is None else hierarchy.leaves
     loss = np.zeros(published.cardinality)
-    for cell, label in enumerate(published.text.to_list()):
+    cells = published.text.to_list()
+    ranges = reader.ranges(cells)
+    loss[ranges.cell] = _widths(original, ranges)
+    for cell in np.delete(np.arange(len(cells)), ranges.cell).tolist():
+        label = cells[cell]
         nodes = reader.nodes(label)
         if label == SUPPRESSED:
             loss[cell] = 1.0
@@ -48,21 +52,23 @@ def loss_of_cells(
             loss[cell] = max(reader.levels[depth].loss[node] for depth, node in nodes)
         elif label is not None:
             parsed = parse_cell(label)
-            if isinstance(parsed, Range):
-                loss[cell] = _width(reader, parsed)
+            if isinstance(parsed, Range):  # of what has no order
+                loss[cell] = 1.0
             elif isinstance(parsed, ValueSet):
                 loss[cell] = (coverage.size[cell] - 1) / max(domain - 1, 1)
     return np.minimum(loss, 1.0)
 
 
-def _width(reader: CellReader, cell: Range) -> float:
-    ends, numbers = reader.ends(cell), reader.known_numbers
-    if ends is None or not numbers:
-        return 1.0
-    least, greatest = numbers[0], numbers[-1]
+def _widths(original: Column, ranges: Ranges) -> NDArray[np.float64]:
+    """The share of the original's span that each range covers."""
+    numbers = original.numbers
+    if numbers is None or not np.isfinite(numbers).any():
+        return np.ones(len(ranges.cell))
+    least, greatest = np.nanmin(numbers), np.nanmax(numbers)
     if greatest == least:
-        return 0.0
-    return max(min(ends[1], greatest) - max(ends[0], least), 0.0) / (greatest - least)
+        return np.zeros(len(ranges.cell))
+    widths = np.minimum(ranges.high, greatest) - np.maximum(ranges.low, least)
+    return np.asarray(np.maximum(widths, 0.0) / (greatest - least), np.float64)
 
 
 def mean_loss(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from discreet.data.published import GROUP
 from discreet.data.table import CodedTable
 from discreet.hierarchies.coverage import identity
 from discreet.metrics.divergence import pair_divergence
@@ -26,7 +27,6 @@ from discreet.metrics.reading_groups import (
 from discreet.metrics.structure import structure
 from discreet.releases import sensitive_sets
 from discreet.releases.bucketized import PEOPLE, SENSITIVE
-from discreet.releases.groups import GROUP
 from discreet.releases.manifest import Manifest
 from discreet.releases.sensitive_sets import read_sets
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.data.classes import Classes, group_codes
 from discreet.data.counts import order_by_class
+from discreet.data.published import GROUP
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.errors import InputError
 from discreet.metrics.implied_groups import ImpliedGroups, People, SensitiveRows
@@ -22,7 +23,6 @@ from discreet.metrics.uniform_sets import UniformSets
 from discreet.releases import sensitive_sets
 from discreet.releases.bucketized import count_groups, people_counted
 from discreet.releases.comparison import code_of_text, code_of_value
-from discreet.releases.groups import GROUP
 from discreet.releases.sensitive_sets import Sets, index_signatures, read_sets
 
 

@@ -49,6 +49,10 @@ Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None
 class Diversity(AttributeRequirement):
     """A requirement on the spread of values in each class by itself."""
 
+    @property
+    def least_rows(self) -> int:
+        return self.least_values
+
 
 class DistinctLDiversity(Diversity):
     """At least ``l`` values occur in every class. Absorbing: merging only adds values."""
@@ -60,7 +64,7 @@ class DistinctLDiversity(Diversity):
     l: int = Field(ge=1, description="The least number of values in a class.")  # noqa: E741 (the job's key)
 
     @property
-    def least_rows(self) -> int:
+    def least_values(self) -> int:
         return self.l
 
     def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
@@ -92,7 +96,7 @@ class EntropyLDiversity(Diversity):
     )
 
     @property
-    def least_rows(self) -> int:
+    def least_values(self) -> int:
         return math.ceil(self.l * (1 - TOLERANCE))
 
     def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
@@ -143,7 +147,7 @@ class RecursiveCLDiversity(Diversity):
     )
 
     @property
-    def least_rows(self) -> int:
+    def least_values(self) -> int:
         return self.l
 
     def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
@@ -209,7 +213,7 @@ class PdRecursiveCLDiversity(RecursiveCLDiversity):
     )
 
     @property
-    def least_rows(self) -> int:
+    def least_values(self) -> int:
         return 1  # of values that may be disclosed
 
     def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
@@ -321,7 +325,7 @@ class PDiversity(Diversity):
     )
 
     @property
-    def least_rows(self) -> int:
+    def least_values(self) -> int:
         return math.ceil(exact(self.l))
 
     def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:

@@ -12,6 +12,7 @@ p is the share of a value in all counted classes together, q its share in a clas
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -54,6 +55,12 @@ class AlphaKAnonymity(AttributeRequirement):
     @property
     def least_rows(self) -> int:
         return self.k
+
+    @property
+    def least_values(self) -> int:
+        if self.value is not None or self.alpha == 0:
+            return 1
+        return math.ceil(1 / exact(self.alpha))
 
     def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
         return super().passes(counts, domains) & (counts.size >= self.k)

@@ -76,6 +76,10 @@ class MultiAttributeLDiversity(AttributeRequirement):
         return DistinctLDiversity(l=self.l or 1)
 
     @property
+    def least_values(self) -> int:
+        return self.model.least_values
+
+    @property
     def figure(self) -> tuple[str, bool]:
         return self.model.figure
 

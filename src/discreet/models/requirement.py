@@ -113,6 +113,11 @@ class Requirement(Named):
         return 1
 
     @property
+    def least_values(self) -> int:
+        """A class with fewer values of an attribute that it speaks of fails; 1 as above."""
+        return 1
+
+    @property
     def named(self) -> tuple[str, ...]:
         """The attributes that it names; none where it speaks of all, or of sizes."""
         return ()

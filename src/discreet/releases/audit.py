@@ -41,6 +41,7 @@ class Audit:
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
     compared: bool  # whether the original table was at hand
     readers: tuple[dict[str, Any], ...] = ()  # what readers of the release find beside its promises
+    remarks: tuple[str, ...] = ()  # what could not be judged
 
     @property
     def unproved(self) -> tuple[Promise, ...]:
@@ -60,6 +61,7 @@ class Audit:
             "problems": list(self.problems),
             "compared_with_original": self.compared,
             **({"readers": list(self.readers)} if self.readers else {}),
+            **({"remarks": list(self.remarks)} if self.remarks else {}),
         }
 
 
@@ -106,7 +108,8 @@ def audit_tables(
             problems += kind.changes(tables, original, manifest)
         else:
             problems += kind.traced_changes(tables, original, manifest, source_rows)
-    return Audit(tuple(promises), tuple(problems), original is not None)
+    remarks = () if problems else tuple(kind.remarks(tables))
+    return Audit(tuple(promises), tuple(problems), original is not None, remarks=remarks)
 
 
 def read_tables(

@@ -28,13 +28,12 @@ from discreet.data.counts import (
     count_classes,
     order_by_class,
 )
-from discreet.data.published import PublishedColumn, PublishedTable
+from discreet.data.published import COUNT, GROUP, PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable
 from discreet.models.requirement import Domains
 from discreet.releases.comparison import excess, recoded
 from discreet.releases.groups import (
-    GROUP,
     column_problems,
     exact_columns,
     group_codes_in,
@@ -42,7 +41,7 @@ from discreet.releases.groups import (
     people_changes,
     people_table,
     random_numbers,
-    refuse_columns,
+    refuse_roles,
     row_problems,
     sole_groups,
     source_rows,
@@ -52,7 +51,6 @@ from discreet.releases.manifest import Manifest
 
 PEOPLE = "quasi_identifiers"
 SENSITIVE = "sensitive"
-COUNT = "count"
 COUNTERFEITS = "counterfeits"
 
 
@@ -62,7 +60,7 @@ class BucketizedKind(Kind):
     name: ClassVar[str] = "bucketized"
 
     def tables(self, task: Task, outcome: Bucketized) -> dict[str, PublishedTable]:
-        refuse_columns(task.table, self.name, (GROUP, COUNT) if outcome.counted else (GROUP,))
+        refuse_roles(task.table, self.name)
         if outcome.counterfeits is not None:
             return _with_counterfeits(task, outcome, outcome.counterfeits)
         suppressed = self.suppressed(outcome)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.method import Decomposed, NoiseValues, Task
 from discreet.data.counts import ClassCounts, ValueCounts, order_by_class
-from discreet.data.published import PublishedColumn, PublishedTable
+from discreet.data.published import GROUP, PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.errors import ReleaseError
@@ -26,16 +26,16 @@ from discreet.models.diversity import DistinctLDiversity
 from discreet.models.requirement import Domains, Requirement, Verdict
 from discreet.models.sa_diversity import ConditionalLDiversity, SADiversity
 from discreet.models.sizes import KAnonymity
+from discreet.releases.aligned_orders import FEW, chance_of_order
 from discreet.releases.comparison import code_of_value, excess_rows
 from discreet.releases.groups import (
-    GROUP,
     column_problems,
     exact_columns,
     group_column,
     people_changes,
     people_table,
     random_numbers,
-    refuse_columns,
+    refuse_roles,
     row_problems,
     sole_groups,
     traced_people,
@@ -61,8 +61,6 @@ from discreet.releases.sensitive_sets import (
 )
 
 DERIVABLE = (SADiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
-SAMPLE = 4096  # rows that are looked at for the order of the others
-FEW, TURNS = 20, 4  # an order of fewer rows may be an accident; other orders to compare with
 CHANCE = 1e-9  # below it, rows that stand where they would without a shuffle are no accident
 
 
@@ -72,7 +70,7 @@ class DecomposedKind(Kind):
     name: ClassVar[str] = "decomposed"
 
     def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
-        refuse_columns(task.table, self.name)
+        refuse_roles(task.table, self.name)
         groups = int(outcome.group_of_row.max(initial=-1)) + 1
         number = random_numbers(groups, task.rng)
         group = number[outcome.group_of_row]
@@ -120,12 +118,28 @@ class DecomposedKind(Kind):
         signatures = index_signatures(sensitive, names)
         problems += _set_problems(sets, signatures, names)
         problems += _primary_problems(sets, signatures, people, sensitive, manifest)
-        if not problems and _same_order(sets, signatures, people):
+        if not problems and chance_of_order(sets, signatures, people[GROUP].codes) < CHANCE:
             problems.append(
                 f"the rows of '{SENSITIVE}' stand in the order of those of '{PEOPLE}', which links "
                 "them"
             )
         return problems
+
+    def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        if people.rows >= FEW:
+            return []
+        names = [column.name for column in sensitive.sensitive]
+        signatures = index_signatures(sensitive, names)
+        chance = chance_of_order(read_sets(tables, names), signatures, people[GROUP].codes)
+        if not CHANCE <= chance < 1:
+            return []
+        return [
+            f"Each row of '{SENSITIVE}' fits the group of the row of '{PEOPLE}' at the same place. "
+            f"A random order does that with a chance of about {chance:.2g}, too much for so few "
+            "rows to tell an accident from rows that were never shuffled. Publish again for "
+            "another order."
+        ]
 
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
@@ -308,48 +322,6 @@ def _primary_problems(
     if too_few.any():
         return [f"{too_few.sum()} groups have more people than rows of '{SENSITIVE}' support"]
     return []
-
-
-def _same_order(sets: Sets, signatures: Signatures, people: CodedTable) -> bool:
-    """Whether row i of T^S supports the group of row i of the people, more than chance allows."""
-    looked_at = np.linspace(0, people.rows - 1, min(people.rows, SAMPLE)).astype(np.int64)
-    group, row = people[GROUP].codes[looked_at], signatures.of_row[looked_at]
-    aligned = _supported_rows(sets.start, sets.value, sets.groups, signatures.codes, group, row)
-    if aligned < len(group) or len(group) < FEW:
-        return False
-    share = 0.0
-    for turn in range(1, TURNS + 1):  # what other orders give, never taken for nothing
-        turned = np.roll(group, turn * len(group) // (TURNS + 1))
-        found = _supported_rows(sets.start, sets.value, sets.groups, signatures.codes, turned, row)
-        share = max(share, (found + 3) / (len(group) + 3))
-    return bool(share ** len(group) < CHANCE)
-
-
-@kernel
-def _supported_rows(
-    start: NDArray[np.int64],
-    value: NDArray[np.int32],
-    groups: int,
-    codes: NDArray[np.int32],
-    group: NDArray[np.int32],
-    signature: NDArray[np.int32],
-) -> int:
-    supported = 0
-    for row in range(len(group)):
-        inside = True
-        for attribute in range(codes.shape[1]):
-            which = attribute * groups + group[row]
-            wanted = codes[signature[row], attribute]
-            found = False
-            for entry in range(start[which], start[which + 1]):
-                if value[entry] == wanted:
-                    found = True
-                    break
-            if not found:
-                inside = False
-                break
-        supported += inside
-    return supported
 
 
 def _lost_values(

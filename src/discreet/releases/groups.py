@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.method import Task
 from discreet.data.classes import group_codes
-from discreet.data.published import PublishedColumn, PublishedTable
+from discreet.data.published import GROUP, PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.errors import InputError
 from discreet.releases.comparison import code_of_text, excess_rows, recoded
 from discreet.releases.manifest import Manifest
 from discreet.releases.tracing import untraced_rows
-
-GROUP = "group"
 
 
 def random_numbers(groups: int, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -63,15 +61,8 @@ def source_rows(kept: NDArray[np.int64] | None) -> NDArray[np.int32] | None:
     return None if kept is None else kept.astype(np.int32)
 
 
-def refuse_columns(table: CodedTable, method: str, taken: Sequence[str] = (GROUP,)) -> None:
-    """Refuse names that the release needs for itself, and roles that it cannot treat."""
-    clashes = [name for name in taken if name in table.columns]
-    if clashes:
-        names = ", ".join(f"'{name}'" for name in clashes)
-        raise InputError(
-            f"{method}: the release makes a column {names} of its own, and the table has one. "
-            "Rename the table's column."
-        )
+def refuse_roles(table: CodedTable, method: str) -> None:
+    """Refuse roles that the release cannot treat."""
     others = [c.name for c in table if c.role is Role.QUASI_SENSITIVE]
     if others:
         names = ", ".join(f"'{name}'" for name in others)

@@ -54,6 +54,10 @@ class Kind(ABC):
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         """What the published tables contradict, in themselves or in the manifest."""
 
+    def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        """What the published tables leave open, in sentences; no reason to refuse them."""
+        return []
+
     @abstractmethod
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from discreet.data.classes import group_codes
 from discreet.data.counts import order_by_class
+from discreet.data.published import GROUP
 from discreet.data.table import CodedTable
 from discreet.kernels import kernel
 from discreet.releases.comparison import code_of_text
-from discreet.releases.groups import GROUP
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]

@@ -1,0 +1,35 @@
+"""A table with a column that the release makes for itself is refused before the method runs."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.preparation import prepare
+
+METHODS = [
+    ({"decomposition": {}}, "group"),
+    ({"anatomy": {"l": 2}}, "group"),
+    ({"anatomy": {"l": 2}}, "count"),
+    ({"mmdcf": {"l": 2}}, "group"),
+    ({"msa-diversity": {"publish": "buckets"}}, "group"),
+]
+
+
+def job(method: dict, name: str) -> dc.Job:
+    attributes = {name: {"role": "quasi-identifier"}, "s": {"role": "sensitive"}}
+    return dc.Job(attributes=attributes, method=method)
+
+
+@pytest.mark.parametrize(("method", "name"), METHODS, ids=str)
+def test_a_taken_name_is_refused_in_preparation(method, name):
+    frame = pl.DataFrame({name: list("abab"), "s": list("xyzw")})
+    with pytest.raises(dc.InputError, match=f"a column '{name}' of its own"):
+        prepare(job(method, name), frame)
+
+
+def test_other_methods_take_such_a_name():
+    frame = pl.DataFrame({"group": list("aabb"), "s": list("xyzw")})
+    assert prepare(job({"msa-diversity": {}}, "group"), frame).table.rows == 4
+    assert dc.publish(frame, job({"mondrian": {}}, "group")).manifest.published_rows == 4

@@ -2,8 +2,9 @@
 
 Adult's rows sampled to a million, five quasi-identifiers; one release of each kind of p2. Seconds
 are the least of two runs, kernels compiled, the release made before. ``p2`` reads the tables (of a
-decomposed release it rakes); ``queries`` asks the default workload of the release, of the original and
-of the baseline, as ``discreet measure`` does; ``divergences`` are KL, D and the associations; ``reader`` is the belief of ``discreet compare``.
+decomposed release it rakes); ``queries`` asks the default workload of the release, of the original
+and of the baseline, as ``discreet measure`` does; ``divergences`` are KL, D and the associations;
+``reader`` is the belief of ``discreet compare``.
 """
 
 from __future__ import annotations

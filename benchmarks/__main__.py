@@ -15,7 +15,9 @@ from benchmarks import (
     decomposition,
     full_domain,
     local_recoding,
+    measures,
     msa_diversity,
+    quasi_sensitive,
     republication,
     rivals,
     startup,
@@ -33,8 +35,10 @@ PARTS = {
     "decomposition": decomposition.results,
     "codip": codip.results,
     "msa-diversity": msa_diversity.results,
-    "attacks": attacks.results,
+    "quasi-sensitive": quasi_sensitive.figures,
     "republication": republication.results,
+    "attacks": attacks.results,
+    "measures": measures.figures,
     "peers": rivals.results,
 }
 

@@ -35,6 +35,7 @@ from discreet.io.databases import dialect_of
 from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source
 from discreet.ledger.settings import LedgerSettings
+from discreet.metrics.settings import MeasureSettings
 from discreet.models.catalog import AnyRequirement
 from discreet.models.links import LinkRequirement
 from discreet.models.requirement import AttributeRequirement
@@ -249,6 +250,10 @@ class Job(_Part):
         None, description="Attacks to run before the release appears: 'attacks', or their settings."
     )
 
+    measure: MeasureSettings = Field(
+        default_factory=MeasureSettings, description="How releases are measured and compared."
+    )
+
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
     def __init__(self, **data: Any) -> None:
@@ -398,7 +403,7 @@ class Job(_Part):
             mode="json",
             exclude_none=True,
             exclude_defaults=True,
-            exclude={"source", "output", "verify", "ledger"},
+            exclude={"source", "output", "verify", "ledger", "measure"},
         )
         data["method"] = {self.method.name: self.method.parameters()}
         return str(yaml.safe_dump(_without_folders(data), allow_unicode=True, sort_keys=False))
@@ -443,6 +448,7 @@ def _known_keys(trail: tuple[str | int, ...]) -> str:
         "output": Output,
         "verify": Verify,
         "ledger": LedgerSettings,
+        "measure": MeasureSettings,
     }
     if len(trail) == 1:
         return nearest(str(trail[0]), Job.model_fields)

@@ -221,14 +221,20 @@ def publish(
         if ledger is not None:
             ledger.settled()
         release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
+    tables = audit_in_memory(release, progress)
+    verify_attacks(job, tables, release.task, release.manifest, progress)
+    release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
+    return release
+
+
+def audit_in_memory(release: Release, progress: Progress) -> dict[str, CodedTable]:
+    """Audit a release as it would be published; its tables as a reader of files has them."""
     progress("audit", 0.0)
     tables = release.coded_tables()
     release.audit = _audit(tables, release.manifest, release.task, release.source_rows())
     release.manifest.promises = list(release.audit.promises)
-    verify_attacks(job, tables, release.task, release.manifest, progress)
     release.manifest.readers = list(release.audit.readers)
-    release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
-    return release
+    return tables
 
 
 def minimal_nodes(data: Any, job: Job) -> list[dict[str, int]]:

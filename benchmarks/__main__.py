@@ -35,10 +35,10 @@ PARTS = {
     "decomposition": decomposition.results,
     "codip": codip.results,
     "msa-diversity": msa_diversity.results,
-    "quasi-sensitive": quasi_sensitive.figures,
+    "quasi-sensitive": quasi_sensitive.results,
     "republication": republication.results,
     "attacks": attacks.results,
-    "measures": measures.figures,
+    "measures": measures.results,
     "peers": rivals.results,
 }
 

@@ -9,7 +9,6 @@ and of the baseline, as ``discreet measure`` does; ``divergences`` are KL, D and
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -80,7 +79,7 @@ def terms_job() -> dc.Job:
     )
 
 
-def figures(quick: bool) -> Iterator[Figure]:
+def results(quick: bool) -> Iterator[Figure]:
     """Four lines for each kind of release."""
     rows = 100_000 if quick else ROWS
     data = table(rows)
@@ -122,8 +121,3 @@ def _seconds(run: Callable[[], object]) -> float:
     started = time.perf_counter()
     run()
     return time.perf_counter() - started
-
-
-if __name__ == "__main__":
-    for figure in figures(quick="--quick" in sys.argv):
-        print(figure.what, figure.rows, round(figure.seconds or 0.0, 2), flush=True)

@@ -10,7 +10,6 @@ through ``DISCREET_DATA``.
 from __future__ import annotations
 
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -209,12 +208,7 @@ def million(rows: int = 1_000_000, terms: int = 10) -> dict[str, Any]:
         }
 
 
-def results() -> list[dict[str, Any]]:
-    """Every figure."""
-    return [*reference(), *first_solutions(), million()]
-
-
-def figures(quick: bool) -> Iterator[Figure]:
+def results(quick: bool) -> Iterator[Figure]:
     """First solutions and costs of groups, and the whole path of a table."""
     section = "Removal of terms"
     groups = 200 if quick else 1000
@@ -222,22 +216,13 @@ def figures(quick: bool) -> Iterator[Figure]:
         what = f"{row['configuration']}, {row['threads']} threads, {row['nodes']} nodes"
         seconds = groups / row["groups_per_second"]
         yield Figure(section, what, groups * 5, seconds, loss=row["cost"])
+    for row in first_solutions(10 if quick else 60):
+        for search in ("rows", "adaptive", "plain", "best"):
+            what = f"{row['configuration']}, first solution: {search}"
+            yield Figure(section, what, (10 if quick else 60) * 5, loss=row[search])
     rows = 100_000 if quick else 1_000_000
     whole = million(rows)
     yield Figure(
         section, whole["configuration"], rows, whole["seconds"], memory=whole["peak_gb"],
         loss=whole["cost"],
     )  # fmt: skip
-
-
-def main() -> None:
-    """Print the results; a first argument gives the rows of the large table, 0 for none."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    for result in [*reference(), *first_solutions()]:
-        print(result)
-    if rows:
-        print(million(rows))
-
-
-if __name__ == "__main__":
-    main()

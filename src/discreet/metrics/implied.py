@@ -43,13 +43,20 @@ PAIR_CELLS = 2**22  # of a two-way table that is kept for queries
 
 
 @dataclass(frozen=True, eq=False)
+class AskedTerms:
+    """The terms that queries ask of a multi-valued attribute: a set with any of them is counted."""
+
+    asked: NDArray[np.bool_]  # (terms, queries), in the order of the original's sorted terms
+    share_of_domain: Floats  # (queries,) of the original's different sets
+
+
+@dataclass(frozen=True, eq=False)
 class QueryBatch:
     """COUNT queries that ask for the same attributes."""
 
     number: NDArray[np.int64]  # (queries,) the place of each in the workload
     members: Mapping[str, NDArray[np.bool_]]  # by attribute: (values, queries), original's codes
-    # by multi-valued attribute: (terms, queries), in the order of the original's sorted terms
-    terms: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    terms: Mapping[str, AskedTerms] = field(default_factory=dict)  # by multi-valued attribute
 
     def only(self, attributes: Collection[str]) -> QueryBatch:
         """The same queries without what they ask of other attributes."""
@@ -62,6 +69,8 @@ class QueryBatch:
         share = np.ones(len(self.number))
         for member in self.members.values():
             share *= member.mean(axis=0)
+        for terms in self.terms.values():
+            share *= terms.share_of_domain
         return share
 
 

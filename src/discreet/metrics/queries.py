@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.data.roles import Distance
+from discreet.data.roles import Distance, Role
 from discreet.data.table import CodedTable, Column
-from discreet.kernels import kernel
 from discreet.knowledge.terms import Terms, terms_of
-from discreet.metrics.implied import Implied, QueryBatch
+from discreet.metrics.implied import AskedTerms, Implied, QueryBatch
 from discreet.metrics.implied_generalized import Unlinked, exact
+from discreet.metrics.terms import share_of_sets
 
 BATCH = 256  # queries in a batch at most
 BATCH_CELLS = 2**24  # values of an attribute × queries in a batch at most; bounds the memory
@@ -56,25 +56,27 @@ class QueryWorkload(BaseModel):
             return
         share = self.selectivity ** (1 / (qd + m))
         columns = (*quasi_identifiers, *sensitive)
-        terms = {c.name: terms_of(c) for c in columns if c.separator is not None}
-        terms = {name: found for name, found in terms.items() if len(found.term)}
+        terms = {c.name: terms_of(c) for c in columns if c.role is Role.QUASI_SENSITIVE}
         draw = {column.name: _draw(column, share, terms.get(column.name)) for column in columns}
         asked: dict[tuple[str, ...], list[int]] = {}
         for number in range(self.queries):
             picked = (*_pick(quasi_identifiers, qd, rng), *_pick(sensitive, m, rng))
             asked.setdefault(picked, []).append(number)
         for names, numbers in asked.items():
-            greatest = max(original[name].cardinality for name in names)
+            greatest = max(
+                (original[name].cardinality for name in names if name not in terms), default=1
+            )
             batch = min(BATCH, max(1, BATCH_CELLS // greatest))
             for start in range(0, len(numbers), batch):
                 part = numbers[start : start + batch]
-                members = {
-                    name: np.stack([draw[name](rng) for _ in part], axis=1) for name in names
+                drawn = {name: np.stack([draw[name](rng) for _ in part], axis=1) for name in names}
+                of_sets = {
+                    name: AskedTerms(drawn[name], share_of_sets(terms[name], drawn[name]))
+                    for name in names
+                    if name in terms
                 }
-                wanted_terms = {name: members[name] for name in names if name in terms}
-                for name, wanted in wanted_terms.items():
-                    members[name] = _cells_with(terms[name].start, terms[name].term, wanted)
-                yield QueryBatch(np.array(part, np.int64), members, wanted_terms)
+                members = {name: drawn[name] for name in names if name not in terms}
+                yield QueryBatch(np.array(part, np.int64), members, of_sets)
 
 
 def sides_of(original: CodedTable, *, sets: bool) -> tuple[list[Column], list[Column]]:
@@ -115,7 +117,7 @@ def _draw_run(cardinality: int, on_line: int, share: float) -> Draw:
 
 
 def _draw_set(cardinality: int, share: float) -> Draw:
-    size = values_asked(cardinality, share)
+    size = min(values_asked(cardinality, share), cardinality)
 
     def draw(rng: np.random.Generator) -> NDArray[np.bool_]:
         member = np.zeros(cardinality, bool)
@@ -123,20 +125,6 @@ def _draw_set(cardinality: int, share: float) -> Draw:
         return member
 
     return draw
-
-
-@kernel
-def _cells_with(
-    start: NDArray[np.int64], term: NDArray[np.int32], asked: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Which cells hold any asked term. (values, queries)"""
-    queries = asked.shape[1]
-    member = np.zeros((len(start) - 1, queries), np.bool_)
-    for cell in range(len(start) - 1):
-        for place in range(start[cell], start[cell + 1]):
-            for query in range(queries):
-                member[cell, query] |= asked[term[place], query]
-    return member
 
 
 @dataclass(frozen=True)

@@ -144,10 +144,16 @@ class TermCoverage:
     def cells(self) -> int:
         return len(self.start) - 1
 
-    def shares(self, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """How likely each cell's row has any of the asked terms; ``asked`` is (terms, queries)."""
-        hidden = 1 - (1 - asked.sum(axis=0) / max(self.domain, 1)) ** self.removed
-        return _shares(self.start, self.term, asked, hidden)
+    def share_of_hidden(self, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """How likely a row that shows no asked term has lost one; ``asked`` is (terms, queries)."""
+        share: NDArray[np.float64] = asked.sum(axis=0) / max(self.domain, 1)
+        return np.asarray(1 - (1 - share) ** self.removed, np.float64)
+
+
+def exact_terms(column: Column) -> TermCoverage:
+    """How the original's own cells are read: they show all that there is."""
+    terms = terms_of(column)
+    return TermCoverage(terms.start, terms.term, len(terms.names), 0.0)
 
 
 def term_coverage(original: Column, published: Column) -> TermCoverage:
@@ -163,21 +169,21 @@ def term_coverage(original: Column, published: Column) -> TermCoverage:
     )
 
 
+def share_of_sets(terms: Terms, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(queries,) The share of the different sets that have any asked term."""
+    return _sets_with(terms.start, terms.term, asked) / max(len(terms.start) - 1, 1)
+
+
 @kernel
-def _shares(
-    start: NDArray[np.int64],
-    term: NDArray[np.int32],
-    asked: NDArray[np.bool_],
-    hidden: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _sets_with(
+    start: NDArray[np.int64], term: NDArray[np.int32], asked: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     queries = asked.shape[1]
-    shares = np.empty((len(start) - 1, queries))
+    found = np.zeros(queries, np.int64)
+    shown = np.empty(queries, np.bool_)
     for cell in range(len(start) - 1):
-        shares[cell] = hidden
+        shown[:] = False
         for place in range(start[cell], start[cell + 1]):
-            if term[place] < 0:
-                continue
-            for query in range(queries):
-                if asked[term[place], query]:
-                    shares[cell, query] = 1.0
-    return shares
+            shown |= asked[term[place]]
+        found += shown
+    return found

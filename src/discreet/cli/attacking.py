@@ -59,9 +59,11 @@ def attack(
                 progress=progress,
             )
         if page is not None:
-            from discreet.report.page import attack_page
+            from discreet.releases.manifest import Manifest
+            from discreet.report.attack_page import attack_page
 
-            page.write_text(attack_page(found), encoding="utf-8")
+            made = attack_page(found, Manifest.load(release))
+            page.write_text(made.html(), encoding="utf-8")
             if not quiet:
                 note(f"Wrote {page}")
         if json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import Debug, Json, Quiet, guarded, progress_bar, say, say_json
+from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
 
 if TYPE_CHECKING:
     from discreet.algorithms.method import Progress
@@ -131,6 +131,9 @@ def measure(
     original: Annotated[Path, typer.Option("--original", help="The job that read the original.")],
     queries: Annotated[int, typer.Option(min=0, help="How many random COUNT queries.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of the query workload.")] = 0,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write the figures as one HTML page too.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -143,6 +146,14 @@ def measure(
             found = run_measure(
                 release, original=original, queries=queries, seed=seed, progress=progress
             )
+        if page is not None:
+            from discreet.releases.manifest import Manifest
+            from discreet.report.measure_page import measure_page
+
+            made = measure_page(found.to_dict(), Manifest.load(release))
+            page.write_text(made.html(), encoding="utf-8")
+            if not quiet:
+                note(f"Wrote {page}")
         if json:
             say_json(found.to_dict(private=True))
         else:

@@ -19,6 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from discreet.shown import Shown
+
 CEILING = 0.5  # a reader who is right more often than wrong is one too many
 
 
@@ -71,7 +73,7 @@ class Recommendation:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """Several methods on one table."""
 
     points: tuple[Point, ...]  # in the order in which they were asked for

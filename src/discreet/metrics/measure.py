@@ -20,10 +20,11 @@ from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
 from discreet.metrics.structure import Structure, structure
 from discreet.metrics.terms import TermCoverage, TermMeasures, measure_terms, term_coverage
+from discreet.shown import Shown
 
 
 @dataclass(frozen=True)
-class Measures:
+class Measures(Shown):
     """The utility of a release."""
 
     structure: Structure

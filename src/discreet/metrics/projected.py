@@ -34,6 +34,7 @@ from discreet.metrics.measure import Measures, Parts, measure_parts
 from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
 from discreet.models.information import association_loss
 from discreet.releases.manifest import Manifest
+from discreet.shown import Shown
 
 Shares = NDArray[np.float64]
 
@@ -41,7 +42,7 @@ SLICE = 2**22  # meetings × queries that are weighed at once; bounds the memory
 
 
 @dataclass(frozen=True)
-class ProjectedMeasures:
+class ProjectedMeasures(Shown):
     """The utility of a projected release."""
 
     tables: Mapping[str, Measures]

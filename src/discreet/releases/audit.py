@@ -9,7 +9,7 @@ original table it also checks that nothing was lost or invented.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +29,21 @@ from discreet.models.requirement import Domain, Requirement
 from discreet.releases.catalog import kind_of
 from discreet.releases.linking import linked_domains, other_knowledge, underivable
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, sha256_of
+from discreet.releases.picture import Picture, picture_of
+from discreet.shown import Shown
 
 REPORT = "report.html"
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Shown):
     """What an audit found."""
 
     promises: tuple[Promise, ...]
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
     compared: bool  # whether the original table was at hand
     readers: tuple[dict[str, Any], ...] = ()  # what readers of the release find beside its promises
+    picture: Picture = field(default_factory=Picture, repr=False)  # of its groups, for the report
 
     @property
     def unproved(self) -> tuple[Promise, ...]:
@@ -106,7 +109,9 @@ def audit_tables(
             problems += kind.changes(tables, original, manifest)
         else:
             problems += kind.traced_changes(tables, original, manifest, source_rows)
-    return Audit(tuple(promises), tuple(problems), original is not None)
+    by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
+    picture = picture_of(by_table, counted=kind.publishes_counts)
+    return Audit(tuple(promises), tuple(problems), original is not None, picture=picture)
 
 
 def read_tables(

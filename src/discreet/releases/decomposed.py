@@ -70,6 +70,7 @@ class DecomposedKind(Kind):
     """Three tables; only ``groups`` and ``group_values`` share the group."""
 
     name: ClassVar[str] = "decomposed"
+    publishes_counts: ClassVar[bool] = False
 
     def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
         refuse_columns(task.table, self.name)

@@ -35,6 +35,7 @@ class Kind(ABC):
     """One kind of release."""
 
     name: ClassVar[str]
+    publishes_counts: ClassVar[bool] = True  # how often a group has each value, not only which
 
     @abstractmethod
     def tables(self, task: Task, outcome: Any) -> dict[str, PublishedTable]:

@@ -23,7 +23,7 @@ from discreet.algorithms.method import Task
 from discreet.data.classes import classes_of
 from discreet.data.table import CodedTable
 from discreet.hierarchies.coverage import cover
-from discreet.metrics.measure_exact import measure_decomposed
+from discreet.metrics.measure_exact import read_decomposition
 from discreet.preparation import prepare
 from discreet.publishing import make_release
 
@@ -67,7 +67,8 @@ def job(
 def decomposed(frame: pl.DataFrame, asked: dc.Job) -> tuple[dict[str, Any], dict[str, Any], float]:
     """The measures and facts of a decomposition, and its seconds."""
     release = make_release(frame, asked, seed=SEED)
-    measures = measure_decomposed(release.task.table, release.coded_tables(), release.manifest)
+    reading = read_decomposition(release.task.table, release.coded_tables(), release.manifest)
+    measures = reading.measured()
     task = release.task
     started = time.perf_counter()
     asked.method.run(Task(task.table, {}, task.requirements, np.random.default_rng(SEED)))

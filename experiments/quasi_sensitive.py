@@ -34,7 +34,7 @@ from benchmarks.quasi_sensitive import (
 from discreet.algorithms.term_removal import PAPER_ADAPTIVE, PAPER_PLAIN, ROWS, remove_terms
 from discreet.job import Job
 from discreet.knowledge.table import Knowledge
-from discreet.metrics.measure import measure_generalized
+from discreet.metrics.measure import read_generalized
 from discreet.metrics.queries import QueryWorkload
 from discreet.models.links import LinkRequirement, QSCLDiversity, QSTCloseness
 from discreet.publishing import publish
@@ -138,14 +138,15 @@ def released(frame: pl.DataFrame, table: Path, k: int, requirement: LinkRequirem
     terms = release.manifest.utility["terms"]["symptoms"]
     errors = {}
     for asked in (1, 3, 5):
-        measured = measure_generalized(
+        reading = read_generalized(
             release.task.table,
             {},
             release.coded_tables()["records"],
             release.manifest.suppressed_rows,
-            queries=QueryWorkload(queries=300, quasi_identifiers=asked, selectivity=0.5),
             links=release.task.links,
         )
+        workload = QueryWorkload(queries=300, quasi_identifiers=asked, selectivity=0.5)
+        measured = reading.measured(workload)
         assert measured.query_error is not None
         errors[f"query error, qd = {asked}"] = measured.query_error.release.median
     return {

@@ -7,7 +7,7 @@ import pytest
 from tests.tables import coded_column, coded_table, hierarchy_from_rows
 
 from discreet.errors import InputError
-from discreet.metrics.measure import measure_generalized
+from discreet.metrics.measure import read_generalized
 from discreet.metrics.queries import QueryWorkload
 
 
@@ -31,7 +31,7 @@ def test_a_release_by_hand():
         "qqs",
     )
     hierarchies = {"land": hierarchy_from_rows(original["land"], rows)}
-    measures = measure_generalized(original, hierarchies, published, 1)
+    measures = read_generalized(original, hierarchies, published, 1).measured()
     assert measures.structure.classes == 2
     assert measures.structure.class_size == 2.5
     assert measures.structure.discernibility == 4 + 4 + 5
@@ -48,7 +48,7 @@ def test_the_original_itself_loses_nothing():
     table = coded_table(
         {"age": [1, 2, 2, None], "job": ["a", None, "b", "b"], "ill": ["x", "y", "x", "x"]}, "qqs"
     )
-    measures = measure_generalized(table, {}, table, 0, queries=QueryWorkload(queries=60))
+    measures = read_generalized(table, {}, table, 0).measured(QueryWorkload(queries=60))
     figures = measures.to_dict()
     assert figures["loss"] == figures["loss_sensitive"] == 0
     assert figures["entropy"] == pytest.approx(0)
@@ -60,9 +60,9 @@ def test_the_original_itself_loses_nothing():
 def test_everything_suppressed():
     original = coded_table({"age": [1, 2, 3], "ill": ["x", "y", "x"]}, "qs")
     nothing = original.take(original["age"].codes[:0])
-    figures = measure_generalized(
-        original, {}, nothing, 3, queries=QueryWorkload(queries=5)
-    ).to_dict()
+    measures = read_generalized(original, {}, nothing, 3).measured(QueryWorkload(queries=5))
+    figures = measures.to_dict()
+    assert "classes              0\n" in str(measures)
     assert figures["loss"] == 1
     assert figures["classes"] == 0
     assert "class_size" not in figures
@@ -72,22 +72,23 @@ def test_everything_suppressed():
 
 def test_an_empty_table():
     empty = coded_table({"age": [], "ill": []}, "qs")
-    figures = measure_generalized(empty, {}, empty, 0, queries=QueryWorkload()).to_dict()
+    figures = read_generalized(empty, {}, empty, 0).measured(QueryWorkload()).to_dict()
     assert figures["loss"] == figures["entropy"] == figures["discernibility"] == 0
     assert "query_error" not in figures
 
 
 def test_levels_give_the_height():
     table = coded_table({"age": [1, 2], "job": ["a", "b"]})
-    assert measure_generalized(table, {}, table, 0, {"age": 2, "job": 1}).to_dict()["height"] == 3
+    reading = read_generalized(table, {}, table, 0, {"age": 2, "job": 1})
+    assert reading.measured().to_dict()["height"] == 3
 
 
 def test_rows_and_columns_must_belong_together():
     original = coded_table({"age": [1, 2], "job": ["a", "b"]})
     with pytest.raises(InputError, match="has 2 rows and 1 suppressed, the original 2"):
-        measure_generalized(original, {}, original, 1)
+        read_generalized(original, {}, original, 1)
     with pytest.raises(InputError, match="lacks 1 columns of the original: job"):
-        measure_generalized(original, {}, coded_table({"age": [1, 2]}), 0)
+        read_generalized(original, {}, coded_table({"age": [1, 2]}), 0)
 
 
 def test_a_label_of_the_hierarchy_wins_over_the_width_of_its_range():
@@ -96,22 +97,22 @@ def test_a_label_of_the_hierarchy_wins_over_the_width_of_its_range():
     original = coded_table({"age": ["1", "2", "3"]})
     published = coded_table({"age": ["[1, 2]", "[1, 2]", "[3, 3]"]})
     hierarchies = {"age": hierarchy_from_rows(column, rows)}
-    assert measure_generalized(original, hierarchies, published, 0).loss == pytest.approx(1 / 3)
+    reading = read_generalized(original, hierarchies, published, 0)
+    assert reading.measures.loss == pytest.approx(1 / 3)
 
 
 def test_cells_that_no_row_has_do_not_matter():
     original = coded_table({"age": [1, 2, 3], "ill": ["x", "y", "x"]}, "qs")
     published = coded_table({"age": ["[1, 3]", "[1, 3]", "[7, 9]"], "ill": ["x", "y", "x"]}, "qs")
-    figures = measure_generalized(original, {}, published.take(np.array([0, 1])), 1)
-    assert figures.loss == 1
+    reading = read_generalized(original, {}, published.take(np.array([0, 1])), 1)
+    assert reading.measured().loss == 1
 
 
 def test_a_sensitive_value_that_reads_like_a_label_is_exact():
     original = coded_table({"age": [1, 2, 3], "ill": ["gut", "ulcer", "gut"]}, "qs")
     hierarchy = hierarchy_from_rows(original["ill"], [["gut", "gut"], ["ulcer", "gut"]])
-    assert measure_generalized(original, {"ill": hierarchy}, original, 0).loss_by_sensitive == {
-        "ill": 0
-    }
+    reading = read_generalized(original, {"ill": hierarchy}, original, 0)
+    assert reading.measures.loss_by_sensitive == {"ill": 0}
 
 
 def test_attributes_with_very_many_values_are_asked_in_small_batches():
@@ -120,6 +121,6 @@ def test_attributes_with_very_many_values_are_asked_in_small_batches():
     workload = QueryWorkload(queries=260)
     batches = list(workload.batches(original, np.random.default_rng(0)))
     assert [len(batch.number) for batch in batches] == [239, 21]
-    errors = measure_generalized(original, {}, original, 0, queries=workload).query_error
+    errors = read_generalized(original, {}, original, 0).measured(workload).query_error
     assert errors is not None
     assert errors.release.mean == pytest.approx(0)

@@ -13,7 +13,7 @@ from discreet.algorithms.codip import Projector
 from discreet.algorithms.method import Projected, Projection
 from discreet.metrics.implied import QueryBatch
 from discreet.metrics.measure import measure_parts
-from discreet.metrics.projected import ImpliedProjected, measure_projected
+from discreet.metrics.projected import ImpliedProjected, read_projected
 from discreet.metrics.queries import QueryWorkload
 from discreet.publishing import make_release
 from discreet.releases.projected import ProjectedKind
@@ -148,8 +148,9 @@ def test_queries_on_several_tables_are_answered_better_than_without_any_link():
     )
     release = dc.publish(frame, job)
     workload = QueryWorkload(queries=300, sensitive=2, selectivity=0.2)
-    measures = measure_projected(release.coded_tables(), release.task, release.manifest, workload)
+    reading = read_projected(release.coded_tables(), release.task, release.manifest)
+    measures = reading.measured(workload)
     assert measures.query_error is not None
     assert measures.query_error.release.median < 0.5 * measures.query_error.unlinked.median
-    assert "association lost" in str(measures)
+    assert "association loss" in str(measures)
     assert set(measures.to_dict()["tables"]) == {"projection_1", "projection_2"}

@@ -11,7 +11,7 @@ from tests.tables import coded_frame, hierarchy_from_rows
 
 from discreet.data.roles import ValueType
 from discreet.data.table import CodedTable
-from discreet.metrics.measure import measure_generalized
+from discreet.metrics.measure import read_generalized
 from discreet.metrics.queries import QueryWorkload
 
 pytestmark = pytest.mark.data
@@ -36,7 +36,8 @@ def measured(roles, levels, queries=None):
     hierarchies = {n: hierarchy_from_rows(original[n], adult_hierarchy(n)) for n in names}
     chosen = dict(zip(names, levels, strict=True))
     published = recoded(original, hierarchies, chosen)
-    return measure_generalized(original, hierarchies, published, 0, chosen, queries, seed=1)
+    reading = read_generalized(original, hierarchies, published, 0, chosen)
+    return reading.measured(queries, seed=1)
 
 
 def test_entropy_of_nine_quasi_identifiers():

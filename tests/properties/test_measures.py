@@ -13,8 +13,8 @@ from tests.tables import coded_table
 
 from discreet.hierarchies.cells import range_cell, set_cell
 from discreet.hierarchies.coverage import cover
-from discreet.metrics.implied import ImpliedGeneralized, Unlinked, exact
-from discreet.metrics.measure import measure_generalized
+from discreet.metrics.implied_generalized import ImpliedGeneralized, Unlinked, exact
+from discreet.metrics.measure import read_generalized
 from discreet.metrics.queries import QueryWorkload
 
 QUICK = settings(max_examples=60, deadline=None)
@@ -128,7 +128,7 @@ def test_figures_equal_the_computation_by_row(release):
     original, records, suppressed, kept = tables(rows, published)
     if not kept:
         return
-    measures = measure_generalized(original, {}, records, suppressed)
+    measures = read_generalized(original, {}, records, suppressed).measured()
     n = len(rows)
     sizes: dict[tuple[object, ...], int] = {}
     for row in kept:

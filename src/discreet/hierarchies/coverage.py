@@ -80,6 +80,41 @@ class Coverage:
         shares /= self.size[:, None]
         return shares
 
+    def spread(
+        self,
+        cell: NDArray[np.integer],
+        column: NDArray[np.integer],
+        mass: NDArray[np.float64],
+        columns: int,
+    ) -> NDArray[np.float64]:
+        """(values, columns) Masses of cells laid evenly over the values that each covers.
+
+        Entry i gives ``mass[i]`` to the values of ``cell[i]``, in the column ``column[i]``.
+        """
+        if len(self.low) == self.cells and (self.high - self.low == 1).all():  # every cell exact
+            place = self.low[cell] * columns + column
+            laid = np.bincount(place, mass, self.cardinality * columns)
+            return laid.reshape(self.cardinality, columns).astype(np.float64)
+        run_start = np.searchsorted(self.cell_of_run, np.arange(self.cells + 1))
+        length = np.diff(run_start)[cell]
+        entry = np.repeat(np.arange(len(cell)), length)
+        first = np.cumsum(length) - length
+        run = run_start[cell][entry] + np.arange(len(entry)) - first[entry]
+        each = (mass / self.size[cell])[entry]
+        at = column[entry]
+        change = np.bincount(self.low[run] * columns + at, each, (self.cardinality + 1) * columns)
+        change -= np.bincount(self.high[run] * columns + at, each, len(change))
+        laid = np.cumsum(change.reshape(-1, columns), axis=0)[:-1]
+        return np.asarray(np.maximum(laid, 0.0), np.float64)  # rounding may leave less than 0
+
+    def pick(self, cell: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int32]:
+        """For each cell one of the values that it covers, all equally likely."""
+        before = np.concatenate([[0], np.cumsum(self.high - self.low)])  # values in earlier runs
+        first = np.concatenate([[0], np.cumsum(self.size)])[cell]
+        place = first + rng.integers(0, self.size[cell])
+        run = np.searchsorted(before, place, side="right") - 1
+        return np.asarray(self.low[run] + place - before[run], np.int32)
+
     def sole_cell(self) -> NDArray[np.int64] | None:
         """The one cell that covers each value, −1 where none does; None where cells overlap."""
         covering = np.zeros(self.cardinality + 1, np.int64)

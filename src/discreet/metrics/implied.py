@@ -1,19 +1,28 @@
 """The distribution p2 over quasi-identifiers and sensitive attributes that a release implies.
 
-p2 is the one thing that the measures beyond structure read, so a kind of release needs only to say
-what mass it gives to a predicate: ``Implied.estimate``. Every published row carries mass 1/n. Here
-stand the generalized kind, the original itself (``exact``: every cell covers one value) and the
-baseline ``Unlinked``.
+p2 is the one thing that the measures beyond structure read. A kind of release says what it is by a
+subclass of ``Implied``, which answers four questions:
 
-- *Generalized*: a row lies evenly over the values that its cells cover, attributes independent,
-  so it gives a predicate Π over attributes |cell ∩ predicate| / |cell|.
-- *Term-suppressed*: as ``terms.TermCoverage`` says.
-- *Suppressed rows*: evenly over the whole domain.
-- *Unlinked*: all rows in one bucket. Quasi-identifiers are jointly as they were, sensitive
-  attributes too, and nothing links the two.
+- ``estimate``: the mass of a predicate, for queries;
+- ``mass_of_people``: the mass of real people's values, for the divergence of the whole
+  distribution and for what a reader believes;
+- ``pair_table``: all masses of two attributes, for associations;
+- ``draw``: a table drawn from it, for learning.
 
-Rows are compressed to their distinct combinations once, and for every batch of queries once more
-to the combinations of the attributes it asks for, so the number of rows matters little.
+Every published row carries mass 1/n; here masses are multiplied by n, so they add up to the rows.
+
+==================  ===============================================================
+kind                p2
+==================  ===============================================================
+generalized         ``implied_generalized``: evenly over the values that a cell covers
+term-suppressed     the same, with ``terms.TermCoverage``
+bucketized          ``implied_groups``: a group's people share its sensitive rows
+decomposed          the same with raked rows; ``uniform_sets`` as the paper reads it
+projected           ``projected``: one table, and what the others say given its class
+unlinked            ``implied_generalized``: all rows in one bucket, the baseline
+==================  ===============================================================
+
+Suppressed rows lie evenly over the whole domain: the values of each attribute that occur.
 """
 
 from __future__ import annotations
@@ -25,11 +34,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.classes import group_codes
-from discreet.data.table import Codes, Column
-from discreet.hierarchies.coverage import Coverage, identity
-from discreet.kernels import kernel
-from discreet.metrics.terms import TermCoverage
+from discreet.data.table import CodedTable, Codes, Column
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +54,13 @@ class QueryBatch:
         terms = {name: asked for name, asked in self.terms.items() if name in attributes}
         return QueryBatch(self.number, kept, terms)
 
+    def share_of_domain(self) -> Floats:
+        """(queries,) What each query's predicate holds of the whole domain."""
+        share = np.ones(len(self.number))
+        for member in self.members.values():
+            share *= member.mean(axis=0)
+        return share
+
 
 class Implied(ABC):
     """What a release lets its reader estimate."""
@@ -54,98 +68,40 @@ class Implied(ABC):
     answers_sets: bool = False  # whether it can be asked for quasi-sensitive terms
 
     @abstractmethod
-    def estimate(self, batch: QueryBatch) -> NDArray[np.float64]:
-        """n · p2 of each query's predicate."""
+    def estimate(self, batch: QueryBatch) -> Floats:
+        """(queries,) n · p2 of each query's predicate."""
+
+    @abstractmethod
+    def mass_of_people(
+        self, people: CodedTable, sensitive: Sequence[str]
+    ) -> NDArray[np.float64] | None:
+        """(people,) n · p2 of each one's quasi-identifiers and values of some sensitive attributes.
+
+        ``people`` are rows in the original's codes. None where cells overlap so much that it would
+        take too long.
+        """
+
+    @abstractmethod
+    def pair_table(self, first: Column, second: Column) -> Floats:
+        """(values, values) n · p2 of all pairs of values, in the original's codes.
+
+        The second attribute is sensitive, the first is either.
+        """
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
+        """As many people as the original has, by attribute, in the original's codes."""
 
 
-class ImpliedGeneralized(Implied):
-    """p2 of a generalized release."""
-
-    def __init__(
-        self,
-        columns: Sequence[Column],
-        coverages: Mapping[str, Coverage | TermCoverage],
-        rows: int,
-        suppressed_rows: int = 0,
-    ) -> None:
-        distinct = group_codes([c.codes for c in columns], [c.cardinality for c in columns], rows)
-        self._count = distinct.size
-        self._cells = {c.name: c.codes[distinct.first_row] for c in columns}
-        self._coverages = coverages
-        self.answers_sets = any(isinstance(c, TermCoverage) for c in coverages.values())
-        self._suppressed_rows = suppressed_rows
-        self._last_roll_up: tuple[list[str], list[Codes], NDArray[np.int64]] | None = None
-
-    def estimate(self, batch: QueryBatch) -> NDArray[np.float64]:
-        names = list(batch.members)
-        cells, count = self._roll_up(names)
-        shares = [self._shares(batch, name) for name in names]
-        first = np.cumsum([0, *(len(share) for share in shares)])
-        place = np.empty((len(count), len(names)), np.int64)  # of each cell in the stacked shares
-        for attribute, cell in enumerate(cells):
-            place[:, attribute] = cell + first[attribute]
-        stacked = np.concatenate(shares) if shares else np.zeros((0, len(batch.number)))
-        estimate = _sum_of_products(count.astype(np.float64), place, stacked)
-        return estimate + self._suppressed_rows * self._share_of_domain(batch)
-
-    def _shares(self, batch: QueryBatch, name: str) -> NDArray[np.float64]:
-        coverage = self._coverages[name]
-        asked = batch.terms if isinstance(coverage, TermCoverage) else batch.members
-        return coverage.shares(asked[name])
-
-    def _roll_up(self, names: Sequence[str]) -> tuple[list[Codes], NDArray[np.int64]]:
-        """The distinct combinations of some attributes' cells, and the rows that have each."""
-        if self._last_roll_up is not None and self._last_roll_up[0] == names:
-            return self._last_roll_up[1:]  # batches with the same attributes follow each other
-        codes = [self._cells[name] for name in names]
-        cardinalities = [self._coverages[name].cells for name in names]
-        grouped = group_codes(codes, cardinalities, len(self._count))
-        count = np.bincount(grouped.class_of_row, self._count, grouped.count).astype(np.int64)
-        cells = [column[grouped.first_row] for column in codes]
-        self._last_roll_up = (list(names), cells, count)
-        return cells, count
-
-    def _share_of_domain(self, batch: QueryBatch) -> NDArray[np.float64]:
-        share = np.ones(len(batch.number))
-        for member in batch.members.values():
-            share *= member.mean(axis=0)
-        return share
+def even_draw(
+    cardinality: Mapping[str, int], rows: int, rng: np.random.Generator
+) -> dict[str, Codes]:
+    """Rows that lie evenly over the domain, as suppressed ones do."""
+    return {
+        name: rng.integers(0, values, rows).astype(np.int32) for name, values in cardinality.items()
+    }
 
 
-def exact(columns: Sequence[Column], rows: int) -> ImpliedGeneralized:
-    """p1, the distribution of the original: its estimates are the true counts."""
-    return ImpliedGeneralized(columns, {c.name: identity(c) for c in columns}, rows)
-
-
-class Unlinked(Implied):
-    """The baseline: the original with its quasi-identifiers torn from its sensitive attributes."""
-
-    def __init__(self, sides: Sequence[Sequence[Column]], rows: int) -> None:
-        self._sides = [({c.name for c in side}, exact(side, rows)) for side in sides]
-        self._rows = rows
-
-    def estimate(self, batch: QueryBatch) -> NDArray[np.float64]:
-        estimate = np.full(len(batch.number), float(self._rows))
-        for names, side in self._sides:
-            estimate *= side.estimate(batch.only(names)) / max(self._rows, 1)
-        return estimate
-
-
-@kernel
-def _sum_of_products(
-    count: NDArray[np.float64],  # (combinations,)
-    place: NDArray[np.int64],  # (combinations, attributes)
-    shares: NDArray[np.float64],  # (cells of all attributes, queries)
-) -> NDArray[np.float64]:
-    queries = shares.shape[1]
-    total = np.zeros(queries)
-    product = np.empty(queries)
-    for combination in range(len(count)):
-        product[:] = count[combination]
-        for attribute in range(place.shape[1]):
-            share = shares[place[combination, attribute]]
-            for query in range(queries):
-                product[query] *= share[query]
-        for query in range(queries):
-            total[query] += product[query]
-    return total
+def below(*parts: Mapping[str, Codes]) -> dict[str, Codes]:
+    """Rows with the same attributes, one part below the other."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

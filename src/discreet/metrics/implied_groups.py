@@ -20,9 +20,8 @@ from discreet.data.classes import group_codes
 from discreet.data.counts import order_by_class
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.kernels import kernel
-from discreet.metrics.implied import Implied, QueryBatch
+from discreet.metrics.implied import Floats, Implied, QueryBatch, below, even_draw
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 
@@ -56,6 +55,16 @@ class SensitiveRows:
     def group(self) -> Codes:
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
+    def by_number(self, of_signature: Codes, numbers: int) -> tuple[Places, Codes, Floats]:
+        """The same with signatures of one number merged: starts, numbers ascending, masses."""
+        groups = len(self.start) - 1
+        number = of_signature[self.signature]
+        merged = group_codes([self.group, number], [groups, numbers], len(number))
+        mass = np.bincount(merged.class_of_row, self.mass, merged.count).astype(np.float64)
+        of_group, value = self.group[merged.first_row], number[merged.first_row]
+        start, order = order_by_class(of_group, value, groups, numbers)
+        return start, value[order], mass[order]
+
 
 class ImpliedGroups(Implied):
     """p2 where a group's people share its sensitive rows; suppressed rows lie evenly."""
@@ -81,74 +90,63 @@ class ImpliedGroups(Implied):
             rows,
             asked_of_rows,
         )
-        share = np.ones(len(batch.number))
-        for member in batch.members.values():
-            share *= member.mean(axis=0)
-        return estimate + self.suppressed_rows * share
+        return estimate + self.suppressed_rows * batch.share_of_domain()
 
-    def kl_divergence(self) -> float:
-        """Σ p1 ln(p1/p2) in nats, over the joint distribution of all attributes."""
-        table, people, rows = self.original, self.people, self.rows
-        quasi, quasi_count = _numbered(table.quasi_identifiers, people.codes, people.count, table)
-        whole, whole_count = _numbered(table.sensitive, rows.codes, rows.signatures, table)
-        of_original, of_people = np.split(quasi, [table.rows])
-        in_original, of_signature = np.split(whole, [table.rows])
-        pairs = group_codes([of_original, in_original], [quasi_count, whole_count], table.rows)
-        pair_quasi, pair_whole = of_original[pairs.first_row], in_original[pairs.first_row]
-        pair_start, order = order_by_class(pair_quasi, pair_whole, quasi_count, whole_count)
-        entry = of_signature[rows.signature]
-        start, by_signature = order_by_class(rows.group, entry, len(rows.start) - 1, whole_count)
-        mass = _mass_of_pairs(
-            people.start,
-            of_people,
-            start,
-            entry[by_signature],
-            rows.mass[by_signature],
-            pair_start,
-            pair_whole[order],
+    def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats:
+        mine, rows = self.people, self.rows
+        quasi = [people[name] for name in mine.codes]
+        hidden = [people[name] for name in sensitive]
+        of_target, of_people, kinds = _numbered(quasi, mine.codes, mine.count, people.rows)
+        wanted, of_signature, numbers = _numbered(hidden, rows.codes, rows.signatures, people.rows)
+        lines = group_codes([of_target, wanted], [kinds, numbers], people.rows)
+        line_kind, line_number = of_target[lines.first_row], wanted[lines.first_row]
+        line_start, order = order_by_class(line_kind, line_number, kinds, numbers)
+        start, entry, mass = rows.by_number(of_signature, numbers)
+        found = np.empty(lines.count)
+        found[order] = _mass_of_lines(
+            mine.start, of_people, start, entry, mass, line_start, line_number[order]
         )
-        mass += self.suppressed_rows / _domain_size(table)
-        count = pairs.size[order]
-        with np.errstate(divide="ignore"):
-            return float(count @ np.log(count / mass)) / max(table.rows, 1)
+        domain = float(np.prod([float(column.cardinality) for column in (*quasi, *hidden)]))
+        return found[lines.class_of_row] + self.suppressed_rows / domain
 
-    def pair_table(self, quasi_identifier: Column, sensitive: Column) -> Floats:
-        """The mass of every pair of a quasi-identifier's and a sensitive attribute's values."""
+    def pair_table(self, first: Column, second: Column) -> Floats:
+        shape = first.cardinality, second.cardinality
         rows = self.rows
-        value = rows.codes[sensitive.name][rows.signature]
-        groups = len(rows.start) - 1
-        merged = group_codes([rows.group, value], [groups, sensitive.cardinality], len(value))
-        mass = np.bincount(merged.class_of_row, rows.mass, merged.count).astype(np.float64)
-        of_group, of_value = rows.group[merged.first_row], value[merged.first_row]
-        start, order = order_by_class(of_group, of_value, groups, sensitive.cardinality)
-        table = np.zeros((quasi_identifier.cardinality, sensitive.cardinality))
-        codes = self.people.codes[quasi_identifier.name]
-        _add_pairs(self.people.start, codes, start, of_value[order], mass[order], table)
+        if first.name in rows.codes:
+            of_signature = np.bincount(rows.signature, rows.mass, rows.signatures)
+            cell = rows.codes[first.name].astype(np.int64) * shape[1] + rows.codes[second.name]
+            table = np.bincount(cell, of_signature, shape[0] * shape[1]).astype(np.float64)
+            return table.reshape(shape) + self.suppressed_rows / table.size
+        start, value, mass = rows.by_number(rows.codes[second.name], shape[1])
+        table = np.zeros(shape)
+        _add_pairs(self.people.start, self.people.codes[first.name], start, value, mass, table)
         return table + self.suppressed_rows / table.size
 
-    def sensitive_pair_table(self, first: Column, second: Column) -> Floats:
-        """The mass of every pair of two sensitive attributes' values."""
-        rows = self.rows
-        of_signature = np.bincount(rows.signature, rows.mass, rows.signatures)
-        cell = rows.codes[first.name].astype(np.int64) * second.cardinality
-        cell += rows.codes[second.name]
-        shape = first.cardinality, second.cardinality
-        table = np.bincount(cell, of_signature, shape[0] * shape[1]).astype(np.float64)
-        return table.reshape(shape) + self.suppressed_rows / table.size
+    def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
+        """Every person with one of the group's rows, by mass."""
+        reached = np.concatenate([[0.0], np.cumsum(self.rows.mass)])  # by all rows before
+        group = self.people.group
+        low, high = reached[self.rows.start[:-1]][group], reached[self.rows.start[1:]][group]
+        at = low + rng.random(len(group)) * (high - low)
+        entry = np.searchsorted(reached, at, side="right") - 1
+        last = self.rows.start[1:][group] - 1  # where rounding would reach beyond the group
+        signature = self.rows.signature[np.minimum(entry, last)]
+        drawn = dict(self.people.codes)
+        drawn |= {name: codes[signature] for name, codes in self.rows.codes.items()}
+        if not self.suppressed_rows:
+            return drawn
+        domain = {name: self.original[name].cardinality for name in drawn}
+        return below(drawn, even_draw(domain, self.suppressed_rows, rng))
 
 
 def _numbered(
-    columns: Sequence[Column], others: Mapping[str, Codes], count: int, table: CodedTable
-) -> tuple[NDArray[np.int32], int]:
-    """One number for each combination, of the original's rows and then of the others."""
+    columns: Sequence[Column], others: Mapping[str, Codes], count: int, rows: int
+) -> tuple[Codes, Codes, int]:
+    """One number for each combination: of the columns' rows, of the others, and how many."""
     both = [np.concatenate([column.codes, others[column.name]]) for column in columns]
-    grouped = group_codes(both, [column.cardinality for column in columns], table.rows + count)
-    return grouped.class_of_row, grouped.count
-
-
-def _domain_size(table: CodedTable) -> float:
-    columns = (*table.quasi_identifiers, *table.sensitive)
-    return float(np.prod([float(column.cardinality) for column in columns]))
+    grouped = group_codes(both, [column.cardinality for column in columns], rows + count)
+    mine, theirs = np.split(grouped.class_of_row, [rows])
+    return mine, theirs, grouped.count
 
 
 def _stacked(
@@ -207,31 +205,31 @@ def _answers(
 
 
 @kernel
-def _mass_of_pairs(
+def _mass_of_lines(
     people_start: Places,
     people: NDArray[np.int32],  # (people,) the number of each one's quasi-identifiers
     rows_start: Places,
-    entry: NDArray[np.int32],  # (entries,) numbers of sensitive rows, ascending in each group
+    entry: NDArray[np.int32],  # (entries,) numbers of sensitive values, ascending in each group
     mass: Floats,  # (entries,)
-    pair_start: Places,  # by quasi-identifiers
-    pair_whole: NDArray[np.int32],  # (pairs,) numbers of sensitive rows, ascending in each
+    line_start: Places,  # by quasi-identifiers
+    line_value: NDArray[np.int32],  # (lines,) numbers of sensitive values, ascending in each
 ) -> Floats:
-    result = np.zeros(len(pair_whole))
+    result = np.zeros(len(line_value))
     for group in range(len(people_start) - 1):
         size = people_start[group + 1] - people_start[group]
         first, end = rows_start[group], rows_start[group + 1]
         for person in range(people_start[group], people_start[group + 1]):
-            begin, stop = pair_start[people[person]], pair_start[people[person] + 1]
+            begin, stop = line_start[people[person]], line_start[people[person] + 1]
             if stop - begin <= end - first:
-                for pair in range(begin, stop):
-                    at = first + np.searchsorted(entry[first:end], pair_whole[pair])
-                    if at < end and entry[at] == pair_whole[pair]:
-                        result[pair] += mass[at] / size
+                for line in range(begin, stop):
+                    at = first + np.searchsorted(entry[first:end], line_value[line])
+                    if at < end and entry[at] == line_value[line]:
+                        result[line] += mass[at] / size
             else:
                 for at in range(first, end):
-                    pair = begin + np.searchsorted(pair_whole[begin:stop], entry[at])
-                    if pair < stop and pair_whole[pair] == entry[at]:
-                        result[pair] += mass[at] / size
+                    line = begin + np.searchsorted(line_value[begin:stop], entry[at])
+                    if line < stop and line_value[line] == entry[at]:
+                        result[line] += mass[at] / size
     return result
 
 

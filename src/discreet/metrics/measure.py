@@ -1,10 +1,9 @@
-"""All measures of a generalized table, in the form in which the manifest holds them."""
+"""Reading a generalized table: its structure and loss, and the distribution it implies."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,115 +13,34 @@ from discreet.errors import InputError
 from discreet.hierarchies.coverage import Coverage, cover
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links
-from discreet.metrics.divergence import PairDivergence
-from discreet.metrics.implied import ImpliedGeneralized
+from discreet.metrics.figures import Measures, counted_rows
+from discreet.metrics.implied_generalized import ImpliedGeneralized
 from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
-from discreet.metrics.queries import QueryErrors, QueryWorkload, query_errors
-from discreet.metrics.structure import Structure, structure
-from discreet.metrics.terms import TermCoverage, TermMeasures, measure_terms, term_coverage
-from discreet.shown import Shown
+from discreet.metrics.reading import Reading
+from discreet.metrics.structure import structure
+from discreet.metrics.terms import TermCoverage, measure_terms, term_coverage
 
 
-@dataclass(frozen=True)
-class Measures(Shown):
-    """The utility of a release."""
-
-    structure: Structure
-    loss_by_attribute: Mapping[str, float]  # quasi-identifiers
-    loss_by_sensitive: Mapping[str, float]  # above 0 where sensitive cells are masked
-    entropy: float  # non-uniform, bits, Σ over all quasi-identifier cells
-    query_error: QueryErrors | None = None
-    kl_divergence: float | None = None  # nats, of the joint distribution of all attributes
-    pairs: PairDivergence | None = None
-    further: Mapping[str, Any] = field(default_factory=dict)  # what only one kind of release has
-    terms: Mapping[str, TermMeasures] = field(default_factory=dict)  # quasi-sensitive attributes
-
-    @property
-    def loss(self) -> float:
-        """The mean over all quasi-identifier cells."""
-        return _mean(self.loss_by_attribute)
-
-    def __str__(self) -> str:
-        lines = [
-            f"loss                 {self.loss:.4f}   mean share of its range a cell leaves open",
-            f"classes              {self.structure.classes:,}   with "
-            f"{self.structure.class_size:.1f} source rows each on average",
-            f"discernibility       {self.structure.discernibility:,}",
-            f"entropy              {self.entropy:,.1f} bits given up",
-        ]
-        if self.structure.height is not None:
-            lines.append(f"height               {self.structure.height}   levels climbed in all")
-        if self.kl_divergence is not None:
-            lines.append(f"KL divergence        {self.kl_divergence:.4f} nats")
-        if self.pairs is not None and self.pairs.ratio is not None:
-            lines.append(
-                f"divergence ratio     {self.pairs.ratio:.4f}   0 the original, 1 no link at all"
-            )
-        lines += [f"{name.replace('_', ' '):20} {figure}" for name, figure in self._shown()]
-        if self.query_error is not None:
-            lines.append(self.query_error.line())
-        lines += [str(found) for found in self.terms.values()]
-        return "\n".join(lines)
-
-    def _shown(self) -> list[tuple[str, str]]:
-        return [
-            (name, f"{figure:.4f}" if isinstance(figure, float) else f"{figure:,}")
-            for name, figure in self.further.items()
-            if isinstance(figure, int | float)
-        ]
-
-    def to_dict(self, *, private: bool = False) -> dict[str, Any]:
-        """The manifest's ``utility``; what does not apply is left out.
-
-        ``private`` adds what the publisher may see and a release must not hold.
-        """
-        result: dict[str, Any] = {
-            "discernibility": self.structure.discernibility,
-            "loss": self.loss,
-            "entropy": self.entropy,
-            "class_size": self.structure.class_size,
-            "height": self.structure.height,
-            "classes": self.structure.classes,
-            "loss_by_attribute": dict(self.loss_by_attribute),
-            "loss_sensitive": _mean(self.loss_by_sensitive) if self.loss_by_sensitive else None,
-            "terms": {name: found.to_dict(private=private) for name, found in self.terms.items()}
-            or None,
-            "query_error": None if self.query_error is None else self.query_error.to_dict(),
-            "kl_divergence": self.kl_divergence,
-            "divergence": None if self.pairs is None else self.pairs.to_dict(),
-            **self.further,
-        }
-        return {key: value for key, value in result.items() if value is not None}
-
-
-def _mean(loss_of_attribute: Mapping[str, float]) -> float:
-    return float(np.mean(list(loss_of_attribute.values()))) if loss_of_attribute else 0.0
-
-
-def measure_generalized(
+def read_generalized(
     original: CodedTable,
     hierarchies: Mapping[str, Hierarchy],
     published: CodedTable,
     suppressed_rows: int,
     levels: Mapping[str, int] | None = None,
-    queries: QueryWorkload | None = None,
-    seed: int = 0,
     links: Mapping[str, Links] | None = None,
-) -> Measures:
-    """Measure the published rows of a generalized release against the original.
+) -> Reading[Measures]:
+    """Read the published rows of a generalized release against the original.
 
     ``levels`` are those of a full-domain recoding; with them a label that a hierarchy has on
-    several levels is read on the one that was used. ``queries`` None leaves the queries out.
-    Every value in the original's dictionaries must occur: they are the domain of each attribute.
+    several levels is read on the one that was used. Every value in the original's dictionaries
+    must occur: they are the domain of each attribute.
     """
     sensitive = [column.name for column in original.sensitive]
     parts = measure_parts(original, hierarchies, published, suppressed_rows, levels, sensitive)
     measures, implied = parts.measures, parts.implied
     if original.quasi_sensitive:
         measures, implied = _with_terms(parts, original, published, suppressed_rows, links or {})
-    if queries is None:
-        return measures
-    return replace(measures, query_error=query_errors(original, implied, queries, seed))
+    return Reading(original, measures, lambda: implied)
 
 
 def _with_terms(
@@ -189,6 +107,8 @@ def measure_parts(
             entropy(column, coverages[column.name], records[column.name].counts, suppressed_rows)
             for column in original.quasi_identifiers
         ),
+        counts=_masked([records[name] for name in sensitive], coverages)
+        | counted_rows(suppressed_rows, original.rows),
     )
     return Parts(
         measures,
@@ -197,6 +117,15 @@ def measure_parts(
         quasi_identifiers,
         [records[name] for name in sensitive],
     )
+
+
+def _masked(
+    sensitive: Sequence[Column], coverages: Mapping[str, Coverage]
+) -> dict[str, int | float]:
+    """How many sensitive cells leave several values open; nothing where none do."""
+    masked = sum(int(c.counts[coverages[c.name].size > 1].sum()) for c in sensitive)
+    cells = sum(len(column.codes) for column in sensitive)
+    return {"masked_cells": masked, "masked_share": masked / cells} if masked else {}
 
 
 def _check_same_people(

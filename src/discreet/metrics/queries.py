@@ -22,7 +22,8 @@ from discreet.data.roles import Distance
 from discreet.data.table import CodedTable, Column
 from discreet.kernels import kernel
 from discreet.knowledge.terms import Terms, terms_of
-from discreet.metrics.implied import Implied, QueryBatch, Unlinked, exact
+from discreet.metrics.implied import Implied, QueryBatch
+from discreet.metrics.implied_generalized import Unlinked, exact
 
 BATCH = 256  # queries in a batch at most
 BATCH_CELLS = 2**24  # values of an attribute × queries in a batch at most; bounds the memory

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
 
 from discreet.algorithms.method import Task
 from discreet.data.table import CodedTable
-from discreet.metrics.measure import measure_generalized
-from discreet.metrics.measure_exact import measure_bucketized, measure_decomposed
-from discreet.metrics.projected import measure_projected
+from discreet.metrics.figures import Measures, ProjectedMeasures
+from discreet.metrics.measure import read_generalized
+from discreet.metrics.measure_exact import read_bucketized, read_decomposition
+from discreet.metrics.projected import read_projected
 from discreet.metrics.queries import QueryWorkload
+from discreet.metrics.reading import Reading
 from discreet.releases.bucketized import BucketizedKind
 from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.generalized import RECORDS
 from discreet.releases.manifest import Manifest
 from discreet.releases.projected import ProjectedKind
 
+Utility = Measures | ProjectedMeasures
 
-class Utility(Protocol):
-    """What the measures of every kind can do."""
 
-    def __str__(self) -> str:
-        """For a terminal."""
-
-    def to_dict(self, *, private: bool = False) -> dict[str, Any]:
-        """For the manifest, or for the publisher alone with what a release must not hold."""
+def read_utility(
+    tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+) -> Reading[Measures] | Reading[ProjectedMeasures]:
+    """A release of any kind as measures read it, beside the original."""
+    if manifest.kind == ProjectedKind.name:
+        return read_projected(tables, task, manifest)
+    if manifest.kind == BucketizedKind.name:
+        return read_bucketized(task.table, tables, manifest)
+    if manifest.kind == DecomposedKind.name:
+        return read_decomposition(task.table, tables, manifest)
+    return read_generalized(
+        task.table,
+        task.hierarchies,
+        tables[RECORDS],
+        manifest.suppressed_rows,
+        levels=getattr(manifest.method, "levels", None),
+        links=task.links,
+    )
 
 
 def measure_release(
@@ -38,19 +51,4 @@ def measure_release(
 ) -> Utility:
     """Measure a release of any kind against the original; no queries where none are asked for."""
     workload = QueryWorkload(queries=queries) if queries else None
-    if manifest.kind == ProjectedKind.name:
-        return measure_projected(tables, task, manifest, workload, seed)
-    if manifest.kind == BucketizedKind.name:
-        return measure_bucketized(task.table, tables, manifest.suppressed_rows, workload, seed)
-    if manifest.kind == DecomposedKind.name:
-        return measure_decomposed(task.table, tables, manifest, workload, seed)
-    return measure_generalized(
-        task.table,
-        task.hierarchies,
-        tables[RECORDS],
-        manifest.suppressed_rows,
-        levels=getattr(manifest.method, "levels", None),
-        queries=workload,
-        seed=seed,
-        links=task.links,
-    )
+    return read_utility(tables, task, manifest).measured(workload, seed)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.classes import group_codes
 from discreet.data.counts import order_by_class
-from discreet.data.table import CodedTable, Column
+from discreet.data.table import CodedTable, Codes, Column
 from discreet.kernels import kernel
-from discreet.metrics.implied import Implied, QueryBatch
-from discreet.metrics.implied_groups import People
+from discreet.metrics.implied import Floats, Implied, QueryBatch
+from discreet.metrics.implied_groups import ImpliedGroups, People, SensitiveRows
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 
 class UniformSets(Implied):
@@ -55,36 +55,63 @@ class UniformSets(Implied):
             total += matching.sum(axis=0)
         return total
 
-    def kl_divergence(self) -> float:
-        """Σ p1 ln(p1/p2); the mean of Σ ln|G.S_i| where quasi-identifiers are unique."""
-        table = self._original
-        columns = table.quasi_identifiers
-        both = [np.concatenate([c.codes, self._people.codes[c.name]]) for c in columns]
-        rows = table.rows + self._people.count
-        alike = group_codes(both, [c.cardinality for c in columns], rows)
-        of_original, of_people = np.split(alike.class_of_row, [table.rows])
-        sensitive = [table[name] for name in self._sets]
-        pairs = group_codes(
-            [of_original, *(column.codes for column in sensitive)],
-            [alike.count, *(column.cardinality for column in sensitive)],
-            table.rows,
+    def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats:
+        """Where quasi-identifiers are unique, 1 / Π |G.S_i|."""
+        quasi = [people[name] for name in self._people.codes]
+        both = [np.concatenate([c.codes, self._people.codes[c.name]]) for c in quasi]
+        rows = people.rows + self._people.count
+        alike = group_codes(both, [c.cardinality for c in quasi], rows)
+        of_target, of_people = np.split(alike.class_of_row, [people.rows])
+        hidden = [people[name] for name in sensitive]
+        lines = group_codes(
+            [of_target, *(column.codes for column in hidden)],
+            [alike.count, *(column.cardinality for column in hidden)],
+            people.rows,
         )
-        quasi = of_original[pairs.first_row]
-        start, order = order_by_class(quasi, np.zeros(pairs.count, np.int32), alike.count, 1)
-        first_row = pairs.first_row[order]
-        starts = [one[0] for one in self._sets.values()]
-        lengths = np.cumsum([0, *(len(one[1]) for one in self._sets.values())])
-        mass = _mass_of_pairs(
+        kind = of_target[lines.first_row]
+        start, order = order_by_class(kind, np.zeros(lines.count, np.int32), alike.count, 1)
+        first_row = lines.first_row[order]
+        sets = [self._sets[name] for name in sensitive]
+        offset = np.cumsum([0, *(len(value) for _, value in sets)])
+        groups = len(self._people.start)
+        found = np.empty(lines.count)
+        found[order] = _mass_of_lines(
             self._people.start,
             of_people,
             start,
-            np.stack([column.codes[first_row] for column in sensitive], axis=1),
-            np.stack([begin + lengths[i] for i, begin in enumerate(starts)]),
-            np.concatenate([one[1] for one in self._sets.values()]),
+            _matrix([column.codes[first_row] for column in hidden], len(first_row), np.int32),
+            _matrix([begin + offset[i] for i, (begin, _) in enumerate(sets)], groups, np.int64),
+            np.concatenate([np.zeros(0, np.int32), *(value for _, value in sets)]),
         )
-        count = pairs.size[order]
-        with np.errstate(divide="ignore"):
-            return float(count @ np.log(count / mass)) / max(table.rows, 1)
+        return found[lines.class_of_row]
+
+    def pair_table(self, first: Column, second: Column) -> Floats:
+        if first.name not in self._sets:
+            return self._rows_of(second).pair_table(first, second)
+        table = np.zeros((first.cardinality, second.cardinality))
+        size = np.diff(self._people.start).astype(np.float64)
+        _add_products(*self._sets[first.name], *self._sets[second.name], size, table)
+        return table
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
+        drawn = dict(self._people.codes)
+        for name in self._sets:
+            drawn[name] = self._rows_of(self._original[name]).draw(rng)[name]
+        return drawn
+
+    def _rows_of(self, attribute: Column) -> ImpliedGroups:
+        """The release as if it had one sensitive attribute, each value of a set as likely."""
+        start, value = self._sets[attribute.name]
+        length = np.diff(start)
+        mass = np.repeat(np.diff(self._people.start) / np.maximum(length, 1), length)
+        every = np.arange(attribute.cardinality, dtype=np.int32)
+        rows = SensitiveRows({attribute.name: every}, attribute.cardinality, start, value, mass)
+        return ImpliedGroups(self._original, self._people, rows)
+
+
+def _matrix(lines: Sequence[NDArray[Any]], length: int, kind: type[np.integer[Any]]) -> Any:
+    """Arrays of one length below each other, also where there are none."""
+    return np.array(lines, kind).reshape(len(lines), length)
 
 
 @kernel
@@ -116,30 +143,41 @@ def _times_share(
 
 
 @kernel
-def _mass_of_pairs(
+def _add_products(
+    start: Ints, value: Small, other_start: Ints, other: Small, size: Floats, table: Floats
+) -> None:
+    for group in range(len(size)):
+        own, theirs = start[group + 1] - start[group], other_start[group + 1] - other_start[group]
+        for entry in range(start[group], start[group + 1]):
+            for partner in range(other_start[group], other_start[group + 1]):
+                table[value[entry], other[partner]] += size[group] / (own * theirs)
+
+
+@kernel
+def _mass_of_lines(
     people_start: Ints,
     people: Small,
-    pair_start: Ints,
-    codes: Small,  # (pairs, attributes)
+    line_start: Ints,
+    codes: Small,  # (attributes, lines)
     set_start: Ints,  # (attributes, groups + 1)
     value: Small,
 ) -> Floats:
-    """Over people, how likely each original row with their quasi-identifiers is theirs."""
-    mass = np.zeros(len(codes))
+    """Over people, how likely each line with their quasi-identifiers is theirs."""
+    mass = np.zeros(codes.shape[1])
     for group in range(len(people_start) - 1):
         for person in range(people_start[group], people_start[group + 1]):
-            for pair in range(pair_start[people[person]], pair_start[people[person] + 1]):
+            for line in range(line_start[people[person]], line_start[people[person] + 1]):
                 likely = 1.0
-                for attribute in range(codes.shape[1]):
+                for attribute in range(codes.shape[0]):
                     begin, end = set_start[attribute, group], set_start[attribute, group + 1]
                     found = False
                     for entry in range(begin, end):
-                        if value[entry] == codes[pair, attribute]:
+                        if value[entry] == codes[attribute, line]:
                             found = True
                             break
                     if not found:
                         likely = 0.0
                         break
                     likely /= end - begin
-                mass[pair] += likely
+                mass[line] += likely
     return mass

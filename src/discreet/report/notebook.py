@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.attacks.running import AttackReport
 from discreet.metrics.comparison import Comparison
-from discreet.metrics.measure import Measures
-from discreet.metrics.projected import ProjectedMeasures
+from discreet.metrics.figures import Measures, ProjectedMeasures
 from discreet.profile import Profile
 from discreet.releases.audit import Audit
 from discreet.report.attack_page import attack_page

@@ -45,8 +45,9 @@ class Anatomy(Method):
         if len(table.sensitive) != 1:
             raise JobError(
                 [
-                    f"method.anatomy: publishes one sensitive attribute, and the job has "
-                    f"{len(table.sensitive)}. Use 'decomposition' for several."
+                    f"method.anatomy: publishes one sensitive column, and the table has "
+                    f"{len(table.sensitive)} (each member of a multi-valued attribute is one). "
+                    f"Use 'decomposition' for several."
                 ]
             )
         (column,) = table.sensitive

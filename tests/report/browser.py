@@ -7,11 +7,12 @@ other. It has a folder of its own and goes nowhere by itself.
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
 import shutil
-import subprocess
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -150,27 +151,32 @@ class Browser:
 def running(program: str) -> Iterator[Browser]:
     """Start a browser with a fresh profile; it ends with the block."""
     folder = Path(tempfile.mkdtemp(prefix="discreet-browser-"))
-    order_end, orders = os.pipe()
-    answers, answer_end = os.pipe()
-    # The browser wants its pipes as 3 and 4; a shell puts them there.
-    command = f'exec "$0" "$@" 3<&{order_end} 4>&{answer_end}'
-    process = subprocess.Popen(
-        ["sh", "-c", command, program, f"--user-data-dir={folder}", *FLAGS],
-        pass_fds=(order_end, answer_end),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(order_end)
-    os.close(answer_end)
+    (order_end, orders), (answers, answer_end) = os.pipe(), os.pipe()
+    # The browser wants its pipes as 3 and 4, which may be taken here: move them out of the way.
+    ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (order_end, answer_end)]
+    moves: list[tuple[object, ...]] = [
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_DUP2, ends[0], 3),
+        (os.POSIX_SPAWN_DUP2, ends[1], 4),
+    ]
+    command = [program, f"--user-data-dir={folder}", *FLAGS]
+    process = os.posix_spawn(program, command, dict(os.environ), file_actions=moves)
+    for end in (order_end, answer_end, *ends):
+        os.close(end)
     try:
         yield Browser(orders, answers)
     finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        os.close(orders)
+        os.close(orders)  # it ends when nobody speaks to it any more
+        _end(process)
         os.close(answers)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end(process: int) -> None:
+    for _ in range(100):
+        if os.waitpid(process, os.WNOHANG)[0]:
+            return
+        time.sleep(0.1)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)

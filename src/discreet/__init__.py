@@ -21,6 +21,9 @@ _HOME_OF_NAME = {
     "Release": "discreet.publishing",
     "audit": "discreet.checking",
     "measure": "discreet.checking",
+    "compare": "discreet.comparing",
+    "Comparison": "discreet.metrics.comparison",
+    "MeasureSettings": "discreet.metrics.settings",
     "read_release": "discreet.releases.reading",
     "explore_projections": "discreet.exploration",
     "FullDomain": "discreet.algorithms.full_domain",
@@ -100,6 +103,7 @@ if TYPE_CHECKING:
     from discreet.checking import attack as attack
     from discreet.checking import audit as audit
     from discreet.checking import measure as measure
+    from discreet.comparing import compare as compare
     from discreet.errors import AuditError as AuditError
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import HierarchyError as HierarchyError
@@ -117,6 +121,8 @@ if TYPE_CHECKING:
     from discreet.job import Verify as Verify
     from discreet.ledger.ledger import Ledger as Ledger
     from discreet.ledger.settings import LedgerSettings as LedgerSettings
+    from discreet.metrics.comparison import Comparison as Comparison
+    from discreet.metrics.settings import MeasureSettings as MeasureSettings
     from discreet.models.closeness import TCloseness as TCloseness
     from discreet.models.correlation import Correlation as Correlation
     from discreet.models.diversity import DistinctLDiversity as DistinctLDiversity

@@ -15,12 +15,13 @@ from discreet.attacks.attack import Attack
 from discreet.attacks.catalog import AnyAttack
 from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.attacks.running import AttackReport, run_attacks
+from discreet.comparing import Original, School
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.job import Job
 from discreet.knowledge.table import Knowledge
-from discreet.metrics.release import Utility, measure_release
+from discreet.metrics.release import Utility, read_utility
 from discreet.preparation import prepare
 from discreet.publishing import Release
 from discreet.releases.audit import Audit, audit_folder, read_tables
@@ -96,18 +97,42 @@ def measure(
     *,
     original: Any,
     job: Job | None = None,
-    queries: int = 1000,
+    queries: int | None = None,
+    learning: bool = False,
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Utility:
     """Measure what a release is still worth against the original.
 
     ``original`` is a job or the path of one; for a release in memory, or with ``job``, it may be
-    the frame that was published.
+    the frame that was published. How many queries there are, and of which sort, is the job's to
+    say (``measure:``) unless ``queries`` gives their number. ``learning`` runs the job again on
+    70 % of the people, learns from that release, and tests on the others.
     """
     tables, task, manifest = _opened(release, original, job, progress)
+    given = _job_of(release, original, job)
     progress("measures", 0.0)
-    return measure_release(tables, task, manifest, queries=queries, seed=seed)
+    reading = read_utility(tables, task, manifest)
+    measures: Utility = reading.measured(given.measure.workload(queries), seed)
+    if not learning:
+        return measures
+    by_frame = job is not None or (isinstance(release, Release) and not _names_job(original))
+    people = Original.read(given, original if by_frame else None, progress)
+    school = School(people, given.measure.targets, seed)
+    return replace(measures, learning=school.learning(people.job, seed, progress))
+
+
+def _job_of(release: Release | str | Path, original: Any, job: Job | None) -> Job:
+    """The job that made a release."""
+    if job is not None:
+        return job
+    if isinstance(release, Release) and not _names_job(original):
+        return release.job
+    return _job(original)
+
+
+def _names_job(original: Any) -> bool:
+    return isinstance(original, Job) or str(original).endswith((".yaml", ".yml"))
 
 
 def attack(
@@ -131,8 +156,7 @@ def attack(
     tables, task, manifest = _opened(release, original, job, progress)
     everybody = None
     if population is not None:
-        given = job or (release.job if isinstance(release, Release) else _job(original))
-        everybody = read_population(Path(population), given)
+        everybody = read_population(Path(population), _job_of(release, original, job))
     return run_attacks(
         tables,
         task,

@@ -34,6 +34,7 @@ from discreet.io.databases import dialect_of
 from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source
 from discreet.ledger.settings import LedgerSettings
+from discreet.metrics.settings import MeasureSettings
 from discreet.models.catalog import AnyRequirement
 from discreet.models.links import LinkRequirement
 from discreet.models.requirement import AttributeRequirement
@@ -238,6 +239,10 @@ class Job(_Part):
         None, description="Attacks to run before the release appears: 'attacks', or their settings."
     )
 
+    measure: MeasureSettings = Field(
+        default_factory=MeasureSettings, description="How releases are measured and compared."
+    )
+
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
     def __init__(self, **data: Any) -> None:
@@ -410,6 +415,7 @@ def _known_keys(trail: tuple[str | int, ...]) -> str:
         "output": Output,
         "verify": Verify,
         "ledger": LedgerSettings,
+        "measure": MeasureSettings,
     }
     if len(trail) == 1:
         return nearest(str(trail[0]), Job.model_fields)

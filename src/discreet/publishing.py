@@ -241,14 +241,25 @@ def publish(
         if ledger is not None:
             ledger.settled()
         release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
+    tables = _audited(release, progress)
+    verify_attacks(job, tables, release.task, release.manifest, progress)
+    release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
+    return release
+
+
+def audited(release: Release, progress: Progress = no_progress) -> Release:
+    """The release, audited as it would be published."""
+    _audited(release, progress)
+    return release
+
+
+def _audited(release: Release, progress: Progress) -> dict[str, CodedTable]:
     progress("audit", 0.0)
     tables = release.coded_tables()
     release.audit = _audit(tables, release.manifest, release.task, release.source_rows())
     release.manifest.promises = list(release.audit.promises)
-    verify_attacks(job, tables, release.task, release.manifest, progress)
     release.manifest.readers = list(release.audit.readers)
-    release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
-    return release
+    return tables
 
 
 def minimal_nodes(data: Any, job: Job) -> list[dict[str, int]]:

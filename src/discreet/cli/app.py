@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from discreet.cli import attacking, beginning, checking, ledger, publishing, simulation
+from discreet.cli import attacking, beginning, checking, comparing, ledger, publishing, simulation
 
 app = typer.Typer(
     name="discreet",
@@ -41,6 +41,7 @@ app.command("publish")(publishing.publish)
 app.command("audit")(checking.audit)
 app.command("measure")(checking.measure)
 app.command("attack")(attacking.attack)
+app.command("compare")(comparing.compare)
 app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
 app.command("simulate-series")(simulation.simulate_series)

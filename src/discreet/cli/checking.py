@@ -129,8 +129,14 @@ def _conclusion(found: Audit) -> str:
 def measure(
     release: ReleaseFolder,
     original: Annotated[Path, typer.Option("--original", help="The job that read the original.")],
-    queries: Annotated[int, typer.Option(min=0, help="How many random COUNT queries.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the query workload.")] = 0,
+    queries: Annotated[
+        int | None, typer.Option(min=0, help="How many random COUNT queries; else the job says.")
+    ] = None,
+    learning: Annotated[
+        bool,
+        typer.Option("--learning", help="Run the job again on 70 %, learn, test on the others."),
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the queries and of learning.")] = 0,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the figures as one HTML page too.")
     ] = None,
@@ -144,7 +150,12 @@ def measure(
 
         with progress_bar(quiet=quiet) as progress:
             found = run_measure(
-                release, original=original, queries=queries, seed=seed, progress=progress
+                release,
+                original=original,
+                queries=queries,
+                learning=learning,
+                seed=seed,
+                progress=progress,
             )
         if page is not None:
             from discreet.releases.manifest import Manifest

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from discreet.shown import Shown
@@ -93,6 +95,31 @@ class Comparison(Shown):
         """The points that came to a release."""
         return [point for point in self.points if not point.failed]
 
+    def __str__(self) -> str:
+        """A table, the reasons of failures below it, and the recommendations."""
+        rows = [_HEAD, *(_cells(point) for point in (*self.points, self.unlinked))]
+        widths = [max(len(row[place]) for row in rows) for place in range(len(_HEAD))]
+        lines = [
+            "  ".join(
+                [row[0].ljust(widths[0])]
+                + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+            ).rstrip()
+            for row in rows
+        ]
+        lines += [f"{point.label}: {point.failure}" for point in self.points if point.failed]
+        lines += [one.sentence for one in self.recommendations]
+        return "\n".join(lines)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``comparison.json``, ``comparison.csv`` and the page into a folder."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+        (folder / "comparison.json").write_text(text + "\n", encoding="utf-8")
+        (folder / "comparison.csv").write_text(self.to_csv(), encoding="utf-8")
+        self.save_page(folder / "comparison.html")
+        return folder
+
     def to_dict(self) -> dict[str, Any]:
         """``comparison.json``."""
         return {
@@ -120,6 +147,31 @@ class Comparison(Shown):
                 [cells[figures[0]], cells[figures[1]], *chosen, *(cells[n] for n in figures[2:])]
             )
         return text.getvalue()
+
+
+_HEAD = (
+    "release", "D", "belief 99 %", "greatest", "query error", "KL", "skill", "suppressed",
+    "seconds", "",
+)  # fmt: skip
+
+
+def _cells(point: Point) -> tuple[str, ...]:
+    def shown(figure: float | None, digits: str = ".3f") -> str:
+        return "–" if figure is None else format(figure, digits)
+
+    note = "failed" if point.failed else "dominated" if point.dominated else ""
+    return (
+        point.label,
+        shown(point.divergence_ratio),
+        shown(point.belief_99),
+        shown(point.belief_max),
+        shown(point.query_error),
+        shown(point.kl_divergence),
+        shown(point.skill),
+        shown(point.suppressed_rows, ",d"),
+        shown(point.seconds or None, ".1f"),
+        note,
+    )
 
 
 def _written(point: Point) -> dict[str, Any]:

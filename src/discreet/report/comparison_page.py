@@ -87,7 +87,7 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         )
         yield Section("Risk and utility", joined([about, drawn]), "Frontier")
     if comparison.recommendations:
-        said = [f"For {one.use}: {one.sentence}" for one in comparison.recommendations]
+        said = [one.sentence for one in comparison.recommendations]
         yield Section("Which to take for what", sentences(said), "Recommendations")
     yield Section("All releases", _table(comparison), "All releases")
     failed = [f"{point.label}: {point.failure}" for point in comparison.points if point.failed]

@@ -44,6 +44,7 @@ screenshots: $(VENV)/.tested
 	$(BIN)/python -m tests.report.screenshots
 
 docs: $(VENV)/.documented
+	$(BIN)/python -m tests.docs.reference
 	$(BIN)/mkdocs build --strict
 
 clean:

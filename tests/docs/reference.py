@@ -73,7 +73,11 @@ def _commands(command: Any, name: str) -> Iterator[str]:
     )
     yield from (f"### `{f'{name} {shown}'.strip()}`", "", _sentence(command.help or ""), "")
     rows = [
-        (f"`{', '.join(one.opts)}`", _cell(one.help or ""), "required" if one.required else _default(one.default))
+        (
+            f"`{', '.join(one.opts)}`",
+            _cell(one.help or ""),
+            "required" if one.required else _default(one.default),
+        )
         for one in options
         if "--help" not in one.opts
     ]

@@ -1,6 +1,6 @@
 """The reference page, from the code: commands, job keys, requirements, methods, attacks, Python.
 
-``python -m tests.docs.reference`` writes it (``make docs`` does); a test says when it is not current.
+``python -m tests.docs.reference`` writes it, as ``make docs`` does; a test says when it is stale.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A ``python`` block runs in one namespace with those before it, a ``sh`` block in a shell that stops
 at the first failure. A ``text`` block after either is what it prints; a line ``…`` in it stands for
-any lines. A block whose first line is ``# NAME`` with a file's ending is that file. The repository's
-``examples`` are there. ``python -m tests.docs.tutorials`` writes the output anew.
+any lines. A block whose first line is ``# NAME`` with a file's ending is that file. The folder
+``examples`` is there. ``python -m tests.docs.tutorials`` writes the output anew.
 """
 
 from __future__ import annotations

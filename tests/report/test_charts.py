@@ -9,9 +9,9 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from tests.report.pages import COMPARISON
 
 import discreet as dc
+from discreet.metrics.comparison import Comparison, Point, Recommendation, Use
 from discreet.releases.picture import size_bands
 from discreet.report.charts import (
     Chart,
@@ -32,6 +32,22 @@ FRAME = pl.DataFrame(
         "disease": ["flu", "gout", "flu", "flu", "flu", "flu", "gout", "asthma"],
     }
 )
+
+COMPARISON = Comparison(
+    points=(
+        Point("mondrian l=2", "mondrian", {"l": 2}, divergence_ratio=0.35, belief_99=0.5,
+              belief_max=1.0, skill=0.8, query_error=0.06),
+        Point("mondrian l=5", "mondrian", {"l": 5}, divergence_ratio=4.5, belief_99=0.21,
+              belief_max=0.3, skill=0.3, query_error=0.3, dominated=True),
+        Point("anatomy l=5", "anatomy", {"l": 5}, divergence_ratio=0.9, belief_99=0.2,
+              belief_max=0.2, skill=0.2, query_error=0.09),
+        Point("anatomy l=9", "anatomy", {"l": 9}, failure="at most 7 is feasible"),
+    ),
+    unlinked=Point("unlinked", "unlinked", {}, divergence_ratio=1.0, belief_99=0.13,
+                   belief_max=0.13, skill=0.0, query_error=0.11),
+    recommendations=(Recommendation(Use.QUERIES, "anatomy l=5", "It answers counts best."),),
+    rows=400,
+)  # fmt: skip
 
 
 def release_of(method: object = None) -> dc.Release:

@@ -14,6 +14,7 @@ lines     one line through the marks of each ``series``
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -317,13 +318,14 @@ def learning_chart(comparison: Comparison) -> Chart | None:
     if not placed:
         return None
     skills = [p.skill or 0.0 for p in placed]
+    highest = max(1.0, _quarter(max(skills) - 0.02) + 0.25)  # a model may be lucky
     return Chart(
         name="learning",
         form="points",
         title="What can be learned against what a reader believes",
         note="Skill of a model that was trained on the release: 1 as from the original, 0 as with "
         "no link at all. Down and to the right is better.",
-        x=Scale("learning skill", min(0.0, *skills), max(1.0, *skills), percent=False),
+        x=Scale("learning skill", min(0.0, _quarter(min(skills))), highest, percent=False),
         y=Scale("belief in the true value: 99th percentile over people"),
         marks=tuple(_point(p, at) for p, at in zip(placed, skills, strict=True)),
         rules=(Rule("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),),
@@ -392,6 +394,11 @@ def _band(low: int, high: int) -> str:
 def _above(greatest: float) -> float:
     """A round end of a scale above a share."""
     return next((end for end in (0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8) if greatest <= end), 1.0)
+
+
+def _quarter(figure: float) -> float:
+    """The multiple of a quarter below a figure."""
+    return math.floor(figure * 4) / 4
 
 
 def _bound(bound: float | None) -> str:

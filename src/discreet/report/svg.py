@@ -223,7 +223,7 @@ def ticks_of(scale: Scale) -> list[float]:
     """The figures that are written at an axis."""
     if scale.log:
         first, last = math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high))
-        steps = (1, 2, 5) if last - first <= 2 else (1,)
+        steps = (1, 2, 5) if last - first <= 3 else (1,)
         every = [s * 10.0**power for power in range(first, last + 1) for s in steps]
         return [tick for tick in every if scale.low * 0.999 <= tick <= scale.high * 1.001]
     return [scale.low + (scale.high - scale.low) * part / 4 for part in range(5)]
@@ -259,7 +259,11 @@ def _rules(
             yield _text(x(rule.at) - 5, bottom - 6, rule.label, "end", "name halo")
         else:
             yield _line(left, y(rule.at), right, y(rule.at), "rule")
-            yield _text(left + 5, y(rule.at) - 5, rule.label, "start", "name halo")
+            near = [x(mark.x) for mark in chart.marks if -24 < y(mark.y) - y(rule.at) < 8]
+            if any(place > right - 90 for place in near):
+                yield _text(left + 5, y(rule.at) - 5, rule.label, "start", "name halo")
+            else:
+                yield _text(right, y(rule.at) - 5, rule.label, "end", "name halo")
 
 
 def _shape(number: int, x: float, y: float) -> str:

@@ -10,11 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import (
+    attacks,
     codip,
     decomposition,
     full_domain,
     local_recoding,
+    measures,
     msa_diversity,
+    quasi_sensitive,
+    republication,
     rivals,
     startup,
     whole_path,
@@ -31,6 +35,10 @@ PARTS = {
     "decomposition": decomposition.results,
     "codip": codip.results,
     "msa-diversity": msa_diversity.results,
+    "quasi-sensitive": quasi_sensitive.figures,
+    "republication": republication.figures,
+    "attacks": attacks.figures,
+    "measures": measures.figures,
     "peers": rivals.results,
 }
 

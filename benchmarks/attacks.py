@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 import discreet as dc
+from benchmarks.figures import Figure
 from benchmarks.full_domain import data_folder
 from discreet.attacks.running import run_attacks
 from discreet.publishing import make_release
@@ -82,6 +84,13 @@ def results(rows: int = ROWS) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """A line for each method."""
+    for row in results(100_000 if quick else ROWS):
+        what = f"{row['method']}, {row['findings']} findings, the longest: {row['longest']}"
+        yield Figure("All applicable attacks", what, row["rows"], row["seconds"])
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from benchmarks.figures import Figure
 from benchmarks.full_domain import adult, data_folder
 from discreet.algorithms.quasi_sensitive import principles_of
 from discreet.algorithms.term_removal import (
@@ -210,6 +212,22 @@ def million(rows: int = 1_000_000, terms: int = 10) -> dict[str, Any]:
 def results() -> list[dict[str, Any]]:
     """Every figure."""
     return [*reference(), *first_solutions(), million()]
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """First solutions and costs of groups, and the whole path of a table."""
+    section = "Removal of terms"
+    groups = 200 if quick else 1000
+    for row in reference(groups):
+        what = f"{row['configuration']}, {row['threads']} threads, {row['nodes']} nodes"
+        seconds = groups / row["groups_per_second"]
+        yield Figure(section, what, groups * 5, seconds, loss=row["cost"])
+    rows = 100_000 if quick else 1_000_000
+    whole = million(rows)
+    yield Figure(
+        section, whole["configuration"], rows, whole["seconds"], memory=whole["peak_gb"],
+        loss=whole["cost"],
+    )  # fmt: skip
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
+from benchmarks.figures import Figure
 from discreet.algorithms.method import Method
 from discreet.publishing import make_release
 from discreet.recording import open_ledger
@@ -106,6 +107,16 @@ def results(people: int = 1_000_000) -> list[dict[str, Any]]:
         *series(dc.MInvariance(m=4), people, updates=0.05),
         *series(dc.RhoDifferent(rho=0.5), people // 20, updates=0.05),
     ]
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """A line for each release of each series."""
+    for row in results(100_000 if quick else 1_000_000):
+        what = (
+            f"{row['method']}, {row['updates']:.0%} updates, release {row['release']}: "
+            f"{row['counterfeits']:,} counterfeits"
+        )
+        yield Figure("Re-publication", what, row["people"], row["seconds"])
 
 
 def main() -> None:

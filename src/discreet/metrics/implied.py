@@ -34,9 +34,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Codes, Column
 
 Floats = NDArray[np.float64]
+
+PAIR_CELLS = 2**22  # of a two-way table that is kept for queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +94,28 @@ class Implied(ABC):
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
         """As many people as the original has, by attribute, in the original's codes."""
+
+
+class PairAnswers:
+    """Queries on two attributes, answered by a sum over their two-way table, which is made once."""
+
+    def __init__(self, original: CodedTable, release: Implied) -> None:
+        self._original = original
+        self._release = release
+        self._last: tuple[tuple[str, ...], Floats] | None = None
+
+    def estimate(self, batch: QueryBatch) -> Floats | None:
+        """n · p2 of each query's predicate; None for queries that no such table answers."""
+        names = tuple(batch.members)
+        columns = [self._original[name] for name in names]
+        if len(names) != 2 or columns[1].role is not Role.SENSITIVE or batch.terms:
+            return None
+        if columns[0].cardinality * columns[1].cardinality > PAIR_CELLS:
+            return None
+        if self._last is None or self._last[0] != names:  # batches of a kind follow each other
+            self._last = names, self._release.pair_table(columns[0], columns[1])
+        first, second = (batch.members[name].astype(np.float64) for name in names)
+        return np.asarray(((first.T @ self._last[1]) * second.T).sum(axis=1), np.float64)
 
 
 def even_draw(

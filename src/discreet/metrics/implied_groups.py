@@ -20,7 +20,7 @@ from discreet.data.classes import group_codes
 from discreet.data.counts import order_by_class
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.kernels import kernel
-from discreet.metrics.implied import Floats, Implied, QueryBatch, below, even_draw
+from discreet.metrics.implied import Floats, Implied, PairAnswers, QueryBatch, below, even_draw
 
 Places = NDArray[np.int64]
 
@@ -76,8 +76,12 @@ class ImpliedGroups(Implied):
         self.people = people
         self.rows = rows
         self.suppressed_rows = suppressed_rows
+        self._by_pairs = PairAnswers(original, self)
 
     def estimate(self, batch: QueryBatch) -> Floats:
+        answer = self._by_pairs.estimate(batch)
+        if answer is not None:
+            return answer
         asked_of_people, people = _stacked(batch, self.people.codes, self.people.count)
         asked_of_rows, rows = _stacked(batch, self.rows.codes, self.rows.signatures)
         estimate = _answers(

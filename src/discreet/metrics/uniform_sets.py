@@ -12,7 +12,7 @@ from discreet.data.classes import group_codes
 from discreet.data.counts import order_by_class
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.kernels import kernel
-from discreet.metrics.implied import Floats, Implied, QueryBatch
+from discreet.metrics.implied import Floats, Implied, PairAnswers, QueryBatch
 from discreet.metrics.implied_groups import ImpliedGroups, People, SensitiveRows
 
 Ints = NDArray[np.int64]
@@ -32,8 +32,12 @@ class UniformSets(Implied):
         self._original = original
         self._people = people
         self._sets = {column.name: one for column, one in zip(attributes, sets, strict=True)}
+        self._by_pairs = PairAnswers(original, self)
 
     def estimate(self, batch: QueryBatch) -> Floats:
+        answer = self._by_pairs.estimate(batch)
+        if answer is not None:
+            return answer
         queries = len(batch.number)
         groups = len(self._people.start) - 1
         asked = [name for name in batch.members if name in self._people.codes]

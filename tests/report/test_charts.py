@@ -13,10 +13,8 @@ import pytest
 import discreet as dc
 from discreet.metrics.comparison import Comparison, Point, Recommendation, Use
 from discreet.releases.picture import size_bands
+from discreet.report.chart import Chart, Mark, Scale
 from discreet.report.charts import (
-    Chart,
-    Mark,
-    Scale,
     error_chart,
     frontier_chart,
     learning_chart,

@@ -12,6 +12,7 @@ from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar
 if TYPE_CHECKING:
     from discreet.algorithms.method import Progress
     from discreet.releases.audit import Audit
+    from discreet.report.pieces import Page
 
 ReleaseFolder = Annotated[Path, typer.Argument(help="The release folder.")]
 
@@ -44,6 +45,9 @@ def audit(
             help="The knowledge table, FILE or ATTRIBUTE=FILE, of promises about linked labels.",
         ),
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write what was found as one HTML page too.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -62,26 +66,32 @@ def audit(
                 raise InputError(
                     "Name one release folder; or several with --persons, or a series with --ledger."
                 )
+        facts, lines, made = found
+        if page is not None:
+            page.write_text(made.html(), encoding="utf-8")
+            if not quiet:
+                note(f"Wrote {page}")
         if json:
-            say_json(found[0])
+            say_json(facts)
         else:
-            for line in found[1]:
+            for line in lines:
                 say(line)
-        if not found[0]["ok"]:
+        if not facts["ok"]:
             raise typer.Exit(1)
 
 
 def _audit_one(
     folder: Path, original: Path | None, knowledge: list[str] | None, progress: Progress
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, Any], list[str], Page]:
     from discreet.checking import audit as run_audit
     from discreet.releases.explanation import promise_sentence
+    from discreet.report.release_page import audit_page
 
     found = run_audit(folder, original=original, knowledge=_tables(knowledge), progress=progress)
     lines = [promise_sentence(promise) for promise in found.promises]
     lines += [f"Problem: {problem}" for problem in found.problems]
     lines.append(_conclusion(found))
-    return found.to_dict(), lines
+    return found.to_dict(), lines, audit_page(found)
 
 
 def _audit_series(
@@ -90,7 +100,7 @@ def _audit_series(
     key: Path | None,
     persons: Path | None,
     correlation: Path | None,
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, Any], list[str], Page]:
     from discreet.cli.ledger import settings_of
     from discreet.ledger.ledger import Ledger
     from discreet.series_audit import audit_ledger, audit_with_persons, describe
@@ -101,7 +111,7 @@ def _audit_series(
     else:
         assert persons is not None
         found = audit_with_persons(folders, persons, correlation)
-    return found.to_dict(), describe(found)
+    return found.to_dict(), describe(found), found.page()
 
 
 def _tables(given: list[str] | None) -> dict[str, str] | str | None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InputError
-from discreet.report.charts import Chart, Rule, Scale
+from discreet.report.chart import Chart, Rule, Scale
 
 if TYPE_CHECKING:
     import altair

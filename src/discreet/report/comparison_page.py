@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.metrics.comparison import Comparison, Point
-from discreet.report.charts import Chart, frontier_chart, learning_chart
+from discreet.report.chart import Chart
+from discreet.report.charts import frontier_chart, learning_chart
 from discreet.report.pieces import (
     Card,
     Html,

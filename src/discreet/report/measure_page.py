@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from discreet.releases.manifest import Manifest
-from discreet.report.charts import Chart, error_chart, loss_charts
+from discreet.report.chart import Chart
+from discreet.report.charts import error_chart, loss_charts
 from discreet.report.pieces import (
     Card,
     Html,

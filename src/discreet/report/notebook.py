@@ -12,7 +12,8 @@ from discreet.metrics.figures import Measures, ProjectedMeasures
 from discreet.profile import Profile
 from discreet.releases.audit import Audit
 from discreet.report.attack_page import attack_page
-from discreet.report.charts import Chart, belief_chart, share_chart, size_charts
+from discreet.report.chart import Chart
+from discreet.report.charts import belief_chart, share_chart, size_charts
 from discreet.report.comparison_page import comparison_charts, comparison_page
 from discreet.report.measure_page import measure_charts, measure_page
 from discreet.report.pieces import Page

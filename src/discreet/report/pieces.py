@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from discreet import __version__
-from discreet.report.charts import Chart
+from discreet.report.chart import Chart
 from discreet.report.svg import draw, legend
 
 Tone = Literal["", "good", "warn", "bad"]

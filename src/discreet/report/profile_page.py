@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from discreet.profile import Profile
-from discreet.report.charts import Chart, risk_chart
+from discreet.report.chart import Chart
+from discreet.report.charts import risk_chart
 from discreet.report.pieces import (
     Card,
     Html,

@@ -13,7 +13,8 @@ from discreet.releases.explanation import published, readers, treatment, worth
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.picture import Picture
 from discreet.report.attack_page import attack_parts
-from discreet.report.charts import Chart, loss_charts, share_chart, size_charts
+from discreet.report.chart import Chart
+from discreet.report.charts import loss_charts, share_chart, size_charts
 from discreet.report.measure_page import figure_table
 from discreet.report.pieces import (
     Card,
@@ -57,7 +58,7 @@ def release_page(
     )
 
 
-def audit_page(audit: Audit, manifest: Manifest | None = None) -> Page:
+def audit_page(audit: Audit) -> Page:
     """What an audit found."""
     heading, tone = verdict(audit.promises)
     if audit.problems:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from html import escape
 
-from discreet.report.charts import Chart, Rule, Scale
+from discreet.report.chart import Chart, Rule, Scale
 
 WIDTH = 480  # in the units of the view box; pages set two charts beside each other
 TONES = ("#2f6690", "#c2571a", "#2a7f62", "#8a4f9e", "#9a7b0a", "#5b6472")  # as in style.css

@@ -37,7 +37,7 @@ class Output:
     @property
     def agrees(self) -> bool:
         """Whether the page shows what is printed."""
-        parts = [re.escape(part) for part in self.shown.split(f"{ANY}\n")]
+        parts = [re.escape(part) for part in re.split(rf"(?m)^{ANY}\n", self.shown)]
         return re.fullmatch(r"(?:.*\n)*?".join(parts), self.printed) is not None
 
 

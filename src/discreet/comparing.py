@@ -36,7 +36,7 @@ from discreet.metrics.queries import QueryWorkload, query_errors
 from discreet.metrics.recommendation import recommend
 from discreet.metrics.release import read_utility
 from discreet.preparation import expand_sets, read_data
-from discreet.publishing import Release, audited, make_release
+from discreet.publishing import Release, audit_in_memory, make_release
 from discreet.releases.comparison import code_of_text
 from discreet.varying import Setting, settings_of
 
@@ -86,13 +86,16 @@ class Original:
         """Run a job on the table or on some rows, audited as it would be published."""
         frame = self.frame(rows)
         if not job.method.needs_history:
-            return audited(make_release(frame, job, seed=seed, progress=progress), progress)
+            made = make_release(frame, job, seed=seed, progress=progress)
+            audit_in_memory(made, progress)
+            return made
         with _new_ledger() as (settings, ledger):
             attributes = {**job.attributes, _PERSON: Attribute(role=Role.IDENTIFIER)}
             job = job.model_copy(update={"attributes": attributes, "ledger": settings})
             frame = frame.with_columns(pl.int_range(len(frame)).cast(pl.String).alias(_PERSON))
             made = make_release(frame, job, seed=seed, progress=progress, ledger=ledger)
-            return audited(made, progress)
+            audit_in_memory(made, progress)
+        return made
 
 
 @contextmanager

@@ -241,19 +241,14 @@ def publish(
         if ledger is not None:
             ledger.settled()
         release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
-    tables = _audited(release, progress)
+    tables = audit_in_memory(release, progress)
     verify_attacks(job, tables, release.task, release.manifest, progress)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
 
 
-def audited(release: Release, progress: Progress = no_progress) -> Release:
-    """The release, audited as it would be published."""
-    _audited(release, progress)
-    return release
-
-
-def _audited(release: Release, progress: Progress) -> dict[str, CodedTable]:
+def audit_in_memory(release: Release, progress: Progress) -> dict[str, CodedTable]:
+    """Audit a release as it would be published; its tables as a reader of files has them."""
     progress("audit", 0.0)
     tables = release.coded_tables()
     release.audit = _audit(tables, release.manifest, release.task, release.source_rows())

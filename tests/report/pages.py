@@ -10,6 +10,7 @@ from discreet.profile import profile
 from discreet.publishing import make_release
 from discreet.releases.manifest import Manifest
 from discreet.report.attack_page import attack_page
+from discreet.report.comparison_page import comparison_page
 from discreet.report.measure_page import measure_page
 from discreet.report.profile_page import profile_page
 
@@ -24,11 +25,13 @@ def write_pages(folder: Path, job: dc.Job) -> dict[str, Path]:
         None, job, methods=["mondrian", "msa-diversity"], vary={"l": [2, 60]}, queries=20
     )
     compared.save(folder / "comparison")
+    shown = comparison_page(compared, job).html()
+    (folder / "comparison" / "comparison.html").write_text(shown, encoding="utf-8")
     task = prepare(job)
     profiled = profile(task.table, task.hierarchies, links=task.links)
     pages = {
-        "attack": attack_page(attacked, manifest).html(),
-        "measure": measure_page(measured.to_dict(), manifest).html(),
+        "attack": attack_page(attacked, manifest, job).html(),
+        "measure": measure_page(measured.to_dict(), manifest, job).html(),
         "profile": profile_page(profiled).html(),
         "notebook": "".join(
             one._repr_html_() for one in (dc.audit(place), attacked, measured, profiled, compared)

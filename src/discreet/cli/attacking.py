@@ -59,10 +59,11 @@ def attack(
                 progress=progress,
             )
         if page is not None:
+            from discreet.job import Job
             from discreet.releases.manifest import Manifest
             from discreet.report.attack_page import attack_page
 
-            made = attack_page(found, Manifest.load(release))
+            made = attack_page(found, Manifest.load(release), Job.load(original))
             page.write_text(made.html(), encoding="utf-8")
             if not quiet:
                 note(f"Wrote {page}")

@@ -168,10 +168,11 @@ def measure(
                 progress=progress,
             )
         if page is not None:
+            from discreet.job import Job
             from discreet.releases.manifest import Manifest
             from discreet.report.measure_page import measure_page
 
-            made = measure_page(found.to_dict(), Manifest.load(release))
+            made = measure_page(found.to_dict(), Manifest.load(release), Job.load(original))
             page.write_text(made.html(), encoding="utf-8")
             if not quiet:
                 note(f"Wrote {page}")

@@ -58,7 +58,11 @@ def compare(
                 progress=progress,
             )
         if output is not None:
-            found.save(output)
+            from discreet.job import Job
+            from discreet.report.comparison_page import comparison_page
+
+            page = comparison_page(found, Job.load(job))
+            (found.save(output) / "comparison.html").write_text(page.html(), encoding="utf-8")
             if not quiet:
                 note(f"Wrote {output / 'comparison.html'}, comparison.json and comparison.csv")
         if json:

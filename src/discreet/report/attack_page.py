@@ -8,8 +8,10 @@ from discreet.attacks.attack import Finding
 from discreet.attacks.risk import Risk
 from discreet.attacks.running import AttackReport
 from discreet.attacks.weaknesses import known_weaknesses
+from discreet.job import Job
 from discreet.releases.manifest import Manifest
 from discreet.report.charts import belief_chart
+from discreet.report.origin import origin
 from discreet.report.pieces import (
     Card,
     Html,
@@ -36,7 +38,9 @@ GROUPS = (
 )
 
 
-def attack_page(report: AttackReport, manifest: Manifest | None = None) -> Page:
+def attack_page(
+    report: AttackReport, manifest: Manifest | None = None, job: Job | None = None
+) -> Page:
     """The page; the manifest adds what the release promises and leaves open."""
     exceeded = sum(finding.inside and finding.exceeded for finding in report.findings)
     bounded = sum(finding.inside and finding.bound is not None for finding in report.findings)
@@ -60,6 +64,7 @@ def attack_page(report: AttackReport, manifest: Manifest | None = None) -> Page:
     if said:
         sections.append(Section("What the release does not promise", sentences(said), "Left open"))
     sections.append(Section("How to repeat it", _repeating()))
+    sections += origin(manifest, job)
     return Page(
         kind="Attack report",
         subject="" if manifest is None else f"on a release by {manifest.method.name}",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from discreet.job import Job
 from discreet.metrics.comparison import Comparison, Point
 from discreet.report.chart import Chart
 from discreet.report.charts import frontier_chart, learning_chart
+from discreet.report.origin import origin
 from discreet.report.pieces import (
     Card,
     Html,
@@ -33,8 +35,8 @@ COLUMNS = (
 )
 
 
-def comparison_page(comparison: Comparison) -> Page:
-    """The page."""
+def comparison_page(comparison: Comparison, job: Job | None = None) -> Page:
+    """The page; the job that was varied is there where it is at hand."""
     chosen = next((one for one in comparison.recommendations if one.label is not None), None)
     heading = "No release will do" if chosen is None else f"Take {chosen.label}"
     said = comparison.recommendations
@@ -45,7 +47,7 @@ def comparison_page(comparison: Comparison) -> Page:
         tone="warn" if chosen is None else "",
         lede=tuple(one.sentence for one in said[:1]),
         cards=list(_cards(comparison)),
-        sections=list(_sections(comparison)),
+        sections=[*_sections(comparison), *origin(None, job)],
     )
 
 

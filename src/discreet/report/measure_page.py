@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from discreet.job import Job
 from discreet.releases.manifest import Manifest
 from discreet.report.chart import Chart
 from discreet.report.charts import error_chart, loss_charts
+from discreet.report.origin import origin
 from discreet.report.pieces import (
     Card,
     Html,
@@ -38,7 +40,9 @@ MEANING = {
 DRAWN = ("loss_by_attribute",)  # a plot has these
 
 
-def measure_page(measured: Mapping[str, Any], manifest: Manifest | None = None) -> Page:
+def measure_page(
+    measured: Mapping[str, Any], manifest: Manifest | None = None, job: Job | None = None
+) -> Page:
     """The page of the figures that ``Utility.to_dict`` gives."""
     drawn = figures(measure_charts(measured))
     parts = [drawn] if drawn else []
@@ -54,6 +58,7 @@ def measure_page(measured: Mapping[str, Any], manifest: Manifest | None = None) 
                 ]
             ),
         ),
+        *origin(manifest, job),
     ]
     ratio = divergence_ratio(measured)
     return Page(

@@ -16,6 +16,7 @@ from discreet.report.attack_page import attack_parts
 from discreet.report.chart import Chart
 from discreet.report.charts import loss_charts, share_chart, size_charts
 from discreet.report.measure_page import figure_table
+from discreet.report.origin import origin
 from discreet.report.pieces import (
     Card,
     Html,
@@ -23,10 +24,8 @@ from discreet.report.pieces import (
     Section,
     Tone,
     badge,
-    code,
     explained,
     figures,
-    folded,
     inline,
     joined,
     paragraph,
@@ -34,7 +33,6 @@ from discreet.report.pieces import (
     subheading,
     table,
 )
-from discreet.report.publishable import publishable_job
 
 
 def release_page(
@@ -198,10 +196,7 @@ def _sections(
     lost = figures(loss_charts(manifest.utility), beside=figure_table(manifest.utility))
     yield Section("What was lost", lost, "Loss")
     yield Section("What is in the folder", _tables(manifest))
-    if job is not None:
-        body = joined([_method(manifest), code(publishable_job(job))])
-        yield Section("The job that made it", body)
-    yield Section("How to check it", _checking(manifest))
+    yield from origin(manifest, job)
 
 
 def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -> Html:
@@ -252,28 +247,3 @@ def _tables(manifest: Manifest) -> Html:
             ),
         ]
     )
-
-
-def _method(manifest: Manifest) -> Html:
-    facts = manifest.method.model_dump(mode="json", exclude={"parameters"})
-    shown = [(name.replace("_", " "), inline(value)) for name, value in facts.items()]
-    return folded("What the method chose", table(("", ""), shown))
-
-
-def _checking(manifest: Manifest) -> Html:
-    hashes = [
-        (entry.file, Html(f"<code>{entry.sha256}</code>"))
-        for entry in manifest.tables.values()
-        if entry.sha256
-    ]
-    parts: list[str] = [
-        paragraph(
-            "Every promise can be derived again from the published files alone, by anybody. Who "
-            "has the original can also check that nothing was lost or invented."
-        ),
-        code("discreet audit RELEASE\ndiscreet audit RELEASE --original JOB"),
-    ]
-    if hashes:
-        parts += [paragraph("These are the files that the report speaks of:"),
-                  table(("file", "sha256"), hashes)]  # fmt: skip
-    return joined(parts)

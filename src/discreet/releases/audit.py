@@ -110,7 +110,7 @@ def audit_tables(
         else:
             problems += kind.traced_changes(tables, original, manifest, source_rows)
     by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
-    picture = picture_of(by_table, counted=kind.publishes_counts)
+    picture = picture_of(by_table, kind)
     return Audit(tuple(promises), tuple(problems), original is not None, picture=picture)
 
 

@@ -60,6 +60,7 @@ class BucketizedKind(Kind):
     """Two tables that share the group."""
 
     name: ClassVar[str] = "bucketized"
+    makes_alike: ClassVar[bool] = False
 
     def tables(self, task: Task, outcome: Bucketized) -> dict[str, PublishedTable]:
         refuse_columns(task.table, self.name, (GROUP, COUNT) if outcome.counted else (GROUP,))

@@ -71,6 +71,7 @@ class DecomposedKind(Kind):
 
     name: ClassVar[str] = "decomposed"
     publishes_counts: ClassVar[bool] = False
+    makes_alike: ClassVar[bool] = False
 
     def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
         refuse_columns(task.table, self.name)

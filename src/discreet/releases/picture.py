@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.data.counts import ValueCounts
 from discreet.kernels import kernel
-from discreet.releases.kind import View
+from discreet.releases.kind import Kind, View
 
 BINS = 20  # of a belief, in equal steps from 0 to 1
 STEPS = (1, 2, 3, 4, 5, 7)  # bounds of sizes, in every power of ten
@@ -49,19 +49,20 @@ class Picture:
 
     sizes: Mapping[str, tuple[SizeBand, ...]] = field(default_factory=dict)  # by table
     beliefs: Mapping[str, Shares] = field(default_factory=dict)  # by sensitive attribute
+    alike: bool = True  # whether the people of a group can't be told apart by their cells
 
 
-def picture_of(views: Mapping[str, View], *, counted: bool) -> Picture:
-    """The picture of a release's views, by table; ``counted`` where values have counts."""
+def picture_of(views: Mapping[str, View], kind: Kind) -> Picture:
+    """The picture of a release's views, by table."""
     beliefs: dict[str, Shares] = {}
     for view in views.values():
         for name, values in view.counts.values.items():
-            if counted and len(values.value):
+            if kind.publishes_counts and len(values.value):
                 beliefs[name] = _shares(
                     values, view.counts.size, _masked(view.domains[name].values)
                 )
     sizes = {name: size_bands(view.counts.size) for name, view in views.items()}
-    return Picture(sizes, beliefs)
+    return Picture(sizes, beliefs, kind.makes_alike)
 
 
 def size_bands(size: NDArray[np.int64]) -> tuple[SizeBand, ...]:

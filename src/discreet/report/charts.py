@@ -19,6 +19,17 @@ LEAST_RATIO = 0.001  # where a release that lost nothing stands on a logarithmic
 
 def size_charts(picture: Picture) -> list[Chart]:
     """How many people stand in groups of which size, for each table that has groups."""
+    title, why = (
+        (
+            "How many people look alike",
+            "nobody can tell its members apart by what the release says of them.",
+        )
+        if picture.alike
+        else (
+            "How many people share a group",
+            "nothing else links a person to a sensitive value.",
+        )
+    )
     charts = []
     for number, (table, bands) in enumerate(picture.sizes.items(), 1):
         total = sum(band.people for band in bands)
@@ -31,9 +42,8 @@ def size_charts(picture: Picture) -> list[Chart]:
             Chart(
                 name=f"group_sizes_{number}" if several else "group_sizes",
                 form="columns",
-                title="How many people look alike" + (f" in '{table}'" if several else ""),
-                note="People by the size of the group that they stand in: nobody can tell the "
-                "members of a group apart by what the release says of them.",
+                title=title + (f" in '{table}'" if several else ""),
+                note="People by the size of the group that they stand in: " + why,
                 x=Scale("people in the group", percent=False),
                 y=Scale("share of people", high=_above(max(shares))),
                 marks=tuple(

@@ -33,7 +33,12 @@ MEANING = {
     "entropy": "bits given up over all quasi-identifier cells",
     "height": "levels climbed in all",
     "kl_divergence": "nats between the original and what the release implies",
-    "divergence_ratio": "0 the original, 1 no link at all, above 1 worse than that",
+    "ratio": "D: 0 the original, 1 no link at all, above 1 worse than that",
+    "association": "lost between quasi-identifiers and sensitive attributes",
+    "association_sensitive": "lost between sensitive attributes",
+    "pairs_left_out": "two-way tables that are too large to compare",
+    "median": "of the relative error of counts",
+    "skill": "of a model: 1 as from the original, 0 as with no link at all",
     "noise_values": "listed values that nobody in the group has",
     "noise_share": "of listed values",
 }

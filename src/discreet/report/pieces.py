@@ -209,7 +209,10 @@ def figures(charts: Iterable[Chart | None], beside: str = "") -> Html:
 def inline(value: Any) -> str:
     """Any figure of a manifest in one line, to four digits."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} = {inline(inner)}" for key, inner in value.items())
+        return ", ".join(
+            f"{key}: {inline(inner)}" if isinstance(inner, dict) else f"{key} = {inline(inner)}"
+            for key, inner in value.items()
+        )
     if isinstance(value, list | tuple):
         return ", ".join(f"[{inline(v)}]" if isinstance(v, list) else inline(v) for v in value)
     if isinstance(value, bool):

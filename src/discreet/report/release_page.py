@@ -100,8 +100,8 @@ def verdict(promises: Sequence[Promise]) -> tuple[str, Tone]:
         return f"{len(broken)} of {len(promises)} promises do not hold", "bad"
     if unproved:
         return f"{len(unproved)} of {len(promises)} promises could not be checked", "warn"
-    return ("The promise holds" if len(promises) == 1 else
-            f"All {len(promises)} promises hold"), "good"  # fmt: skip
+    words = {1: "The promise holds", 2: "Both promises hold"}
+    return words.get(len(promises), f"All {len(promises)} promises hold"), "good"
 
 
 def promise_table(promises: Sequence[Promise]) -> Html:
@@ -157,8 +157,9 @@ def _cards(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -
     bands = [band for found in picture.sizes.values() for band in found]
     groups = sum(band.groups for band in bands)
     if groups:
+        name = "groups of people who look alike" if picture.alike else "groups of people"
         yield Card(
-            "groups", "groups of people who look alike", groups, f"{groups:,}",
+            "groups", name, groups, f"{groups:,}",
             f"{sum(band.people for band in bands) / groups:,.1f} people each on average",
         )  # fmt: skip
     beliefs = picture.beliefs

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test explore lint bench docs clean
+.PHONY: setup demo test explore lint bench docs screenshots clean
 
 setup: $(VENV)/.installed
 
@@ -39,7 +39,12 @@ $(VENV)/.documented: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
+# The pictures in docs/images, in a headless Chromium.
+screenshots: $(VENV)/.tested
+	$(BIN)/python -m tests.report.screenshots
+
 docs: $(VENV)/.documented
+	$(BIN)/python -m tests.docs.reference
 	$(BIN)/mkdocs build --strict
 
 clean:

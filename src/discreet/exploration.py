@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.algorithms.codip import Codip
 from discreet.algorithms.frontier import Frontier, Step
 from discreet.algorithms.method import Progress, no_progress
 from discreet.job import Job
 from discreet.preparation import prepare
-from discreet.report.frontier_view import frontier_html, frontier_plot, frontier_text
+from discreet.report.altair_charts import altair_charts
+from discreet.report.charts import plan_chart
+from discreet.report.frontier_view import frontier_page, frontier_text
+from discreet.report.svg import standalone
+
+if TYPE_CHECKING:
+    import altair
 
 
 @dataclass(frozen=True)
@@ -32,14 +38,18 @@ class Exploration:
     def save_plot(self, path: str | Path) -> Path:
         """Write the plot as an SVG file."""
         path = Path(path)
-        path.write_text(frontier_plot(self.frontier), encoding="utf-8")
+        path.write_text(standalone(plan_chart(self.frontier)), encoding="utf-8")
         return path
 
     def __str__(self) -> str:
         return frontier_text(self.frontier)
 
     def _repr_html_(self) -> str:
-        return frontier_html(self.frontier)
+        return frontier_page(self.frontier).fragment()
+
+    def charts(self) -> dict[str, altair.TopLevelMixin]:
+        """The plot as an Altair chart, by name; needs the extra ``charts``."""
+        return altair_charts([plan_chart(self.frontier)])
 
 
 def explore_projections(

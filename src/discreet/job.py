@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -396,28 +395,6 @@ class Job(_Part):
                 "Use the method quasi-sensitive."
             )
         return problems
-
-    def publishable_yaml(self) -> str:
-        """The job as a report may show it: no source, and of paths the file's name alone."""
-        data = self.model_dump(
-            mode="json",
-            exclude_none=True,
-            exclude_defaults=True,
-            exclude={"source", "output", "verify", "ledger", "measure"},
-        )
-        data["method"] = {self.method.name: self.method.parameters()}
-        return str(yaml.safe_dump(_without_folders(data), allow_unicode=True, sort_keys=False))
-
-
-def _without_folders(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {
-            key: Path(value).name
-            if key == "path" and isinstance(value, str)
-            else _without_folders(value)
-            for key, value in data.items()
-        }
-    return [_without_folders(value) for value in data] if isinstance(data, list) else data
 
 
 def _problems(error: ValidationError, places: Places) -> list[str]:

@@ -38,6 +38,7 @@ from discreet.models.feasibility import (
 from discreet.models.information import mutual_information
 from discreet.models.requirement import Domain
 from discreet.proposal import Proposal, suggest_roles
+from discreet.shown import Shown
 
 ALL_SUBSETS = 8  # quasi-identifiers of which every subset is measured
 SUBSET_LIMIT = 1000  # subsets beyond that
@@ -109,7 +110,7 @@ class LinkProfile:
 
 
 @dataclass(frozen=True)
-class Profile:
+class Profile(Shown):
     """What a table is like."""
 
     rows: int

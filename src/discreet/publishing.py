@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,13 @@ from discreet.releases.manifest import (
     TableEntry,
     sha256_of,
 )
+from discreet.releases.picture import Picture
 from discreet.verifying import verify_attacks
+
+if TYPE_CHECKING:
+    import altair
+
+    from discreet.report.pieces import Page
 
 
 @dataclass(eq=False)
@@ -140,7 +146,7 @@ class Release:
         progress: Progress,
         ledger: Ledger | None,
     ) -> None:
-        from discreet.report.page import release_page
+        from discreet.report.release_page import release_page
 
         started = time.perf_counter()
 
@@ -172,8 +178,8 @@ class Release:
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
             attacks = verify_attacks(self.job, tables, self.task, manifest, progress)
             if report:
-                page = release_page(manifest, self.job, attacks)
-                (folder / REPORT).write_text(page, encoding="utf-8")
+                page = release_page(manifest, self.job, audit.picture, attacks)
+                (folder / REPORT).write_text(page.html(), encoding="utf-8")
         self.manifest, self.audit = manifest, audit
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
 
@@ -200,9 +206,23 @@ class Release:
         return manifest
 
     def _repr_html_(self) -> str:
-        from discreet.report.page import release_fragment
+        return self._page().fragment()
 
-        return release_fragment(self.manifest)
+    def charts(self) -> dict[str, altair.TopLevelMixin]:
+        """The plots of its report as Altair charts, by name; needs the extra ``charts``."""
+        from discreet.report.altair_charts import altair_charts
+        from discreet.report.release_page import release_charts
+
+        return altair_charts(release_charts(self.manifest, self._picture))
+
+    @property
+    def _picture(self) -> Picture:
+        return Picture() if self.audit is None else self.audit.picture
+
+    def _page(self) -> Page:
+        from discreet.report.release_page import release_page
+
+        return release_page(self.manifest, self.job, self._picture)
 
     def __str__(self) -> str:
         return "\n".join(self.explanation)

@@ -39,6 +39,8 @@ from discreet.models.series import Groups
 from discreet.releases.audit import Audit, audit_folder, read_tables
 from discreet.releases.bucketized import PEOPLE, SENSITIVE, BucketizedKind, people_counted
 from discreet.releases.manifest import Manifest
+from discreet.report.pieces import Page
+from discreet.report.series_page import series_page
 
 Placed = Mapping[str, str]  # the group, as it is published, of every person
 Alike = Sequence[Sequence[str]]  # people whom a reader knows to have the same value
@@ -55,6 +57,7 @@ class SeriesAudit:
     attacks: tuple[CrossFinding, ...]
     problems: tuple[str, ...]
     not_placed: int  # people who fit several groups of a release, or none
+    rho: float | None = None  # the greatest belief that is promised, if one is
 
     @property
     def ok(self) -> bool:
@@ -71,6 +74,14 @@ class SeriesAudit:
             "problems": list(self.problems),
             "not_placed": self.not_placed,
         }
+
+    def page(self) -> Page:
+        """The audit as a page."""
+        beliefs = () if self.joint is None else self.joint.greatest
+        return series_page(describe(self), len(self.audits), beliefs, self.rho, ok=self.ok)
+
+    def _repr_html_(self) -> str:
+        return self.page().fragment()
 
 
 def audit_ledger(
@@ -157,7 +168,16 @@ def audit_series(
         for attack in attacks
         if attack.exceeded
     ]
-    return SeriesAudit(audits, steady, found, estimated, attacks, tuple(problems), not_placed)
+    return SeriesAudit(
+        audits,
+        steady,
+        found,
+        estimated,
+        attacks,
+        tuple(problems),
+        not_placed,
+        rho,
+    )
 
 
 def _require_known(series: Series, alike: Alike) -> None:

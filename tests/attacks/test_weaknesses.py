@@ -54,7 +54,7 @@ def table() -> pl.DataFrame:
         ({"msa-diversity": {"publish": "buckets"}}, [{"m-diversity": {"l": 2}}],
          {"membership", "definetti"}, {"link-through-sensitive-table"}),
         ("decomposition", [], {"link-through-sensitive-table", "membership"},
-         {"background-join", "minimality"}),
+         {"homogeneity", "background-join", "minimality"}),
         (APART, [K, CLOSE], {"associated", "definetti"}, {"background-join", "membership"}),
     ],
 )  # fmt: skip

@@ -17,12 +17,13 @@ from discreet.attacks.risk import Risk, risks_of
 from discreet.data.table import CodedTable
 from discreet.releases.audit import domains_of
 from discreet.releases.manifest import Manifest
+from discreet.shown import Shown
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
 
 
 @dataclass(frozen=True)
-class AttackReport:
+class AttackReport(Shown):
     """What every attack on a release found."""
 
     findings: tuple[Finding, ...]
@@ -98,11 +99,6 @@ class AttackReport:
             )
         lines += [f"not run: {name} ({why})" for name, why in self.inapplicable.items()]
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        from discreet.attacks.view import attack_section
-
-        return attack_section(self)
 
 
 _NOT_A_VALUE = ("the row", "being in the table")

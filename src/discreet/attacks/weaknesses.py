@@ -9,7 +9,7 @@ from discreet.data.roles import Role
 from discreet.models.diversity import DistinctLDiversity, Diversity, PDiversity
 from discreet.models.likeness import AlphaKAnonymity
 from discreet.models.multi_attribute import MultiAttributeLDiversity
-from discreet.models.requirement import AttributeRequirement, Requirement, SizeRequirement
+from discreet.models.requirement import Requirement, SizeRequirement
 from discreet.releases.manifest import Manifest
 
 # Methods that group by sensitive values alone and break ties by chance.
@@ -30,7 +30,7 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
     ]
     together = any(len(names) > 1 for names in sensitive)
     found = []
-    if any(sensitive) and not any(isinstance(r, AttributeRequirement) for r in requirements):
+    if any(sensitive) and all(isinstance(r, SizeRequirement) for r in requirements):
         found.append(
             "Nothing is promised about sensitive values: where a whole group shares one, everybody "
             "in it is disclosed (homogeneity)."

@@ -12,6 +12,7 @@ from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar
 
 if TYPE_CHECKING:
     from discreet.attacks.attack import Attack
+    from discreet.series_audit import SeriesAudit
 
 
 def attack(
@@ -67,7 +68,9 @@ def attack(
         from discreet.errors import InputError
 
         if ledger is not None or persons is not None:
-            _attack_series(releases or [], ledger, key, persons, correlation, alike, as_json=json)
+            known = None if alike is None else [[n.strip() for n in a.split(",")] for a in alike]
+            series = audit_series(releases or [], ledger, key, persons, correlation, known)
+            _tell_of_series(series, page, as_json=json, quiet=quiet)
             return
         if not releases or len(releases) > 1 or original is None:
             raise InputError(
@@ -86,9 +89,12 @@ def attack(
                 progress=progress,
             )
         if page is not None:
-            from discreet.report.page import attack_page
+            from discreet.job import Job
+            from discreet.releases.manifest import Manifest
+            from discreet.report.attack_page import attack_page
 
-            page.write_text(attack_page(found), encoding="utf-8")
+            made = attack_page(found, Manifest.load(releases[0]), Job.load(original))
+            page.write_text(made.html(), encoding="utf-8")
             if not quiet:
                 note(f"Wrote {page}")
         if json:
@@ -115,21 +121,14 @@ def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
     return chosen
 
 
-def _attack_series(
-    folders: list[Path],
-    ledger: str | None,
-    key: Path | None,
-    persons: Path | None,
-    correlation: Path | None,
-    alike: list[str] | None,
-    *,
-    as_json: bool,
-) -> None:
-    """The attacks on several releases of the same people."""
+def _tell_of_series(found: SeriesAudit, page: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """What the attacks on several releases of the same people found."""
     from discreet.series_audit import describe_attacks
 
-    known = None if alike is None else [[n.strip() for n in one.split(",")] for one in alike]
-    found = audit_series(folders, ledger, key, persons, correlation, known)
+    if page is not None:
+        page.write_text(found.page().html(), encoding="utf-8")
+        if not quiet:
+            note(f"Wrote {page}")
     if as_json:
         whole = found.to_dict()
         say_json({name: whole[name] for name in ("ok", "attacks", "joint", "problems")})

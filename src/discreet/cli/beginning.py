@@ -47,6 +47,9 @@ def profile(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="With --projections: an SVG file to write.")
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write the profile as one HTML page too.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -72,6 +75,12 @@ def profile(
                 found = make_profile(task.table, task.hierarchies, links=task.links)
             else:
                 found = make_profile(read_untyped(data), roles_known=False)
+        if page is not None:
+            from discreet.report.profile_page import profile_page
+
+            page.write_text(profile_page(found).html(), encoding="utf-8")
+            if not quiet:
+                note(f"Wrote {page}")
         if json:
             say_json(found.to_dict())
             return

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import Debug, Json, Quiet, guarded, progress_bar, say, say_json
+from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
 
 if TYPE_CHECKING:
     from discreet.algorithms.method import Progress
     from discreet.releases.audit import Audit
+    from discreet.report.pieces import Page
     from discreet.series_audit import SeriesAudit
 
 ReleaseFolder = Annotated[Path, typer.Argument(help="The release folder.")]
@@ -45,6 +46,9 @@ def audit(
             help="The knowledge table, FILE or ATTRIBUTE=FILE, of promises about linked labels.",
         ),
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write what was found as one HTML page too.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -63,33 +67,39 @@ def audit(
                 raise InputError(
                     "Name one release folder; or several with --persons, or a series with --ledger."
                 )
+        facts, lines, made = found
+        if page is not None:
+            page.write_text(made.html(), encoding="utf-8")
+            if not quiet:
+                note(f"Wrote {page}")
         if json:
-            say_json(found[0])
+            say_json(facts)
         else:
-            for line in found[1]:
+            for line in lines:
                 say(line)
-        if not found[0]["ok"]:
+        if not facts["ok"]:
             raise typer.Exit(1)
 
 
 def _audit_one(
     folder: Path, original: Path | None, knowledge: list[str] | None, progress: Progress
-) -> tuple[dict[str, Any], list[str]]:
+) -> tuple[dict[str, Any], list[str], Page]:
     from discreet.checking import audit as run_audit
     from discreet.releases.explanation import promise_sentence
+    from discreet.report.release_page import audit_page
 
     found = run_audit(folder, original=original, knowledge=_tables(knowledge), progress=progress)
     lines = [promise_sentence(promise) for promise in found.promises]
     lines += [f"Problem: {problem}" for problem in found.problems]
     lines += [f"Left open: {remark}" for remark in found.remarks]
     lines.append(_conclusion(found))
-    return found.to_dict(), lines
+    return found.to_dict(), lines, audit_page(found)
 
 
-def _described(found: SeriesAudit) -> tuple[dict[str, Any], list[str]]:
+def _described(found: SeriesAudit) -> tuple[dict[str, Any], list[str], Page]:
     from discreet.series_audit import describe
 
-    return found.to_dict(), describe(found)
+    return found.to_dict(), describe(found), found.page()
 
 
 def audit_series(
@@ -145,6 +155,9 @@ def measure(
         typer.Option("--learning", help="Run the job again on 70 %, learn, test on the others."),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the queries and of learning.")] = 0,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write the figures as one HTML page too.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -162,6 +175,15 @@ def measure(
                 seed=seed,
                 progress=progress,
             )
+        if page is not None:
+            from discreet.job import Job
+            from discreet.releases.manifest import Manifest
+            from discreet.report.measure_page import measure_page
+
+            made = measure_page(found.to_dict(), Manifest.load(release), Job.load(original))
+            page.write_text(made.html(), encoding="utf-8")
+            if not quiet:
+                note(f"Wrote {page}")
         if json:
             say_json(found.to_dict(private=True))
         else:

@@ -34,7 +34,7 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="Of methods, queries and learning.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", help="A folder for comparison.json and comparison.csv."),
+        typer.Option("--output", help="A folder for comparison.html, comparison.json and .csv."),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -58,9 +58,13 @@ def compare(
                 progress=progress,
             )
         if output is not None:
-            found.save(output)
+            from discreet.job import Job
+            from discreet.report.comparison_page import comparison_page
+
+            page = comparison_page(found, Job.load(job))
+            (found.save(output) / "comparison.html").write_text(page.html(), encoding="utf-8")
             if not quiet:
-                note(f"Wrote comparison.json and comparison.csv to {output}")
+                note(f"Wrote {output / 'comparison.html'}, comparison.json and comparison.csv")
         if json:
             say_json(found.to_dict())
         else:

@@ -21,6 +21,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from discreet.shown import Shown
+
 CEILING = 0.5  # a reader who is right more often than wrong is one too many
 
 
@@ -73,7 +75,7 @@ class Recommendation:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """Several methods on one table."""
 
     points: tuple[Point, ...]  # in the order in which they were asked for
@@ -109,12 +111,13 @@ class Comparison:
         return "\n".join(lines)
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``comparison.json`` and ``comparison.csv`` into a folder."""
+        """Write ``comparison.json``, ``comparison.csv`` and the page into a folder."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
         (folder / "comparison.json").write_text(text + "\n", encoding="utf-8")
         (folder / "comparison.csv").write_text(self.to_csv(), encoding="utf-8")
+        self.save_page(folder / "comparison.html")
         return folder
 
     def to_dict(self) -> dict[str, Any]:

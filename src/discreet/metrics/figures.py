@@ -13,10 +13,11 @@ from discreet.metrics.learning import Learning
 from discreet.metrics.queries import QueryErrors
 from discreet.metrics.structure import Structure
 from discreet.metrics.terms import TermMeasures
+from discreet.shown import Shown
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class Figures(Shown):
     """What every kind of release has in common: the figures that are read from p2."""
 
     divergence: Divergence | None = None

@@ -9,7 +9,7 @@ original table it also checks that nothing was lost or invented.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,14 @@ from discreet.models.requirement import Domain, Requirement
 from discreet.releases.catalog import kind_of
 from discreet.releases.linking import linked_domains, other_knowledge, underivable
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, sha256_of
+from discreet.releases.picture import Picture, picture_of
+from discreet.shown import Shown
 
 REPORT = "report.html"
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Shown):
     """What an audit found."""
 
     promises: tuple[Promise, ...]
@@ -42,6 +44,7 @@ class Audit:
     compared: bool  # whether the original table was at hand
     readers: tuple[dict[str, Any], ...] = ()  # what readers of the release find beside its promises
     remarks: tuple[str, ...] = ()  # what could not be judged
+    picture: Picture = field(default_factory=Picture, repr=False)  # of its groups, for the report
 
     @property
     def unproved(self) -> tuple[Promise, ...]:
@@ -109,7 +112,14 @@ def audit_tables(
         else:
             problems += kind.traced_changes(tables, original, manifest, source_rows)
     remarks = () if problems else tuple(kind.remarks(tables))
-    return Audit(tuple(promises), tuple(problems), original is not None, remarks=remarks)
+    by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
+    return Audit(
+        tuple(promises),
+        tuple(problems),
+        original is not None,
+        remarks=remarks,
+        picture=picture_of(by_table, kind),
+    )
 
 
 def read_tables(

@@ -58,6 +58,7 @@ class BucketizedKind(Kind):
     """Two tables that share the group."""
 
     name: ClassVar[str] = "bucketized"
+    makes_alike: ClassVar[bool] = False
 
     def tables(self, task: Task, outcome: Bucketized) -> dict[str, PublishedTable]:
         refuse_roles(task.table, self.name)

@@ -68,6 +68,8 @@ class DecomposedKind(Kind):
     """Three tables; only ``groups`` and ``group_values`` share the group."""
 
     name: ClassVar[str] = "decomposed"
+    publishes_counts: ClassVar[bool] = False
+    makes_alike: ClassVar[bool] = False
 
     def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
         refuse_roles(task.table, self.name)

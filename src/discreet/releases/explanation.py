@@ -11,21 +11,33 @@ from discreet.releases.manifest import Manifest, Promise
 def explain(manifest: Manifest) -> list[str]:
     """What was published, what was done to it, and what it promises."""
     return [
-        _rows(manifest),
+        published(manifest),
+        *treatment(manifest),
+        *_promises(manifest),
+        *readers(manifest),
+        *worth(manifest),
+    ]
+
+
+def treatment(manifest: Manifest) -> list[str]:
+    """What was done to each column."""
+    return [
         *_columns(manifest),
         *_terms(manifest),
         *_sets(manifest),
         *_groups(manifest),
         *_projections(manifest),
         *_method(manifest),
-        *_promises(manifest),
-        *_readers(manifest),
-        *_series(manifest),
-        *_utility(manifest),
     ]
 
 
-def _rows(manifest: Manifest) -> str:
+def readers(manifest: Manifest) -> list[str]:
+    """What readers find beside the promises."""
+    return [*_readers(manifest), *_series(manifest)]
+
+
+def published(manifest: Manifest) -> str:
+    """How many rows were published, where, and how many were left out."""
     source, published = manifest.source_rows, manifest.published_rows
     gone = manifest.suppressed_rows
     tables = " and ".join(f"'{name}'" for name in manifest.tables)
@@ -291,7 +303,8 @@ def promise_sentence(promise: Promise) -> str:
     return f"{status}: {requirement.sentence()}{tail}"
 
 
-def _utility(manifest: Manifest) -> list[str]:
+def worth(manifest: Manifest) -> list[str]:
+    """What is left of the quasi-identifiers."""
     loss = manifest.utility.get("loss")
     if loss is None:
         return []

@@ -35,6 +35,8 @@ class Kind(ABC):
     """One kind of release."""
 
     name: ClassVar[str]
+    publishes_counts: ClassVar[bool] = True  # how often a group has each value, not only which
+    makes_alike: ClassVar[bool] = True  # whether the people of a group have the same cells
 
     @abstractmethod
     def tables(self, task: Task, outcome: Any) -> dict[str, PublishedTable]:

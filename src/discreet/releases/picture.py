@@ -1,0 +1,121 @@
+"""What a release looks like to a reader who knows everybody's quasi-identifiers, for the report.
+
+Two distributions, from the counts that the audit derived from published files: how large the groups
+are that people stand in, and how much such a reader believes in the value that each of them has,
+the value's share of the group. A masked cell (``*``) is no value. A decomposed release publishes no
+shares; of it only the sizes are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.counts import ValueCounts
+from discreet.kernels import kernel
+from discreet.releases.kind import Kind, View
+
+BINS = 20  # of a belief, in equal steps from 0 to 1
+STEPS = (1, 2, 3, 4, 5, 7)  # bounds of sizes, in every power of ten
+MASKED = "*"
+
+
+@dataclass(frozen=True)
+class SizeBand:
+    """The groups of some sizes."""
+
+    low: int
+    high: int  # inclusive
+    groups: int
+    people: int
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What a reader of the groups believes of the values that people have."""
+
+    people: int
+    mean: float
+    greatest: float
+    histogram: tuple[int, ...]  # people by belief
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The groups of a release, and the beliefs that their counts give."""
+
+    sizes: Mapping[str, tuple[SizeBand, ...]] = field(default_factory=dict)  # by table
+    beliefs: Mapping[str, Shares] = field(default_factory=dict)  # by sensitive attribute
+    alike: bool = True  # whether the people of a group can't be told apart by their cells
+
+
+def picture_of(views: Mapping[str, View], kind: Kind) -> Picture:
+    """The picture of a release's views, by table."""
+    beliefs: dict[str, Shares] = {}
+    for view in views.values():
+        for name, values in view.counts.values.items():
+            if kind.publishes_counts and len(values.value):
+                beliefs[name] = _shares(
+                    values, view.counts.size, _masked(view.domains[name].values)
+                )
+    sizes = {name: size_bands(view.counts.size) for name, view in views.items()}
+    return Picture(sizes, beliefs, kind.makes_alike)
+
+
+def size_bands(size: NDArray[np.int64]) -> tuple[SizeBand, ...]:
+    """Group sizes in bands that grow with them; none is empty at the ends."""
+    if not len(size):
+        return ()
+    edges = [1]
+    while edges[-1] <= size.max():
+        power = 10 ** (len(str(edges[-1])) - 1)
+        edges.append(next(s * power for s in (*STEPS, 10) if s * power > edges[-1]))
+    band_of_group = np.searchsorted(edges, size, side="right") - 1
+    groups = np.bincount(band_of_group, minlength=len(edges) - 1)
+    people = np.bincount(band_of_group, size, len(edges) - 1)
+    used = np.flatnonzero(groups)
+    return tuple(
+        SizeBand(edges[i], edges[i + 1] - 1, int(groups[i]), int(people[i]))
+        for i in range(used[0], used[-1] + 1)
+    )
+
+
+def _masked(values: Sequence[str | None]) -> int:
+    return values.index(MASKED) if MASKED in values else -1
+
+
+def _shares(values: ValueCounts, size: NDArray[np.int64], masked: int) -> Shares:
+    histogram = np.zeros(BINS, np.int64)
+    total, greatest = _believe(values.start, values.value, values.count, size, masked, histogram)
+    people = int(histogram.sum())
+    return Shares(
+        people,
+        mean=total / max(people, 1),
+        greatest=greatest,
+        histogram=tuple(int(count) for count in histogram),
+    )
+
+
+@kernel
+def _believe(
+    start: NDArray[np.int64],
+    value: NDArray[np.int32],
+    count: NDArray[np.int64],
+    size: NDArray[np.int64],
+    masked: int,
+    histogram: NDArray[np.int64],
+) -> tuple[float, float]:
+    total, greatest = 0.0, 0.0
+    for group in range(len(size)):
+        for entry in range(start[group], start[group + 1]):
+            if value[entry] == masked:
+                continue
+            belief = count[entry] / size[group]
+            total += belief * count[entry]
+            greatest = max(greatest, belief)
+            place = int(belief * len(histogram) - 1e-9)
+            histogram[min(max(place, 0), len(histogram) - 1)] += count[entry]
+    return total, greatest

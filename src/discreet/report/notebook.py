@@ -1,0 +1,100 @@
+"""How each result is shown: its page, and its charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from discreet.attacks.running import AttackReport
+from discreet.metrics.comparison import Comparison
+from discreet.metrics.figures import Measures, ProjectedMeasures
+from discreet.profile import Profile
+from discreet.releases.audit import Audit
+from discreet.report.attack_page import attack_page
+from discreet.report.chart import Chart
+from discreet.report.charts import belief_chart, share_chart, size_charts
+from discreet.report.comparison_page import comparison_charts, comparison_page
+from discreet.report.measure_page import measure_charts, measure_page
+from discreet.report.pieces import Page
+from discreet.report.profile_page import profile_charts, profile_page
+from discreet.report.release_page import audit_page
+
+if TYPE_CHECKING:
+    import altair
+
+
+@singledispatch
+def page_of(result: Any) -> Page:
+    """The page of a result."""
+    raise TypeError(f"There is no page of {type(result).__name__}.")
+
+
+@singledispatch
+def charts_of(result: Any) -> Sequence[Chart | None]:
+    """The charts of a result."""
+    raise TypeError(f"There are no charts of {type(result).__name__}.")
+
+
+@page_of.register
+def _(result: Audit) -> Page:
+    return audit_page(result)
+
+
+@charts_of.register
+def _(result: Audit) -> Sequence[Chart | None]:
+    return [*size_charts(result.picture), share_chart(result.picture)]
+
+
+@page_of.register
+def _(result: AttackReport) -> Page:
+    return attack_page(result)
+
+
+@charts_of.register
+def _(result: AttackReport) -> Sequence[Chart | None]:
+    return [belief_chart(result.findings, result.threshold)]
+
+
+@page_of.register(Measures)
+@page_of.register(ProjectedMeasures)
+def _(result: Measures | ProjectedMeasures) -> Page:
+    return measure_page(result.to_dict())
+
+
+@charts_of.register(Measures)
+@charts_of.register(ProjectedMeasures)
+def _(result: Measures | ProjectedMeasures) -> Sequence[Chart | None]:
+    return measure_charts(result.to_dict())
+
+
+@page_of.register
+def _(result: Comparison) -> Page:
+    return comparison_page(result)
+
+
+@charts_of.register
+def _(result: Comparison) -> Sequence[Chart | None]:
+    return comparison_charts(result)
+
+
+@page_of.register
+def _(result: Profile) -> Page:
+    return profile_page(result)
+
+
+@charts_of.register
+def _(result: Profile) -> Sequence[Chart | None]:
+    return profile_charts(result)
+
+
+def html_of(result: Any) -> str:
+    """What a notebook shows."""
+    return page_of(result).fragment()
+
+
+def altair_charts_of(result: Any) -> dict[str, altair.TopLevelMixin]:
+    """Charts to change and to combine, by name."""
+    from discreet.report.altair_charts import altair_charts
+
+    return altair_charts(charts_of(result))

@@ -1,0 +1,250 @@
+"""The report of a release, for the person who must sign for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from discreet.attacks.running import AttackReport
+from discreet.attacks.weaknesses import known_weaknesses
+from discreet.job import Job
+from discreet.releases.audit import Audit
+from discreet.releases.explanation import published, readers, treatment, worth
+from discreet.releases.manifest import Manifest, Promise
+from discreet.releases.picture import Picture
+from discreet.report.attack_page import attack_parts
+from discreet.report.chart import Chart
+from discreet.report.charts import loss_charts, share_chart, size_charts
+from discreet.report.measure_page import figure_table
+from discreet.report.origin import origin
+from discreet.report.pieces import (
+    Card,
+    Html,
+    Page,
+    Section,
+    Tone,
+    badge,
+    explained,
+    figures,
+    inline,
+    joined,
+    paragraph,
+    sentences,
+    subheading,
+    table,
+)
+
+
+def release_page(
+    manifest: Manifest, job: Job | None, picture: Picture, attacks: AttackReport | None = None
+) -> Page:
+    """The page of one release; the job is there where the publisher makes the page."""
+    heading, tone = verdict(manifest.promises)
+    return Page(
+        kind="Release report",
+        subject=f"by {manifest.method.name}",
+        heading=heading,
+        tone=tone,
+        lede=(
+            published(manifest),
+            "The figures below were derived from the published files themselves before the release "
+            "appeared. Anybody who has the files can derive them again.",
+        ),
+        cards=list(_cards(manifest, picture, attacks)),
+        sections=list(_sections(manifest, job, picture, attacks)),
+        to_sign=True,
+    )
+
+
+def audit_page(audit: Audit) -> Page:
+    """What an audit found."""
+    heading, tone = verdict(audit.promises)
+    if audit.problems:
+        heading, tone = "The files contradict the release", "bad"
+    compared = (
+        "It was also compared with the original: nothing may be lost or invented."
+        if audit.compared
+        else "The original was not at hand, so whether rows were invented was not looked at."
+    )
+    parts = [promise_table(audit.promises)]
+    if audit.problems:
+        parts = [subheading("Problems"), sentences(audit.problems), *parts]
+    sections = [Section("Promises", joined(parts), "Promises")]
+    drawn = figures([*size_charts(audit.picture), share_chart(audit.picture)])
+    if drawn:
+        sections.append(Section("What the files show", drawn, "Groups"))
+    return Page(
+        kind="Audit",
+        subject="from the published files",
+        heading=heading,
+        tone=tone,
+        lede=(compared,),
+        cards=[_kept(audit.promises)],
+        sections=sections,
+    )
+
+
+def release_charts(manifest: Manifest, picture: Picture) -> list[Chart]:
+    """The plots of a release's report."""
+    found = [*size_charts(picture), share_chart(picture), *loss_charts(manifest.utility)]
+    return [chart for chart in found if chart is not None]
+
+
+def verdict(promises: Sequence[Promise]) -> tuple[str, Tone]:
+    """What is to be said of some promises first."""
+    if not promises:
+        return "Nothing is promised", "warn"
+    broken = [one for one in promises if not one.holds and one.unproved is None]
+    unproved = [one for one in promises if one.unproved is not None]
+    if broken:
+        return f"{len(broken)} of {len(promises)} promises do not hold", "bad"
+    if unproved:
+        return f"{len(unproved)} of {len(promises)} promises could not be checked", "warn"
+    words = {1: "The promise holds", 2: "Both promises hold"}
+    return words.get(len(promises), f"All {len(promises)} promises hold"), "good"
+
+
+def promise_table(promises: Sequence[Promise]) -> Html:
+    """Promises in words, with what was asked and achieved."""
+    if not promises:
+        return paragraph("The job states no requirement, so nothing is promised.")
+    return table(
+        ("promise", "asked", "achieved", "verdict"),
+        [
+            (
+                explained(promise.requirement, promise.to_requirement().sentence()),
+                inline(_asked(promise.parameters)),
+                _achieved(promise),
+                _badge(promise),
+            )
+            for promise in promises
+        ],
+        short=(1, 2),
+    )
+
+
+def _asked(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if name != "attribute"}
+
+
+def _achieved(promise: Promise) -> str:
+    if promise.unproved is not None:
+        return promise.unproved
+    return inline(promise.achieved)
+
+
+def _badge(promise: Promise) -> Html:
+    if promise.unproved is not None:
+        return badge("not checked", "warn")
+    return badge("holds", "good") if promise.holds else badge("does not hold", "bad")
+
+
+def _kept(promises: Sequence[Promise]) -> Card:
+    kept = sum(promise.holds for promise in promises)
+    tone: Tone = "good" if promises and kept == len(promises) else "bad" if promises else "warn"
+    return Card("promises-kept", "promises kept", kept, f"{kept} of {len(promises)}", tone=tone)
+
+
+def _cards(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -> Iterator[Card]:
+    yield _kept(manifest.promises)
+    gone = manifest.suppressed_rows
+    share = manifest.published_rows / max(manifest.source_rows, 1)
+    left_out = "nobody was left out" if not gone else f"{gone:,} left out"
+    yield Card(
+        "published-rows", "rows published", manifest.published_rows,
+        f"{manifest.published_rows:,}", f"{share:.1%} of the source; {left_out}",
+    )  # fmt: skip
+    bands = [band for found in picture.sizes.values() for band in found]
+    groups = sum(band.groups for band in bands)
+    if groups:
+        name = "groups of people who look alike" if picture.alike else "groups of people"
+        yield Card(
+            "groups", name, groups, f"{groups:,}",
+            f"{sum(band.people for band in bands) / groups:,.1f} people each on average",
+        )  # fmt: skip
+    beliefs = picture.beliefs
+    if beliefs:
+        name = max(beliefs, key=lambda one: beliefs[one].greatest)
+        yield Card(
+            "greatest-share", "greatest belief of a reader of the groups", beliefs[name].greatest,
+            f"{beliefs[name].greatest:.1%}", f"in a value of '{name}'",
+        )  # fmt: skip
+    if attacks is not None and attacks.strongest is not None:
+        worst = attacks.strongest
+        tone: Tone = "good" if attacks.ok else "bad"
+        yield Card(
+            "strongest-reader", "strongest reader that was tried", worst.greatest,
+            f"{worst.greatest:.1%}", f"{worst.attack} on '{worst.aim}'", tone,
+        )  # fmt: skip
+    loss = manifest.utility.get("loss")
+    if loss is not None:
+        yield Card(
+            "loss", "left open by a quasi-identifier", loss, f"{loss:.1%}",
+            "of its range on average; 0 % is exact",
+        )  # fmt: skip
+
+
+def _sections(
+    manifest: Manifest, job: Job | None, picture: Picture, attacks: AttackReport | None
+) -> Iterator[Section]:
+    done = [*treatment(manifest), *worth(manifest)]
+    hidden = [] if job is None else [n for n, a in job.attributes.items() if not a.role.published]
+    if hidden:
+        done.insert(0, f"Never published: {', '.join(hidden)}.")
+    yield Section("In plain words", sentences(done), "In plain words")
+    yield Section("What is promised", promise_table(manifest.promises), "Promises")
+    yield Section("What readers can learn", _learnt(manifest, picture, attacks), "Readers")
+    lost = figures(loss_charts(manifest.utility), beside=figure_table(manifest.utility))
+    yield Section("What was lost", lost, "Loss")
+    yield Section("What is in the folder", _tables(manifest))
+    yield from origin(manifest, job)
+
+
+def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -> Html:
+    parts: list[str] = []
+    if picture.beliefs:
+        parts.append(
+            paragraph(
+                "The plainest reader knows what people's quasi-identifiers are and who is in the "
+                "table, finds each person's group, and believes in a value by its share there."
+            )
+        )
+    parts.append(figures([share_chart(picture), *size_charts(picture)]))
+    said = readers(manifest)
+    if said:
+        parts += [subheading("Readers of the sensitive table, or of several releases"),
+                  sentences(said)]  # fmt: skip
+    if attacks is not None:
+        parts += [subheading("How it was attacked before it appeared"), *attack_parts(attacks)]
+    parts += [
+        subheading("What it does not promise"),
+        sentences(known_weaknesses(manifest)),
+        paragraph(
+            Html(
+                "The word in brackets is the attack that measures it. How far each reader gets: "
+                "<code>discreet attack RELEASE --original JOB --page attacks.html</code>."
+            )
+        ),
+    ]
+    return joined(parts)
+
+
+def _tables(manifest: Manifest) -> Html:
+    rows = []
+    for entry in manifest.tables.values():
+        by_role: dict[str, list[str]] = {}
+        for name, role in entry.columns.items():
+            by_role.setdefault(str(role), []).append(name)
+        columns = "; ".join(f"{role}: {', '.join(names)}" for role, names in by_role.items())
+        rows.append((entry.file, f"{entry.rows:,}", columns))
+    return joined(
+        [
+            table(("file", "rows", "columns by role"), rows, {1}),
+            paragraph(
+                Html(
+                    "<code>manifest.json</code> says the same for programs; this report stands "
+                    "beside it."
+                )
+            ),
+        ]
+    )

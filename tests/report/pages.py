@@ -1,0 +1,43 @@
+"""Every kind of page of one small table, made as a publisher would make them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import discreet as dc
+from discreet.preparation import prepare
+from discreet.profile import profile
+from discreet.publishing import make_release
+from discreet.releases.manifest import Manifest
+from discreet.report.attack_page import attack_page
+from discreet.report.comparison_page import comparison_page
+from discreet.report.measure_page import measure_page
+from discreet.report.profile_page import profile_page
+
+
+def write_pages(folder: Path, job: dc.Job) -> dict[str, Path]:
+    """Publish, attack, measure, compare and profile; the page of each by its kind."""
+    place = make_release(None, job, seed=1).save(folder / "release")
+    manifest = Manifest.load(place)
+    attacked = dc.attack(place, original=job)
+    measured = dc.measure(place, original=job, queries=50)
+    compared = dc.compare(
+        None, job, methods=["mondrian", "msa-diversity"], vary={"l": [2, 60]}, queries=20
+    )
+    compared.save(folder / "comparison")
+    shown = comparison_page(compared, job).html()
+    (folder / "comparison" / "comparison.html").write_text(shown, encoding="utf-8")
+    task = prepare(job)
+    profiled = profile(task.table, task.hierarchies, links=task.links)
+    pages = {
+        "attack": attack_page(attacked, manifest, job).html(),
+        "measure": measure_page(measured.to_dict(), manifest, job).html(),
+        "profile": profile_page(profiled).html(),
+        "notebook": "".join(
+            one._repr_html_() for one in (dc.audit(place), attacked, measured, profiled, compared)
+        ),
+    }
+    for name, page in pages.items():
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    made = {"publish": place / "report.html", "compare": folder / "comparison/comparison.html"}
+    return made | {name: folder / f"{name}.html" for name in pages}

@@ -16,7 +16,8 @@ PACKAGE = Path(discreet.__file__).parent
 ORDER = [
     "errors", "kernels", "named", "yaml_places", "data", "hierarchies", "knowledge", "models",
     "algorithms", "io", "ledger", "releases", "attacks", "metrics", "proposal", "profile", "job",
-    "preparation", "recording", "verifying", "report", "exploration", "publishing", "checking",
+    "preparation", "recording", "verifying", "report", "exploration", "forming", "engines",
+    "publishing", "checking",
     "series_audit", "simulation",
     "demonstration", "cli", "__main__",
 ]  # fmt: skip

@@ -50,7 +50,7 @@ class Anatomy(Method):
                 ]
             )
         (column,) = table.sensitive
-        permissible = permissible_ell(column.counts)
+        permissible = permissible_ell(column.reference)
         ell = max([self.l or 1, *map(_asked_by, task.requirements)])
         if self.l is None and ell == 1:
             ell = permissible
@@ -58,7 +58,7 @@ class Anatomy(Method):
         if ell > permissible:
             raise InfeasibleError(
                 f"anatomy: l = {ell} is above l_per = {permissible} of '{column.name}' "
-                f"(⌊{table.rows} / {int(column.counts.max())}⌋, rows over those of the most "
+                f"(⌊{table.rows} / {int(column.reference.max())}⌋, rows over those of the most "
                 "frequent value), the largest that any technique can promise. Ask for no more.",
                 [
                     {

@@ -50,7 +50,7 @@ def find_targets(
     columns = table.sensitive
     _check_names([*ell, *([primary] if primary else [])], [c.name for c in columns], method)
     _check_requirements(task.requirements, method)
-    permissible = {column.name: permissible_ell(column.counts) for column in columns}
+    permissible = {column.name: permissible_ell(column.reference) for column in columns}
     first = primary or max(permissible, key=lambda name: permissible[name])  # the first on a tie
     asked = {name: int(want) for name, want in ell.items()}
     for requirement in task.requirements:
@@ -120,7 +120,7 @@ def _check_permissible(
     feasible = dict(settled)
     for column in columns:
         name, want = column.name, settled[column.name]
-        greatest = int(column.counts.max())
+        greatest = int(column.reference.max())
         values = int((column.counts > 0).sum())
         if want > permissible[name] and (name == primary or not beyond_permissible):
             feasible[name] = permissible[name]

@@ -143,7 +143,9 @@ class Recodings:
         self.budget = budget
         self.requirements = tuple(task.requirements)
         self.domains = task.domains
-        self.table = Compressed(self.columns, self.hierarchies, table.rows, table.sensitive)
+        self.table = Compressed(
+            self.columns, self.hierarchies, table.entries, table.sensitive, table.weights
+        )
         self.sets = FrequencySets(self.table)
         self._refined = any(r.needs_refined_counts for r in self.requirements)
         self._easier_upward, self._others = self._split()

@@ -75,7 +75,7 @@ class Task:
             column = self.table[name]
             links = link(column, knowledge)
             if links.prior is None:
-                links = links.with_prior(estimated_prior(links, column.counts))
+                links = links.with_prior(estimated_prior(links, column.reference))
             found[name] = links
         return found
 

@@ -20,7 +20,7 @@ from discreet.algorithms.method import Task
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable
-from discreet.errors import ReleaseError
+from discreet.errors import AuditError, ReleaseError
 from discreet.hierarchies.files import hierarchy_from_rows
 from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import read_table
@@ -61,6 +61,19 @@ class Audit:
             "compared_with_original": self.compared,
             **({"readers": list(self.readers)} if self.readers else {}),
         }
+
+
+def require_sound(audit: Audit) -> None:
+    """Raise unless an audit found everything in order."""
+    if audit.ok:
+        return
+    broken = [
+        f"{promise.requirement} {promise.parameters} does not hold: achieved {promise.achieved}"
+        for promise in audit.promises
+        if not promise.holds
+    ]
+    listed = "".join(f"\n  - {line}" for line in [*broken, *audit.problems])
+    raise AuditError(f"The release was not published: its own audit refused it.{listed}")
 
 
 def audit_folder(

@@ -271,6 +271,8 @@ def source_of(job: Job, path: str | Path | None = None) -> Source:
         return Source(path=Path(path), **given)
     if job.source is None:
         raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
+    if job.source.in_catalog:
+        raise InputError("source: a table without a 'url' is Spark's. Use --engine spark.")
     return job.source.model_copy(update={"path": job.folder / job.source.path})
 
 

@@ -209,7 +209,7 @@ class Release:
 
 def publish(
     data: Any, job: Job, *, seed: int | None = None, progress: Progress = no_progress
-) -> Release:
+) -> Any:
     """Make a release of a table in memory, audited as it would be published.
 
     ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source. With a

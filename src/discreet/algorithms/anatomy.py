@@ -14,9 +14,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from discreet.algorithms.method import Bucketized, Method, Task
+from discreet.algorithms.method import Bucketized, Method, Spread, Task
 from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.residual_rows import join_residual_rows
+from discreet.data.table import Column
 from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.models.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.models.feasibility import permissible_ell
@@ -37,28 +38,28 @@ class Anatomy(Method):
         None, description="Form groups among people with near quasi-identifiers."
     )
 
+    @property
+    def spread(self) -> Spread:
+        return Spread.SHARDS
+
+    def shard_attribute(self, task: Task) -> str:
+        return _sole_attribute(task).name
+
     def run(self, task: Task) -> Bucketized:
         """Groups of at least l rows with distinct values, or InfeasibleError."""
         table = task.table
         if not table.rows:
             raise InputError("anatomy: the table has no rows. Give it at least one.")
-        if len(table.sensitive) != 1:
-            raise JobError(
-                [
-                    f"method.anatomy: publishes one sensitive attribute, and the job has "
-                    f"{len(table.sensitive)}. Use 'decomposition' for several."
-                ]
-            )
-        (column,) = table.sensitive
-        permissible = permissible_ell(column.reference)
+        column = _sole_attribute(task)
+        permissible = permissible_ell(column.counts)
         ell = max([self.l or 1, *map(_asked_by, task.requirements)])
         if self.l is None and ell == 1:
-            ell = permissible
+            ell = permissible_ell(column.reference)
         promise = PDiversity(l=ell, attribute=column.name)
         if ell > permissible:
             raise InfeasibleError(
                 f"anatomy: l = {ell} is above l_per = {permissible} of '{column.name}' "
-                f"(⌊{table.rows} / {int(column.reference.max())}⌋, rows over those of the most "
+                f"(⌊{table.rows} / {int(column.counts.max())}⌋, rows over those of the most "
                 "frequent value), the largest that any technique can promise. Ask for no more.",
                 [
                     {
@@ -73,6 +74,17 @@ class Anatomy(Method):
         group_of_row = join_residual_rows(formed, column, (), (), task.rng)
         facts = {"l": ell, "groups": formed.groups}
         return Bucketized(group_of_row, counted=True, facts=facts, promises=(promise,))
+
+
+def _sole_attribute(task: Task) -> Column:
+    if len(task.table.sensitive) != 1:
+        raise JobError(
+            [
+                f"method.anatomy: publishes one sensitive attribute, and the job has "
+                f"{len(task.table.sensitive)}. Use 'decomposition' for several."
+            ]
+        )
+    return task.table.sensitive[0]
 
 
 def _asked_by(requirement: Requirement) -> int:

@@ -47,7 +47,7 @@ from pydantic_core import PydanticCustomError
 from discreet.algorithms.costs import Measure
 from discreet.algorithms.frontier import Frontier, frontier_of
 from discreet.algorithms.local_projections import LocalRecoder
-from discreet.algorithms.method import Method, Projected, Projection, Task, projection_name
+from discreet.algorithms.method import Method, Projected, Projection, Spread, Task, projection_name
 from discreet.algorithms.node_table import NodeTable
 from discreet.algorithms.plans import (
     TIE,
@@ -95,6 +95,10 @@ class Codip(Method):
     @property
     def needs_hierarchies(self) -> bool:
         return self.recoding == "full-domain"
+
+    @property
+    def spread(self) -> Spread:
+        return Spread.COUNTS
 
     @model_validator(mode="after")
     def _tables_fit(self) -> Codip:

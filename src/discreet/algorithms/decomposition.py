@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.algorithms.diversity_targets import Targets, find_targets
 from discreet.algorithms.exchanges import exchange_rows
 from discreet.algorithms.merging_groups import Groups, merge_lacking
-from discreet.algorithms.method import Decomposed, Method, NoiseValues, Task
+from discreet.algorithms.method import Decomposed, Method, NoiseValues, Spread, Task
 from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.noise import (
     NO_READER,
@@ -88,11 +88,16 @@ class Decomposition(Method):
         None, description="Form groups among people with near quasi-identifiers."
     )
 
+    @property
+    def spread(self) -> Spread:
+        return Spread.SHARDS
+
+    def shard_attribute(self, task: Task) -> str:
+        return self._targets(task).primary.name
+
     def run(self, task: Task) -> Decomposed:
         """Groups, noise and what they promise, or InfeasibleError."""
-        targets = find_targets(
-            task, self.name, self.primary, self.l, beyond_permissible=self.beyond_permissible
-        )
+        targets = self._targets(task)
         conditional = self._conditional(task, targets)
         columns = [targets.primary, *targets.others]
         ell = targets.ell[targets.primary.name]
@@ -130,6 +135,11 @@ class Decomposition(Method):
         }
         return self._outcome(
             targets, conditional, merged.group_of_row, merged.groups, values, merged.merged
+        )
+
+    def _targets(self, task: Task) -> Targets:
+        return find_targets(
+            task, self.name, self.primary, self.l, beyond_permissible=self.beyond_permissible
         )
 
     def _conditional(self, task: Task, targets: Targets) -> ConditionalLDiversity | None:

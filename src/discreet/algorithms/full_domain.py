@@ -59,7 +59,7 @@ from discreet.algorithms.infeasibility import infeasible
 from discreet.algorithms.lattice import Lattice, Node
 from discreet.algorithms.lattice_search import Finding, Marks, Search
 from discreet.algorithms.lattice_search import minimal_nodes as search_minimal_nodes
-from discreet.algorithms.method import CellColumn, Generalized, Method, Task
+from discreet.algorithms.method import CellColumn, Generalized, Method, Spread, Task
 from discreet.data.counts import ClassCounts
 from discreet.errors import InfeasibleError, InputError
 from discreet.models.requirement import Requirement, SizeRequirement
@@ -80,6 +80,10 @@ class FullDomain(Method):
     @property
     def needs_hierarchies(self) -> bool:
         return True
+
+    @property
+    def spread(self) -> Spread:
+        return Spread.COUNTS
 
     def run(self, task: Task) -> Generalized:
         """The cheapest recoding that meets all requirements, or InfeasibleError."""

@@ -49,7 +49,7 @@ from discreet.algorithms.left_overs import (
     settle_in_blocks,
     total_loss,
 )
-from discreet.algorithms.method import Bucketized, Generalized, Method, Task
+from discreet.algorithms.method import Bucketized, Generalized, Method, Spread, Task
 from discreet.algorithms.row_groups import cells_of_groups, published_hierarchy, require_all
 from discreet.algorithms.share_bounds import Bounds, bounds_of, require_feasible, too_many
 from discreet.data.table import Column
@@ -94,6 +94,10 @@ class MsaDiversity(Method):
     block: int | None = Field(
         default=None, ge=2, description="Least rows of a block; several are tried if left out."
     )
+
+    @property
+    def spread(self) -> Spread:
+        return Spread.CURVE
 
     def run(self, task: Task) -> Generalized | Bucketized:
         """The groups, or InfeasibleError where more rows than allowed would be suppressed."""

@@ -95,7 +95,7 @@ def code_series(
     series: pl.Series, spec: ColumnSpec, missing: Collection[str], place: str
 ) -> Column:
     """Code a column of any dtype; its distinct values stay in that dtype."""
-    raw, codes = _factorize(series)
+    raw, codes = factorize(series)
 
     def locate(bad: NDArray[np.int64]) -> str:
         return f"{place}, row {int(np.flatnonzero(np.isin(codes, bad))[0]) + 1}"
@@ -105,7 +105,7 @@ def code_series(
     return dictionary.column(series.name, spec, codes)
 
 
-def _factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
+def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
     """The distinct values that occur, a null among them, and the number of each row's value."""
     dtype = series.dtype
     if dtype.is_integer() or dtype in (pl.Date, pl.Boolean):

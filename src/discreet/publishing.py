@@ -30,7 +30,7 @@ from discreet.errors import InputError
 from discreet.forming import form_manifest, promised
 from discreet.io.atomic import release_place, write_private
 from discreet.io.databases import writing_tables
-from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
+from discreet.io.frames import FrameKind, code_frame, frame_kind, is_spark_frame, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
 from discreet.ledger.ledger import Ledger
@@ -209,12 +209,18 @@ class Release:
 
 def publish(
     data: Any, job: Job, *, seed: int | None = None, progress: Progress = no_progress
-) -> Any:
+) -> Release:
     """Make a release of a table in memory, audited as it would be published.
 
     ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source. With a
-    ledger, the release knows what was published before; ``save`` records it.
+    ledger, the release knows what was published before; ``save`` records it. A Spark data frame is
+    published on Spark, in files: its release has the same manifest, audit, tables and save.
     """
+    if is_spark_frame(data):
+        from discreet.engines.spark.publishing import publish_frame
+
+        made: Any = publish_frame(data, job, seed=seed, progress=progress)
+        return made  # type: ignore[no-any-return]
     ledger = open_ledger(job)
     with nullcontext() if ledger is None else ledger:
         if ledger is not None:

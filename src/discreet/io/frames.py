@@ -41,8 +41,13 @@ def frame_kind(frame: object) -> FrameKind:
     if nw.dependencies.is_pandas_dataframe(frame):
         return FrameKind.PANDAS
     raise InputError(
-        f"A table may be a path or a pandas, Polars or Arrow table, not {type(frame).__name__}."
+        f"A table may be a path or a pandas, Polars, Arrow or Spark table, not {type(frame).__name__}."
     )
+
+
+def is_spark_frame(frame: object) -> bool:
+    """Whether an object is a data frame of Spark's, which an engine of its own publishes."""
+    return type(frame).__module__.startswith("pyspark.sql") and hasattr(frame, "sparkSession")
 
 
 def frame_columns(frame: Any) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -48,6 +50,8 @@ def spark_session(master: str | None = None) -> Iterator[SparkSession]:
     builder = SparkSession.builder.appName("discreet")
     if master is not None:
         builder = builder.master(master)
+    if (master or "local").startswith("local"):  # workers are processes of this very Python
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with reporting():
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")  # Spark's own messages may hold cells of a table
@@ -64,7 +68,9 @@ def reporting() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError) as error:
-        said = getattr(error, "getErrorClass", lambda: None)() or type(error).__name__
+        # PySpark 3.5 has the older of the two names alone
+        name = "getCondition" if hasattr(error, "getCondition") else "getErrorClass"
+        said = getattr(error, name, lambda: None)() or type(error).__name__
         raise EngineError(
             f"Spark stopped the job ({said}). Nothing was published. Its own log says more; look "
             "there for lost executors, memory, or records that do not fit the header (cells with "

@@ -12,7 +12,7 @@ that cannot is taken back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from discreet.data.classes import group_codes
 from discreet.data.table import Codes, Column
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.kernels import kernel
+from discreet.models.sizes import KAnonymity
 
 Numbers = NDArray[np.int64]
 LEAF = -1
@@ -85,8 +86,9 @@ def top_cuts(sample: Task, rows_of_part: int) -> CutTree:
     }
     units = Units(table, torn=False)
     attributes = flattened(columns, hierarchies, units.codes)
+    large = KAnonymity(k=max(1, min(rows_of_part, table.rows)))  # a child of a hierarchy included
+    sample = replace(sample, requirements=[*sample.requirements, large])
     judge = Judge(sample, units)
-    judge.least = max(judge.least, rows_of_part)
     cuts: list[Cut] = []
     whole = group_codes([], [], units.count)
     _, order = partition(units, attributes, judge, sample, whole, cuts)

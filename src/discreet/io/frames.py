@@ -41,7 +41,8 @@ def frame_kind(frame: object) -> FrameKind:
     if nw.dependencies.is_pandas_dataframe(frame):
         return FrameKind.PANDAS
     raise InputError(
-        f"A table may be a path or a pandas, Polars, Arrow or Spark table, not {type(frame).__name__}."
+        "A table may be a path or a pandas, Polars, Arrow or Spark table, not "
+        f"{type(frame).__name__}."
     )
 
 

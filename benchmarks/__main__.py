@@ -16,6 +16,7 @@ from benchmarks import (
     local_recoding,
     msa_diversity,
     rivals,
+    spark,
     startup,
     whole_path,
 )
@@ -32,6 +33,7 @@ PARTS = {
     "codip": codip.results,
     "msa-diversity": msa_diversity.results,
     "peers": rivals.results,
+    "spark": spark.results,
 }
 
 

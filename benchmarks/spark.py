@@ -1,7 +1,7 @@
-"""``discreet publish --engine spark``: on two threads, and on a master with two workers on loopback.
+"""``discreet publish --engine spark``: two threads, or a master and two workers on loopback.
 
-Sizes and methods are arguments: ``python -m benchmarks.spark --rows 5000000 50000000``. The driver's
-memory is that of its Python process; bytes of shuffles are read from Spark's event log.
+Sizes and methods are arguments: ``python -m benchmarks.spark --rows 5000000 50000000``. The
+driver's memory is that of its Python process; bytes of shuffles are read from Spark's event log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ ROWS_AT_ONCE = 1_000_000
 MASTERS = ("local[2]", "cluster")
 METHODS = ("full-domain", "mondrian", "msa-diversity", "anatomy")
 ATTRIBUTES = {
-    "age": {"role": "quasi-identifier", "type": "integer", "hierarchy": {"intervals": [5, 10, 20, 40, "*"]}},
+    "age": {
+        "role": "quasi-identifier", "type": "integer",
+        "hierarchy": {"intervals": [5, 10, 20, 40, "*"]},
+    },
     "zip": {"role": "quasi-identifier", "hierarchy": {"mask": "right"}},
     "sex": {"role": "quasi-identifier", "hierarchy": "suppress"},
     "education": {"role": "quasi-identifier", "hierarchy": "suppress"},

@@ -1,4 +1,4 @@
-"""A standalone master with two workers on loopback: a worker dies, a driver dies, memory is small."""
+"""A master with two workers on loopback: a worker dies, a driver dies, memory is small."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ PATIENCE = 300
 
 
 def environment(*settings: str) -> dict[str, str]:
-    conf = ["spark.ui.enabled=false", "spark.sql.shuffle.partitions=4", "spark.driver.host=127.0.0.1",
-            "spark.driver.bindAddress=127.0.0.1", *settings]  # fmt: skip
+    conf = ["spark.ui.enabled=false", "spark.sql.shuffle.partitions=4",
+            "spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1",
+            *settings]  # fmt: skip
     arguments = " ".join(f"--conf {setting}" for setting in conf)
     return {
         **os.environ,
@@ -72,8 +73,8 @@ def cluster(java: None, tmp_path: Path) -> Iterator[tuple[str, list[subprocess.P
                 break
         time.sleep(0.5)
     workers = [
-        spark_class(f"{package}.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "-c", "1",
-                    "-m", "1g", "-d", str(tmp_path / f"worker-{number}"), address)
+        spark_class(f"{package}.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "-c",
+                    "1", "-m", "1g", "-d", str(tmp_path / f"worker-{number}"), address)
         for number in range(2)
     ]  # fmt: skip
     yield address, workers

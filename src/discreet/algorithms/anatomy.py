@@ -30,6 +30,7 @@ class Anatomy(Method):
     """Publish exact quasi-identifiers, and the values of one sensitive attribute by group."""
 
     name: ClassVar[str] = "anatomy"
+    spread: ClassVar[Spread | None] = Spread.SHARDS
 
     l: int | None = Field(  # noqa: E741 (the job's key)
         None, ge=1, description="The least number of rows, all of distinct values, in a group."
@@ -37,10 +38,6 @@ class Anatomy(Method):
     prefer: Literal["nearby"] | None = Field(
         None, description="Form groups among people with near quasi-identifiers."
     )
-
-    @property
-    def spread(self) -> Spread:
-        return Spread.SHARDS
 
     def shard_attribute(self, task: Task) -> str:
         return _sole_attribute(task).name

@@ -71,6 +71,7 @@ class Codip(Method):
     """Publish several tables with disjoint sensitive attributes, chosen by information."""
 
     name: ClassVar[str] = "codip"
+    spread: ClassVar[Spread | None] = Spread.COUNTS
 
     plan: Literal["greedy", "exhaustive", "given"] = Field(
         default="greedy", description="How the plan is found: CODIP*, all plans, or the job's own."
@@ -95,10 +96,6 @@ class Codip(Method):
     @property
     def needs_hierarchies(self) -> bool:
         return self.recoding == "full-domain"
-
-    @property
-    def spread(self) -> Spread:
-        return Spread.COUNTS
 
     @model_validator(mode="after")
     def _tables_fit(self) -> Codip:

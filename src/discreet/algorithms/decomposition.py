@@ -70,6 +70,7 @@ class Decomposition(Method):
     """Publish exact quasi-identifiers in groups that share sets of sensitive values."""
 
     name: ClassVar[str] = "decomposition"
+    spread: ClassVar[Spread | None] = Spread.SHARDS
 
     primary: str | None = Field(
         None, description="The attribute that groups are formed on; by default the largest l_per."
@@ -87,10 +88,6 @@ class Decomposition(Method):
     prefer: Literal["nearby"] | None = Field(
         None, description="Form groups among people with near quasi-identifiers."
     )
-
-    @property
-    def spread(self) -> Spread:
-        return Spread.SHARDS
 
     def shard_attribute(self, task: Task) -> str:
         return self._targets(task).primary.name

@@ -71,6 +71,7 @@ class FullDomain(Method):
     """Recode every quasi-identifier to one level, the same for all rows, at the least cost."""
 
     name: ClassVar[str] = "full-domain"
+    spread: ClassVar[Spread | None] = Spread.COUNTS
 
     suppression: float = Field(
         default=0.0, ge=0, le=1, description="The share of the rows that may be suppressed."
@@ -80,10 +81,6 @@ class FullDomain(Method):
     @property
     def needs_hierarchies(self) -> bool:
         return True
-
-    @property
-    def spread(self) -> Spread:
-        return Spread.COUNTS
 
     def run(self, task: Task) -> Generalized:
         """The cheapest recoding that meets all requirements, or InfeasibleError."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -218,6 +218,9 @@ def _added(facts: Sequence[Any]) -> Any:
 class Method(Named):
     """A method with its parameters: a frozen, validated value."""
 
+    # How it runs on parts of a table; None where it needs the table whole.
+    spread: ClassVar[Spread | None] = None
+
     @property
     def needs_hierarchies(self) -> bool:
         """Whether every quasi-identifier must have a hierarchy; a missing one is then built."""
@@ -227,11 +230,6 @@ class Method(Named):
     def needs_history(self) -> bool:
         """Whether it must know what was published before, and so needs a ledger."""
         return False
-
-    @property
-    def spread(self) -> Spread | None:
-        """How it runs on parts of a table; None where it needs the table whole."""
-        return None
 
     def shard_attribute(self, task: Task) -> str:
         """The sensitive attribute whose values every shard holds an even share of."""

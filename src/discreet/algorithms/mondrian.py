@@ -56,6 +56,7 @@ class Mondrian(Method):
     """Cut the table in ever smaller parts as long as every part meets all requirements."""
 
     name: ClassVar[str] = "mondrian"
+    spread: ClassVar[Spread | None] = Spread.CUTS
 
     cuts: Literal["strict", "relaxed"] = Field(
         default="strict",
@@ -71,10 +72,6 @@ class Mondrian(Method):
     @property
     def needs_hierarchies(self) -> bool:
         return self.cells == "levels"
-
-    @property
-    def spread(self) -> Spread:
-        return Spread.CUTS
 
     def run(self, task: Task) -> Generalized:
         """The classes, or InfeasibleError where not even the whole table passes."""

@@ -75,6 +75,7 @@ class MsaDiversity(Method):
     """Group near people so that no sensitive value fills more than 1/ℓ of any group."""
 
     name: ClassVar[str] = "msa-diversity"
+    spread: ClassVar[Spread | None] = Spread.CURVE
 
     grouping: Literal["curve", "blocks"] = Field(
         default="curve",
@@ -94,10 +95,6 @@ class MsaDiversity(Method):
     block: int | None = Field(
         default=None, ge=2, description="Least rows of a block; several are tried if left out."
     )
-
-    @property
-    def spread(self) -> Spread:
-        return Spread.CURVE
 
     def run(self, task: Task) -> Generalized | Bucketized:
         """The groups, or InfeasibleError where more rows than allowed would be suppressed."""

@@ -70,6 +70,7 @@ class QuasiSensitive(Method):
     """Group people by Mondrian, then remove the terms that link a group to too few labels."""
 
     name: ClassVar[str] = "quasi-sensitive"
+    spread: ClassVar[Spread | None] = Spread.CUTS
 
     search: Literal["rows", "exact", "paper"] = Field(
         default="rows",
@@ -98,10 +99,6 @@ class QuasiSensitive(Method):
     @property
     def _grouping(self) -> Mondrian:
         return Mondrian(cuts=self.cuts, cells=self.cells)
-
-    @property
-    def spread(self) -> Spread:
-        return Spread.CUTS
 
     def run(self, task: Task) -> Generalized:
         """The groups with the terms that stay, or InfeasibleError where no group can pass."""

@@ -72,7 +72,9 @@ def _read_text(session: SparkSession, source: Source) -> DataFrame:
         .option("escape", source.quote or "\0")
         .option("encoding", source.encoding)
         .option("mode", "FAILFAST")
+        .option("columnPruning", False)  # else cells beyond those that are asked for go unseen
         .csv(source.path.absolute().as_uri())
+        .fillna("")  # an empty cell is an empty text, which a role says the meaning of
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 
@@ -21,11 +20,17 @@ from discreet.algorithms.method import Outcome, Spread, Task
 from discreet.algorithms.msa_diversity import MsaDiversity
 from discreet.algorithms.share_bounds import bounds_of, require_feasible, too_many
 from discreet.algorithms.top_cuts import CutTree, top_cuts
-from discreet.data.classes import Classes
-from discreet.data.counts import count_classes
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable
 from discreet.engines.parts import PartResult, Plan, part_of_outcome, recodings_of, stage_part
+from discreet.engines.placing import (
+    Assign,
+    ByCuts,
+    ByDealing,
+    ByStretches,
+    all_together,
+    passing_parts,
+)
 from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, each, setting, spread, stream
 from discreet.errors import InfeasibleError, InputError
 from discreet.models.links import LinkRequirement
@@ -35,7 +40,6 @@ SAMPLE = 200_000  # rows that the driver learns the first cuts from, and
 SAMPLE_OF_PART = 2_000  # at least so many of each part
 STRETCHES, STRETCH = 64, 4096  # of the curve in a part at most, and rows of one at least
 FEWER = 4  # times fewer parts are tried where some part can't keep a promise that all can
-Assign = Callable[[Mapping[str, Any]], NDArray[np.integer]]
 
 
 class Runner:
@@ -161,7 +165,7 @@ class Runner:
         method, task = self.plan.job.method, self.plan.task
         assert isinstance(method, MsaDiversity)
         bounds = bounds_of(task)
-        if suppressed > method.suppression * self.rows + 1e-9:
+        if suppressed > method.suppression * self.rows + 1e-9 or suppressed == self.rows:
             least = require_feasible(task, bounds, method.suppression)
             raise too_many(task, bounds, suppressed, least, method.suppression)
 
@@ -203,11 +207,11 @@ class Runner:
         self, rows: DataFrame, spread_: Spread | None, parts: int
     ) -> tuple[Assign, int]:
         if parts == 1:
-            return _nowhere_else, 1
+            return all_together, 1
         if spread_ is Spread.CUTS:
             tree = self._cuts(rows, parts)
             columns = [self.place_of[c.name] for c in self.plan.task.table.quasi_identifiers]
-            return _Cuts(tree, columns), tree.parts
+            return ByCuts(tree, columns), tree.parts
         if spread_ is Spread.CURVE:
             return self._along_curve(rows, parts), parts
         return self._dealt(rows, parts), parts
@@ -232,7 +236,7 @@ class Runner:
         tree = top_cuts(replace(task, requirements=asked, knowledge={}), of_part)
         counted = self._counts_of_parts(rows, tree)
         while tree.parts > 1:
-            passes = _passing(replace(self.plan.task, requirements=asked), counted)
+            passes = passing_parts(replace(self.plan.task, requirements=asked), counted)
             if passes.all():
                 break
             tree, new = tree.without(~passes)
@@ -247,7 +251,7 @@ class Runner:
                 self.place_of[self.plan.source_of(c.name)] for c in self.plan.task.table.sensitive
             )
         )
-        shared = self._share(_Cuts(tree, columns))
+        shared = self._share(ByCuts(tree, columns))
 
         def place(tables: Any) -> Any:
             for table in tables:
@@ -259,19 +263,27 @@ class Runner:
         placed = stream(rows.select(*{*columns, *sensitive}), place, schema)
         folder = self.staging / f"parts-{_name()}"
         placed.groupBy("part", *sensitive).count().write.parquet(folder.as_uri())
-        frame = pl.read_parquet(str(folder / "*.parquet"))
+        found = pl.scan_parquet(str(folder / "*.parquet"))
+        entries, limit = found.select(pl.len()).collect().item(), setting(self.session, COLLECTED)
+        if entries > limit:
+            raise InputError(
+                f"{self.plan.job.method.name}: the parts have {entries:,} combinations of "
+                f"sensitive values, and the driver may hold {limit:,}. Raise {COLLECTED} where it "
+                f"has the memory, or {ROWS_OF_PART}, for fewer parts."
+            )
+        frame = found.collect()
         names = {self.place_of[name]: name for name in self.plan.coded}
         return frame.rename({n: names[n] for n in sensitive})
 
     def _along_curve(self, rows: DataFrame, parts: int) -> Assign:
         """Stretches of the curve, dealt to the parts: near rows together, all sorts in each."""
         if parts == 1:
-            return _nowhere_else
+            return all_together
         task, _ = self._sample(rows, parts)
         keys = np.sort(task_keys(task))
         stretches = parts * max(1, min(STRETCHES, self.rows_of_part // STRETCH))
         at = np.arange(1, stretches) * len(keys) // stretches
-        return _Stretches(self.plan, self.place_of, keys[at], parts)
+        return ByStretches(self.plan, self.place_of, keys[at], parts)
 
     def _dealt(self, rows: DataFrame, shards: int) -> Assign:
         """Rows of each value dealt out one after the other, from where the last value ended."""
@@ -281,7 +293,7 @@ class Runner:
             [tuple(row) for row in counted.collect()], ["task", "number", "count"], orient="row"
         ).sort("number", "task")
         before = frame["count"].cum_sum() - frame["count"]
-        return _Dealt(
+        return ByDealing(
             frame["task"].to_numpy(), frame["number"].to_numpy(), before.to_numpy(), shards
         )
 
@@ -349,76 +361,3 @@ def _name() -> str:
 
 def _coded(table: pa.Table, name: str) -> bool:
     return bool(pa.types.is_integer(table.schema.field(name).type))
-
-
-def _nowhere_else(columns: Mapping[str, Any]) -> NDArray[np.int32]:
-    """All rows in one part."""
-    return np.zeros(len(columns["row"]), np.int32)
-
-
-class _Cuts:
-    """The part of a row by the first cuts."""
-
-    def __init__(self, tree: CutTree, columns: Sequence[str]) -> None:
-        self.tree, self.columns = tree, list(columns)
-
-    def __call__(self, columns: Mapping[str, Any]) -> NDArray[np.int32]:
-        codes = [np.ascontiguousarray(columns[name], np.int32) for name in self.columns]
-        return self.tree.parts_of(codes, len(next(iter(columns.values()))))
-
-
-class _Stretches:
-    """The part of a row by the stretch of the curve that it lies on."""
-
-    def __init__(
-        self, plan: Plan, place_of: Mapping[str, str], bounds: NDArray[np.uint64], parts: int
-    ) -> None:
-        self.plan, self.place_of, self.bounds, self.parts = plan, dict(place_of), bounds, parts
-
-    def __call__(self, columns: Mapping[str, Any]) -> NDArray[np.int64]:
-        codes = {name: columns[self.place_of[name]] for name in self.plan.coded}
-        task = self.plan.task_of(codes, {}, self.plan.task.rng)
-        return np.searchsorted(self.bounds, task_keys(task), side="right") % self.parts
-
-
-class _Dealt:
-    """The shard of a row by how many rows of its value, and of values before it, come before."""
-
-    def __init__(
-        self,
-        task: NDArray[np.integer],
-        number: NDArray[np.integer],
-        before: NDArray[np.integer],
-        shards: int,
-    ) -> None:
-        self.before = np.zeros((int(task.max()) + 1, int(number.max()) + 1), np.int64)
-        self.before[task, number] = before
-        self.shards = shards
-
-    def __call__(self, columns: Mapping[str, Any]) -> NDArray[np.int64]:
-        place = self.before[columns["task"], columns["number"]] + columns["rank"]
-        found: NDArray[np.int64] = place % self.shards
-        return found
-
-
-def _passing(task: Task, counted: pl.DataFrame) -> NDArray[np.bool_]:
-    """Which parts can keep every promise, each as one class beside the others."""
-    parts = int(counted["part"].max()) + 1  # type: ignore[arg-type]
-    weights = counted["count"].to_numpy().astype(np.int64)
-    columns = []
-    for column in task.table.sensitive:
-        source = column.name if column.name in counted.columns else None
-        name = source or next(a for a, b in task.bitmaps.items() if column.name in b.bits)
-        raw = counted[name].to_numpy()
-        own = raw if source else column.codes[raw]
-        columns.append(replace(column, codes=own, weights=weights, total=column.counts))
-    of_row = counted["part"].to_numpy().astype(np.int32)
-    size = np.bincount(of_row, weights, parts).astype(np.int64)
-    first = np.zeros(parts, np.int64)
-    first[of_row[::-1]] = np.arange(len(of_row))[::-1]
-    refined = any(r.needs_refined_counts for r in task.requirements)
-    counts = count_classes(Classes(of_row, first, size), columns, refined=refined)
-    passes = np.ones(parts, bool)
-    for requirement in task.requirements:
-        passes &= requirement.passes(counts, task.domains)
-    return passes

@@ -53,11 +53,10 @@ def spark_class(*arguments: str) -> subprocess.Popen[bytes]:
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """End a process with all that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
+    if process.poll() is not None:
         return
-    process.wait(30)
+    with process:  # which closes what it says, and waits
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.fixture

@@ -32,9 +32,10 @@ _IDENTIFYING = re.compile(
     r"|address|street|surname|firstname|lastname|fullname|name|mrn|licen[cs]e)\b"
 )
 _SENSITIVE = re.compile(
-    r"\b(diagnos[ie]s|diseases?|condition|disorder|illness|symptoms?|medications?|drugs?|treatment"
-    r"|therapy|procedure|hiv|disability|pregnancy|salary|income|wages?|earnings|debt|credit|religion"
-    r"|politics|party|vote|opinion|crime|conviction|offen[cs]e|sexuality|orientation)\b"
+    r"\b(diagnos[ie]s|dx|icd|diseases?|condition|disorder|illness|symptoms?|medications?|drugs?"
+    r"|treatment|therapy|procedure|allerg(?:y|ies)|hiv|disability|pregnancy|salary|income|wages?"
+    r"|earnings|debt|credit|religion|politics|party|vote|opinion|crime|conviction|offen[cs]e"
+    r"|sexuality|orientation)\b"
 )
 
 

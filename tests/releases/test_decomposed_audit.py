@@ -36,6 +36,23 @@ def folder(tmp_path):
     return dc.publish(FRAME, JOB, seed=1).save(tmp_path / "release")
 
 
+def test_a_numeric_attribute_may_be_called_like_our_column_of_values(tmp_path):
+    """'group_values' has a column 'value' of its own, which holds the values of all attributes."""
+    roles = {name: {"role": "sensitive"} for name in ("job", "ill")}
+    job = dc.Job(
+        attributes={
+            "age": {"role": "quasi-identifier"},
+            **roles,
+            "value": {"role": "sensitive", "type": "integer"},
+        },
+        method={"decomposition": {}},
+    )
+    frame = FRAME.rename({"pay": "value"})
+    folder = dc.publish(frame, job, seed=1).save(tmp_path / "release")
+    assert dc.audit(folder).ok
+    assert set(dc.read_release(folder)["sensitive"]["value"]) == set(frame["value"])
+
+
 def tamper(folder, table, change):
     """Rewrite a table and make the manifest agree with the new file."""
     path = folder / f"{table}.csv"

@@ -77,8 +77,9 @@ def _sole_attribute(task: Task) -> Column:
     if len(task.table.sensitive) != 1:
         raise JobError(
             [
-                f"method.anatomy: publishes one sensitive attribute, and the job has "
-                f"{len(task.table.sensitive)}. Use 'decomposition' for several."
+                f"method.anatomy: publishes one sensitive column, and the table has "
+                f"{len(task.table.sensitive)} (each member of a multi-valued attribute is one). "
+                f"Use 'decomposition' for several."
             ]
         )
     return task.table.sensitive[0]

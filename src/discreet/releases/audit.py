@@ -141,7 +141,11 @@ def read_tables(
 
 
 def specs_of(manifest: Manifest, table: str) -> dict[str, ColumnSpec]:
-    """How the columns of a published table are read: quasi-identifiers are cells, so text."""
+    """How the columns of a published table are read.
+
+    Quasi-identifiers are cells, so text; so is what the release made, such as the column 'value' of
+    a decomposition, whatever attribute has the same name.
+    """
     return {
         column: _spec(manifest, column, role)
         for column, role in manifest.tables[table].columns.items()
@@ -150,7 +154,7 @@ def specs_of(manifest: Manifest, table: str) -> dict[str, ColumnSpec]:
 
 def _spec(manifest: Manifest, column: str, role: Role) -> ColumnSpec:
     attribute = manifest.attributes.get(column)
-    if attribute is None or role is Role.QUASI_IDENTIFIER:
+    if attribute is None or role in (Role.QUASI_IDENTIFIER, Role.STRUCTURE):
         return ColumnSpec(role, ValueType.TEXT, Distance.EQUAL, None)
     return ColumnSpec(role, attribute.type, attribute.distance, attribute.multi_valued)
 

@@ -20,6 +20,7 @@ from benchmarks import (
     quasi_sensitive,
     republication,
     rivals,
+    spark,
     startup,
     whole_path,
 )
@@ -40,6 +41,7 @@ PARTS = {
     "attacks": attacks.results,
     "measures": measures.results,
     "peers": rivals.results,
+    "spark": spark.results,
 }
 
 

@@ -3,6 +3,7 @@
 ::
 
     DiscreetError
+    ├── EngineError            the machinery that runs the job stopped it      exit 2
     ├── InputError             the table, a file or the call is wrong         exit 2
     │   ├── JobError           the job is wrong; all its problems at once
     │   ├── HierarchyError     a hierarchy does not fit its column
@@ -26,6 +27,10 @@ class DiscreetError(Exception):
     exit_status = 2
 
 
+class EngineError(DiscreetError):
+    """The machinery that runs a job stopped it; nothing was published."""
+
+
 class InputError(DiscreetError):
     """The table, a file or the call is wrong."""
 
@@ -39,6 +44,9 @@ class JobError(InputError):
         noun = "problem" if len(self.problems) == 1 else "problems"
         listed = "".join(f"\n  - {problem}" for problem in self.problems)
         super().__init__(f"{place}: {len(self.problems)} {noun}{listed}")
+
+    def __reduce__(self) -> tuple[type[JobError], tuple[tuple[str, ...], str]]:
+        return JobError, (self.problems, self.place)
 
 
 class HierarchyError(InputError):
@@ -65,6 +73,9 @@ class InfeasibleError(PromiseError):
     def __init__(self, message: str, failures: Sequence[dict[str, object]] = ()) -> None:
         self.failures = tuple(failures)
         super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[InfeasibleError], tuple[str, tuple[dict[str, object], ...]]]:
+        return InfeasibleError, (str(self), self.failures)
 
 
 class AuditError(PromiseError):

@@ -53,6 +53,31 @@ def prepare(
     """
     progress("reading", 0.0)
     table, people = _read(job, data, ledger, lambda share: progress("reading", share))
+    task, problems = _form(job, table, rng, progress)
+    if ledger is not None and people is not None:
+        progress("ledger", 0.0)
+        task = _with_history(replace(task, people=people), job, ledger)
+    _require_fit(task, problems)
+    return task
+
+
+def prepare_coded(
+    job: Job,
+    table: CodedTable,
+    *,
+    rng: np.random.Generator | None = None,
+    progress: Progress = no_progress,
+) -> Task:
+    """The task of a table that an engine has coded; only dictionaries and counts are looked at."""
+    task, problems = _form(job, table, rng, progress)
+    _require_fit(task, problems)
+    return task
+
+
+def _form(
+    job: Job, table: CodedTable, rng: np.random.Generator | None, progress: Progress
+) -> tuple[Task, list[str]]:
+    """The task, and what is wrong with it so far."""
     _refuse_own_columns(job, table)
     table, bitmaps = expand_sets(job, table)
     marks, problems = _sensitive_values(job, table, bitmaps)
@@ -71,17 +96,21 @@ def prepare(
         marks,
         knowledge,
     )
-    if ledger is not None and people is not None:
-        progress("ledger", 0.0)
-        task = _with_history(replace(task, people=people), job, ledger)
-    problems += [
-        f"requirements[{number}]: {problem}"
-        for number, requirement in enumerate(task.requirements)
-        for problem in requirement.problems(task.domains)
+    return task, problems
+
+
+def _require_fit(task: Task, problems: Sequence[str]) -> None:
+    """Raise where something is wrong, requirements that do not fit their domains included."""
+    found = [
+        *problems,
+        *(
+            f"requirements[{number}]: {problem}"
+            for number, requirement in enumerate(task.requirements)
+            for problem in requirement.problems(task.domains)
+        ),
     ]
-    if problems:
-        raise JobError(problems)
-    return task
+    if found:
+        raise JobError(found)
 
 
 def _refuse_own_columns(job: Job, table: CodedTable) -> None:
@@ -147,23 +176,28 @@ def _with_history(task: Task, job: Job, ledger: Ledger) -> Task:
 
 def _read_columns(job: Job, data: Any, person: str | None, tell: Tell) -> CodedTable:
     """The coded table; ``person`` names an identifier that is to be coded too."""
-    specs = {
-        name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
-        for name, attribute in job.attributes.items()
-    }
+    specs = specs_of_job(job)
     if person is not None:
         specs[person] = ColumnSpec(Role.INSENSITIVE, ValueType.TEXT)
     if data is None and job.source is not None and job.source.url is not None:
         source = job.source
         data = read_frame(str(source.url), job.folder, source.table, source.query)
-        _require_columns(frame_columns(data), specs, "the database's table")
+        require_columns(frame_columns(data), specs, "the database's table")
         return code_frame(data, specs, source.missing)
     if data is None or isinstance(data, str | Path):
         source = source_of(job, data)
-        _require_columns(column_names(source), specs, str(source.path))
+        require_columns(column_names(source), specs, str(source.path))
         return read_table(source, specs, tell)
-    _require_columns(frame_columns(data), specs, "the table")
+    require_columns(frame_columns(data), specs, "the table")
     return code_frame(data, specs, job.source.missing if job.source else ())
+
+
+def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
+    """How a job reads each of its columns."""
+    return {
+        name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
+        for name, attribute in job.attributes.items()
+    }
 
 
 def expand_sets(job: Job, table: CodedTable) -> tuple[CodedTable, dict[str, Bitmap]]:
@@ -235,7 +269,7 @@ def prepare_population(job: Job, path: str | Path) -> tuple[CodedTable, dict[str
         },
         **{name: ColumnSpec(role) for name, role in others.items()},
     }
-    _require_columns(column_names(source), specs, str(source.path))
+    require_columns(column_names(source), specs, str(source.path))
     table = read_table(source, specs)
     return table, _build_hierarchies(job, table)
 
@@ -248,10 +282,13 @@ def source_of(job: Job, path: str | Path | None = None) -> Source:
         return Source(path=Path(path), **given)
     if job.source is None:
         raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
+    if job.source.in_catalog:
+        raise InputError("source: a table without a 'url' is Spark's. Use --engine spark.")
     return job.source.model_copy(update={"path": job.folder / job.source.path})
 
 
-def _require_columns(present: Sequence[str], named: Collection[str], place: str) -> None:
+def require_columns(present: Sequence[str], named: Collection[str], place: str) -> None:
+    """Raise unless a table has exactly the columns that a job names."""
     problems = check_columns(present, named)
     if problems:
         raise JobError(problems, place)

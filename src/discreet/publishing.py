@@ -21,36 +21,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import __version__
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
-from discreet.algorithms.method import Generalized, Outcome, Progress, Task, no_progress
+from discreet.algorithms.method import Generalized, Progress, Task, no_progress
 from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
-from discreet.data.roles import Distance, Role, ValueType
-from discreet.data.table import CodedTable, Column
-from discreet.errors import AuditError, InputError
-from discreet.hierarchies.files import rows_of_hierarchy
+from discreet.data.table import CodedTable
+from discreet.errors import InputError
+from discreet.forming import form_manifest, promised
 from discreet.io.atomic import release_place, write_private
 from discreet.io.databases import writing_tables
-from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
+from discreet.io.frames import FrameKind, code_frame, frame_kind, is_spark_frame, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
 from discreet.ledger.ledger import Ledger
 from discreet.metrics.release import measure_release
-from discreet.models.requirement import Requirement
 from discreet.preparation import prepare, source_of
 from discreet.recording import Draft, announced, draft_of, open_ledger, require_ledger
-from discreet.releases.audit import REPORT, Audit, audit_tables, read_tables, specs_of
+from discreet.releases.audit import (
+    REPORT,
+    Audit,
+    audit_tables,
+    read_tables,
+    require_sound,
+    specs_of,
+)
 from discreet.releases.catalog import kind_of_outcome
 from discreet.releases.explanation import explain
 from discreet.releases.manifest import (
     FILE_NAME,
-    AttributeEntry,
-    BitmapEntry,
-    KnowledgeEntry,
     Manifest,
-    MethodEntry,
-    Promise,
     TableEntry,
     sha256_of,
 )
@@ -234,8 +233,14 @@ def publish(
     """Make a release of a table in memory, audited as it would be published.
 
     ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source. With a
-    ledger, the release knows what was published before; ``save`` records it.
+    ledger, the release knows what was published before; ``save`` records it. A Spark data frame is
+    published on Spark, in files: its release has the same manifest, audit, tables and save.
     """
+    if is_spark_frame(data):
+        from discreet.engines.spark.publishing import publish_frame
+
+        made: Any = publish_frame(data, job, seed=seed, progress=progress)
+        return made  # type: ignore[no-any-return]
     ledger = open_ledger(job)
     with nullcontext() if ledger is None else ledger:
         if ledger is not None:
@@ -293,14 +298,13 @@ def make_release(
         name: None if table.keeps_order else _random_order(rng, table.rows)
         for name, table in published.items()
     }
-    suppressed = kind.suppressed(outcome)
-    manifest = Manifest(
-        discreet=__version__,
-        kind=kind.name,
-        method=MethodEntry(
-            name=job.method.name, parameters=job.method.parameters(), **outcome.facts
-        ),
-        tables={
+    manifest = form_manifest(
+        job,
+        task,
+        kind.name,
+        outcome.facts,
+        promised(task, outcome.promises),
+        {
             name: TableEntry(
                 file=f"{name}.csv",
                 rows=table.rows,
@@ -308,20 +312,8 @@ def make_release(
             )
             for name, table in published.items()
         },
-        attributes={c.name: _attribute_entry(c, task, job, outcome) for c in task.table},
-        bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
-        source_rows=task.table.rows,
-        published_rows=task.table.rows - suppressed,
-        suppressed_rows=suppressed,
-        promises=[
-            Promise(
-                requirement=requirement.name,
-                parameters=requirement.parameters(),
-                holds=False,
-                achieved={},
-            )
-            for requirement in _promised(task, outcome)
-        ],
+        kind.suppressed(outcome),
+        masked=outcome.masked if isinstance(outcome, Generalized) else (),
     )
     private: dict[str, Any] = {"seed": seed, "engine": "local", "timings": timings}
     private |= outcome.private
@@ -357,43 +349,6 @@ def _hashes(folder: Path, manifest: Manifest) -> dict[str, str]:
     return {name: sha256_of(folder / entry.file) for name, entry in manifest.tables.items()}
 
 
-def _promised(task: Task, outcome: Outcome) -> list[Requirement]:
-    """The job's requirements, and what the method promises beside them."""
-    asked = list(task.requirements)
-    return asked + [promise for promise in outcome.promises if promise not in asked]
-
-
-def _attribute_entry(column: Column, task: Task, job: Job, outcome: Outcome) -> AttributeEntry:
-    """What a reader must know to derive the promises about an attribute again."""
-    attribute = job.attributes.get(column.name)  # none for a bit
-    sensitive = column.role is Role.SENSITIVE
-    if isinstance(outcome, Generalized) and column.name in outcome.masked:  # '*' is no number
-        escaped = attribute is not None and attribute.escape
-        return AttributeEntry(type=ValueType.TEXT, distance=Distance.EQUAL, escaped=escaped)
-    hierarchy = task.hierarchies.get(column.name)
-    tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
-    return AttributeEntry(
-        type=column.type,
-        distance=column.distance if sensitive else None,
-        multi_valued=column.separator,
-        escaped=attribute is not None and attribute.escape,
-        hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
-        knowledge=_knowledge_entry(column, task, job),
-    )
-
-
-def _knowledge_entry(column: Column, task: Task, job: Job) -> KnowledgeEntry | None:
-    attribute, knowledge = job.attributes.get(column.name), task.knowledge.get(column.name)
-    given = None if attribute is None else attribute.knowledge  # a bit is no attribute of the job
-    if given is None or knowledge is None:
-        return None
-    return KnowledgeEntry(
-        columns=given.columns,
-        sha256=knowledge.sha256,
-        prior="estimated" if knowledge.weight is None else "given",
-    )
-
-
 def _audit(
     tables: Mapping[str, CodedTable],
     manifest: Manifest,
@@ -402,18 +357,5 @@ def _audit(
 ) -> Audit:
     """Audit tables, raise unless all is in order, and add what readers find."""
     audit = audit_tables(tables, manifest, task, source_rows)
-    _demand(audit)
+    require_sound(audit)
     return replace(audit, readers=tuple(reader_findings(tables, manifest)))
-
-
-def _demand(audit: Audit) -> None:
-    """Raise unless an audit found everything in order."""
-    if audit.ok:
-        return
-    broken = [
-        f"{promise.requirement} {promise.parameters} does not hold: achieved {promise.achieved}"
-        for promise in audit.promises
-        if not promise.holds
-    ]
-    listed = "".join(f"\n  - {line}" for line in [*broken, *audit.problems])
-    raise AuditError(f"The release was not published: its own audit refused it.{listed}")

@@ -14,10 +14,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from discreet.algorithms.method import Bucketized, Method, Task
+from discreet.algorithms.method import Bucketized, Method, Spread, Task
 from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.residual_rows import join_residual_rows
 from discreet.data.published import COUNT, GROUP
+from discreet.data.table import Column
 from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.models.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.models.feasibility import permissible_ell
@@ -30,6 +31,7 @@ class Anatomy(Method):
     """Publish exact quasi-identifiers, and the values of one sensitive attribute by group."""
 
     name: ClassVar[str] = "anatomy"
+    spread: ClassVar[Spread | None] = Spread.SHARDS
 
     l: int | None = Field(  # noqa: E741 (the job's key)
         None, ge=1, description="The least number of rows, all of distinct values, in a group."
@@ -42,24 +44,19 @@ class Anatomy(Method):
     def own_columns(self) -> tuple[str, ...]:
         return (GROUP, COUNT)
 
+    def shard_attribute(self, task: Task) -> str:
+        return _sole_attribute(task).name
+
     def run(self, task: Task) -> Bucketized:
         """Groups of at least l rows with distinct values, or InfeasibleError."""
         table = task.table
         if not table.rows:
             raise InputError("anatomy: the table has no rows. Give it at least one.")
-        if len(table.sensitive) != 1:
-            raise JobError(
-                [
-                    f"method.anatomy: publishes one sensitive column, and the table has "
-                    f"{len(table.sensitive)} (each member of a multi-valued attribute is one). "
-                    f"Use 'decomposition' for several."
-                ]
-            )
-        (column,) = table.sensitive
+        column = _sole_attribute(task)
         permissible = permissible_ell(column.counts)
         ell = max([self.l or 1, *map(_asked_by, task.requirements)])
         if self.l is None and ell == 1:
-            ell = permissible
+            ell = permissible_ell(column.reference)
         promise = PDiversity(l=ell, attribute=column.name)
         if ell > permissible:
             raise InfeasibleError(
@@ -79,6 +76,18 @@ class Anatomy(Method):
         group_of_row = join_residual_rows(formed, column, (), (), task.rng)
         facts = {"l": ell, "groups": formed.groups}
         return Bucketized(group_of_row, counted=True, facts=facts, promises=(promise,))
+
+
+def _sole_attribute(task: Task) -> Column:
+    if len(task.table.sensitive) != 1:
+        raise JobError(
+            [
+                f"method.anatomy: publishes one sensitive column, and the table has "
+                f"{len(task.table.sensitive)} (each member of a multi-valued attribute is one). "
+                f"Use 'decomposition' for several."
+            ]
+        )
+    return task.table.sensitive[0]
 
 
 def _asked_by(requirement: Requirement) -> int:

@@ -47,7 +47,7 @@ from pydantic_core import PydanticCustomError
 from discreet.algorithms.costs import Measure
 from discreet.algorithms.frontier import Frontier, frontier_of
 from discreet.algorithms.local_projections import LocalRecoder
-from discreet.algorithms.method import Method, Projected, Projection, Task, projection_name
+from discreet.algorithms.method import Method, Projected, Projection, Spread, Task, projection_name
 from discreet.algorithms.node_table import NodeTable
 from discreet.algorithms.plans import (
     TIE,
@@ -71,6 +71,7 @@ class Codip(Method):
     """Publish several tables with disjoint sensitive attributes, chosen by information."""
 
     name: ClassVar[str] = "codip"
+    spread: ClassVar[Spread | None] = Spread.COUNTS
 
     plan: Literal["greedy", "exhaustive", "given"] = Field(
         default="greedy", description="How the plan is found: CODIP*, all plans, or the job's own."

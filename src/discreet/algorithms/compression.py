@@ -60,11 +60,13 @@ class Compressed:
         self,
         columns: Sequence[Column],
         hierarchies: Sequence[Hierarchy],
-        rows: int,
+        entries: int,
         sensitive: Sequence[Column],
+        weights: Sizes | None = None,
     ) -> None:
-        self.classes: Classes = classes_of(columns, rows)
-        self.rows = rows
+        self.classes: Classes = classes_of(columns, entries, weights)
+        self.entries_given = entries
+        self.weights = weights
         self.hierarchies = tuple(hierarchies)
         self.sensitive = {column.name: column for column in sensitive}
         leaves = [column.codes[self.classes.first_row] for column in columns]
@@ -88,14 +90,15 @@ class Compressed:
     @cached_property
     def signatures(self) -> Classes:
         """The distinct combinations of all sensitive values."""
-        return classes_of(list(self.sensitive.values()), self.rows)
+        return classes_of(list(self.sensitive.values()), self.entries_given)
 
     def signature_entries(self) -> Entries:
         """The counts of the combinations of all sensitive values by tuple."""
         pairs = group_codes(
             [self.signatures.class_of_row, self.classes.class_of_row],
             [self.signatures.count, self.tuples],
-            self.rows,
+            self.entries_given,
+            self.weights,
         )
         signature = self.signatures.class_of_row[pairs.first_row]
         of_class = self.classes.class_of_row[pairs.first_row]

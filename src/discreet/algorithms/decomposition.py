@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.algorithms.diversity_targets import Targets, find_targets
 from discreet.algorithms.exchanges import exchange_rows
 from discreet.algorithms.merging_groups import Groups, merge_lacking
-from discreet.algorithms.method import Decomposed, Method, NoiseValues, Task
+from discreet.algorithms.method import Decomposed, Method, NoiseValues, Spread, Task
 from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.noise import (
     NO_READER,
@@ -71,6 +71,7 @@ class Decomposition(Method):
     """Publish exact quasi-identifiers in groups that share sets of sensitive values."""
 
     name: ClassVar[str] = "decomposition"
+    spread: ClassVar[Spread | None] = Spread.SHARDS
 
     primary: str | None = Field(
         None, description="The attribute that groups are formed on; by default the largest l_per."
@@ -93,11 +94,12 @@ class Decomposition(Method):
     def own_columns(self) -> tuple[str, ...]:
         return (GROUP,)
 
+    def shard_attribute(self, task: Task) -> str:
+        return self._targets(task).primary.name
+
     def run(self, task: Task) -> Decomposed:
         """Groups, noise and what they promise, or InfeasibleError."""
-        targets = find_targets(
-            task, self.name, self.primary, self.l, beyond_permissible=self.beyond_permissible
-        )
+        targets = self._targets(task)
         conditional = self._conditional(task, targets)
         columns = [targets.primary, *targets.others]
         ell = targets.ell[targets.primary.name]
@@ -135,6 +137,11 @@ class Decomposition(Method):
         }
         return self._outcome(
             targets, conditional, merged.group_of_row, merged.groups, values, merged.merged
+        )
+
+    def _targets(self, task: Task) -> Targets:
+        return find_targets(
+            task, self.name, self.primary, self.l, beyond_permissible=self.beyond_permissible
         )
 
     def _conditional(self, task: Task, targets: Targets) -> ConditionalLDiversity | None:

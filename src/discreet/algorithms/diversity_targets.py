@@ -51,12 +51,13 @@ def find_targets(
     _check_names([*ell, *([primary] if primary else [])], [c.name for c in columns], method)
     _check_requirements(task.requirements, method)
     permissible = {column.name: permissible_ell(column.counts) for column in columns}
-    first = primary or max(permissible, key=lambda name: permissible[name])  # the first on a tie
+    usual = {column.name: permissible_ell(column.reference) for column in columns}
+    first = primary or max(usual, key=lambda name: usual[name])  # the first on a tie
     asked = {name: int(want) for name, want in ell.items()}
     for requirement in task.requirements:
         for name, want in _asked_by(requirement, columns).items():
             asked[name] = max(asked.get(name, 1), want)
-    settled = {name: asked.get(name, permissible[name]) for name in permissible}
+    settled = {name: asked.get(name, usual[name]) for name in usual}
     _check_permissible(settled, permissible, first, columns, table.rows, method, beyond_permissible)
     for requirement in task.requirements:
         if isinstance(requirement, KAnonymity) and requirement.k > settled[first]:

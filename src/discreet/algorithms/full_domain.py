@@ -59,7 +59,7 @@ from discreet.algorithms.infeasibility import infeasible
 from discreet.algorithms.lattice import Lattice, Node
 from discreet.algorithms.lattice_search import Finding, Marks, Search
 from discreet.algorithms.lattice_search import minimal_nodes as search_minimal_nodes
-from discreet.algorithms.method import CellColumn, Generalized, Method, Task
+from discreet.algorithms.method import CellColumn, Generalized, Method, Spread, Task
 from discreet.data.counts import ClassCounts
 from discreet.errors import InfeasibleError, InputError
 from discreet.models.requirement import Requirement, SizeRequirement
@@ -71,6 +71,7 @@ class FullDomain(Method):
     """Recode every quasi-identifier to one level, the same for all rows, at the least cost."""
 
     name: ClassVar[str] = "full-domain"
+    spread: ClassVar[Spread | None] = Spread.COUNTS
 
     suppression: float = Field(
         default=0.0, ge=0, le=1, description="The share of the rows that may be suppressed."
@@ -143,7 +144,9 @@ class Recodings:
         self.budget = budget
         self.requirements = tuple(task.requirements)
         self.domains = task.domains
-        self.table = Compressed(self.columns, self.hierarchies, table.rows, table.sensitive)
+        self.table = Compressed(
+            self.columns, self.hierarchies, table.entries, table.sensitive, table.weights
+        )
         self.sets = FrequencySets(self.table)
         self._refined = any(r.needs_refined_counts for r in self.requirements)
         self._easier_upward, self._others = self._split()

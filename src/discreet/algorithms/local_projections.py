@@ -22,7 +22,6 @@ from discreet.algorithms.plans import Block
 from discreet.algorithms.recoder import Recoded, failure_of
 from discreet.data.classes import Classes, classes_of
 from discreet.data.counts import count_classes, count_values
-from discreet.data.table import CodedTable
 from discreet.errors import InfeasibleError
 from discreet.models.closeness import earth_movers_distance
 
@@ -65,7 +64,7 @@ class LocalRecoder:
         for block in blocks:
             if block not in self._confused:
                 task = self._task(block)
-                whole = classes_of([], task.table.rows)
+                whole = classes_of([], task.table.entries, task.table.weights)
                 refined = any(r.needs_refined_counts for r in task.requirements)
                 error = infeasible(
                     "not even the whole table as one class meets the requirements",
@@ -93,7 +92,8 @@ class LocalRecoder:
             outcome = Mondrian().run(task)
         except InfeasibleError:
             return None
-        self._confused[block] = discernibility(np.bincount(outcome.class_of_row))
+        sizes = np.bincount(outcome.class_of_row, task.table.weights).astype(np.int64)
+        self._confused[block] = discernibility(sizes)
         if self.ceiling is not None and self._confused[block] > self.ceiling:
             return None
         return Recoded(outcome, _closeness(task, outcome))
@@ -104,13 +104,13 @@ class LocalRecoder:
         table = self.task.table
         columns = [*table.quasi_identifiers, *(table[name] for name in names)]
         asked = [part for r in self.task.requirements if (part := r.within(names)) is not None]
-        own = CodedTable({column.name: column for column in columns}, table.rows)
+        own = replace(table, columns={column.name: column for column in columns}, left_out=())
         return replace(self.task, table=own, requirements=asked)
 
 
 def _closeness(task: Task, outcome: Generalized) -> float:
     """The t of the worst class and attribute."""
-    size = np.bincount(outcome.class_of_row).astype(np.int64)
+    size = np.bincount(outcome.class_of_row, task.table.weights).astype(np.int64)
     classes = Classes(outcome.class_of_row, np.zeros(len(size), np.int64), size)
     worst = 0.0
     for column in task.table.sensitive:

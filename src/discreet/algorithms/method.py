@@ -9,8 +9,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -75,7 +76,7 @@ class Task:
             column = self.table[name]
             links = link(column, knowledge)
             if links.prior is None:
-                links = links.with_prior(estimated_prior(links, column.counts))
+                links = links.with_prior(estimated_prior(links, column.reference))
             found[name] = links
         return found
 
@@ -191,8 +192,34 @@ class Decomposed:
 Outcome = Generalized | Bucketized | Decomposed | Projected
 
 
+class Spread(StrEnum):
+    """How a method runs on a table that no machine holds whole."""
+
+    COUNTS = "counts"  # once, on the distinct tuples of the table and their numbers
+    CUTS = "cuts"  # on parts of near rows, which Mondrian's first cuts make
+    CURVE = "curve"  # on stretches of the Hilbert curve; who is left over in a second pass
+    SHARDS = "shards"  # on parts that hold an even share of each value of one attribute
+
+
+ADDED_FACTS = {
+    "partitions", "groups", "suppressed_rows", "steps", "noise_values", "noise_by_attribute",
+    "merged_groups", "failing_groups", "optimal_groups", "unsolved_groups", "suppressed_terms",
+}  # fmt: skip
+
+
+def _added(facts: Sequence[Any]) -> Any:
+    """A sum of numbers, or of mappings of them key by key."""
+    if not isinstance(facts[0], Mapping):
+        return sum(facts)
+    names = dict.fromkeys(name for fact in facts for name in fact)
+    return {name: sum(fact.get(name, 0) for fact in facts) for name in names}
+
+
 class Method(Named):
     """A method with its parameters: a frozen, validated value."""
+
+    # How it runs on parts of a table; None where it needs the table whole.
+    spread: ClassVar[Spread | None] = None
 
     @property
     def needs_hierarchies(self) -> bool:
@@ -208,6 +235,20 @@ class Method(Named):
     def needs_history(self) -> bool:
         """Whether it must know what was published before, and so needs a ledger."""
         return False
+
+    def shard_attribute(self, task: Task) -> str:
+        """The sensitive attribute whose values every shard holds an even share of."""
+        raise NotImplementedError
+
+    def joined_facts(self, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The facts of a release made in parts: numbers that count something are added up."""
+        return {
+            name: _added([part[name] for part in parts if name in part])
+            if name in ADDED_FACTS
+            else fact
+            for part in reversed(parts)
+            for name, fact in part.items()
+        }
 
     @property
     def correlations(self) -> tuple[str | None, Unstated | None]:

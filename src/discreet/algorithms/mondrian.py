@@ -35,14 +35,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from discreet.algorithms.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.algorithms.infeasibility import infeasible
-from discreet.algorithms.method import Generalized, Method, Task
+from discreet.algorithms.method import Generalized, Method, Spread, Task
 from discreet.algorithms.parts import Attributes, Numbers, Parts, flattened, measure_parts
 from discreet.algorithms.tightening import require_one_meaning, tightened
 from discreet.algorithms.units import Judge, Mask, Units
@@ -56,6 +56,7 @@ class Mondrian(Method):
     """Cut the table in ever smaller parts as long as every part meets all requirements."""
 
     name: ClassVar[str] = "mondrian"
+    spread: ClassVar[Spread | None] = Spread.CUTS
 
     cuts: Literal["strict", "relaxed"] = Field(
         default="strict",
@@ -122,10 +123,27 @@ def _said(place: str) -> str:
     return path.name if path.is_absolute() or ".." in path.parts else place
 
 
+class Cut(NamedTuple):
+    """A cut that was made: ranges in the order of the units, whose members then stay together."""
+
+    attribute: int
+    level: int  # of the lowest common ancestor, of an attribute with a hierarchy
+    parent: tuple[int, int]
+    pieces: list[tuple[int, int]]
+
+
 def partition(
-    units: Units, attributes: Attributes, judge: Judge, task: Task, apart: Classes
+    units: Units,
+    attributes: Attributes,
+    judge: Judge,
+    task: Task,
+    apart: Classes,
+    made: list[Cut] | None = None,
 ) -> tuple[Numbers, Codes]:
-    """Cut until no cut is allowed: where each class starts, in an order of the units."""
+    """Cut until no cut is allowed: where each class starts, in an order of the units.
+
+    The cuts are added to ``made``, where it is given, as they are made.
+    """
     order = np.argsort(apart.class_of_row, kind="stable").astype(np.int32)
     weight = units.weight
     end = np.cumsum(apart.size)
@@ -151,6 +169,8 @@ def partition(
         parts = parts.take(~stuck)
         pieces = pieces._replace(first=np.unique(pieces.first))
         start, end, allowed = _allowed_cuts(order, pieces, parts, attributes, judge)
+        if made is not None:
+            made += _cuts_of(parts.take(allowed), start, end)
         parts.attempt[~allowed] += 1
         parts = parts.take(~allowed).and_others(
             measure_parts(order, start, end, weight, attributes, judge.least)
@@ -160,6 +180,18 @@ def partition(
     start = np.append(ends, units.count)
     _check(judge, order, start, weight)
     return start, order
+
+
+def _cuts_of(parts: Parts, start: Numbers, end: Numbers) -> list[Cut]:
+    """The cuts of parts into pieces, which lie in their ranges."""
+    cuts = []
+    for number, (low, high) in enumerate(zip(parts.start, parts.end, strict=True)):
+        attribute = int(parts.by_width[number, parts.attempt[number] // 2])
+        inside = (start >= low) & (start < high)
+        pieces = list(zip(start[inside].tolist(), end[inside].tolist(), strict=True))
+        level = int(parts.level[number, attribute])
+        cuts.append(Cut(attribute, level, (int(low), int(high)), pieces))
+    return cuts
 
 
 def _allowed_cuts(

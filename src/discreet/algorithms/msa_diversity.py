@@ -49,7 +49,7 @@ from discreet.algorithms.left_overs import (
     settle_in_blocks,
     total_loss,
 )
-from discreet.algorithms.method import Bucketized, Generalized, Method, Task
+from discreet.algorithms.method import Bucketized, Generalized, Method, Spread, Task
 from discreet.algorithms.row_groups import cells_of_groups, published_hierarchy, require_all
 from discreet.algorithms.share_bounds import Bounds, bounds_of, require_feasible, too_many
 from discreet.data.published import GROUP
@@ -76,6 +76,7 @@ class MsaDiversity(Method):
     """Group near people so that no sensitive value fills more than 1/ℓ of any group."""
 
     name: ClassVar[str] = "msa-diversity"
+    spread: ClassVar[Spread | None] = Spread.CURVE
 
     grouping: Literal["curve", "blocks"] = Field(
         default="curve",

@@ -187,7 +187,13 @@ class NodeTable:
         recodings = self.recodings
         columns = [self.task.table[self.attributes[a]] for a in block]
         return FrequencySets(
-            Compressed(recodings.columns, recodings.hierarchies, recodings.rows, columns)
+            Compressed(
+                recodings.columns,
+                recodings.hierarchies,
+                recodings.table.entries_given,
+                columns,
+                recodings.table.weights,
+            )
         )
 
     def node(self, number: int) -> Node:

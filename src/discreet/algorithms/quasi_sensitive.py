@@ -31,7 +31,7 @@ outcomes, in practice a few hundred at w = 9; a first solution looks at each a f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -40,7 +40,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.algorithms.method import Generalized, Method, RowColumn, Task
+from discreet.algorithms.method import Generalized, Method, RowColumn, Spread, Task
 from discreet.algorithms.mondrian import Mondrian
 from discreet.algorithms.term_removal import (
     OPTIMAL,
@@ -70,6 +70,7 @@ class QuasiSensitive(Method):
     """Group people by Mondrian, then remove the terms that link a group to too few labels."""
 
     name: ClassVar[str] = "quasi-sensitive"
+    spread: ClassVar[Spread | None] = Spread.CUTS
 
     search: Literal["rows", "exact", "paper"] = Field(
         default="rows",
@@ -121,6 +122,16 @@ class QuasiSensitive(Method):
             {**grouped.facts, **_facts(task, works, passes, class_of_row)},
             row_cells={w.column.name: w.cells() for w in works if w.removed_any},
         )
+
+    def joined_facts(self, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The cost is a mean over groups; of an attribute only removals are counted by part."""
+        joined = super().joined_facts(parts)
+        joined["cost"] = sum(p["cost"] * p["groups"] for p in parts) / max(joined["groups"], 1)
+        for name, facts in joined["attributes"].items():
+            of_parts = [part["attributes"][name] for part in parts]
+            for counted in ("suppressed_terms", "unlinked_rows"):
+                facts[counted] = sum(part[counted] for part in of_parts)
+        return joined
 
     def _remove(
         self, task: Task, classes: Classes, name: str, requirements: Sequence[LinkRequirement]

@@ -24,7 +24,7 @@ class Units:
     def __init__(self, table: CodedTable, *, torn: bool) -> None:
         self.torn = torn
         self.sensitive = {column.name: column for column in table.sensitive}
-        self.rows = table.rows
+        self.rows = table.entries
         columns = table.quasi_identifiers
         self._classes = _single_rows(table.rows) if torn else table.classes
         chosen = self._classes.first_row
@@ -97,7 +97,7 @@ class Judge:
             found = count_pieces(
                 order, start, end, by_unit.start, by_unit.value, by_unit.count, by_unit.cardinality
             )
-            reference = None if name is None else self._units.sensitive[name].counts
+            reference = None if name is None else self._units.sensitive[name].reference
             return ValueCounts(*found, by_unit.cardinality, reference)
 
         def refined(name: str) -> RefinedCounts:

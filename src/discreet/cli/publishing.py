@@ -5,11 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.console import Debug, Json, Quiet, guarded, progress_bar, say, say_json
+
+if TYPE_CHECKING:
+    from discreet.releases.manifest import Manifest
 
 
 class Format(StrEnum):
@@ -23,6 +26,7 @@ class Engine(StrEnum):
     """Where the job runs."""
 
     LOCAL = "local"
+    SPARK = "spark"
 
 
 def publish(
@@ -34,6 +38,9 @@ def publish(
         Format | None, typer.Option("--format", help="The tables' format; else the job's.")
     ] = None,
     engine: Annotated[Engine, typer.Option("--engine", help="Where it runs.")] = Engine.LOCAL,
+    master: Annotated[
+        str | None, typer.Option("--master", help="For spark: its master, such as local[4].")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="Make the run reproducible.")
     ] = None,
@@ -59,6 +66,24 @@ def publish(
             loaded = loaded.with_ledger(ledger)
         place = output or loaded.folder / loaded.output.path
         require_free(place, force)
+        if engine is Engine.SPARK:
+            from discreet.engines.spark.publishing import publish_folder
+            from discreet.engines.spark.session import spark_session
+
+            with progress_bar(quiet=quiet) as progress, spark_session(master) as session:
+                made = publish_folder(
+                    session,
+                    None,
+                    loaded,
+                    place,
+                    format=format.value if format else loaded.output.format,
+                    seed=seed,
+                    force=force,
+                    report=not no_report,
+                    progress=progress,
+                )
+            _say(made.manifest, made.explanation, place, json)
+            return
         with progress_bar(quiet=quiet) as progress, ExitStack() as stack:
             book = open_ledger(loaded)
             if book is not None:
@@ -75,12 +100,17 @@ def publish(
                 progress=progress,
                 ledger=book,
             )
-        if json:
-            say_json({"release": str(place), **release.manifest.model_dump(mode="json")})
-            return
-        for sentence in release.explanation:
-            say(sentence)
-        say(f"Written to {place}")
+        _say(release.manifest, release.explanation, place, json)
+
+
+def _say(manifest: Manifest, explanation: list[str], place: Path, json: bool) -> None:
+    """Say what was published."""
+    if json:
+        say_json({"release": str(place), **manifest.model_dump(mode="json")})
+        return
+    for sentence in explanation:
+        say(sentence)
+    say(f"Written to {place}")
 
 
 def demo(

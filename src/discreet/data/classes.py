@@ -10,7 +10,7 @@ which one ran.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,15 +35,27 @@ class Classes:
         return len(self.size)
 
 
-def classes_of(columns: Sequence[Column], rows: int) -> Classes:
+def classes_of(
+    columns: Sequence[Column], rows: int, weights: NDArray[np.int64] | None = None
+) -> Classes:
     """The classes of rows that agree in all the given columns (one class if there are none)."""
-    return group_codes([c.codes for c in columns], [c.cardinality for c in columns], rows)
+    codes, cardinalities = [c.codes for c in columns], [c.cardinality for c in columns]
+    return group_codes(codes, cardinalities, rows, weights)
 
 
-def group_codes(codes: Sequence[Codes], cardinalities: Sequence[int], rows: int) -> Classes:
-    """Group rows by the combination of their codes."""
+def group_codes(
+    codes: Sequence[Codes],
+    cardinalities: Sequence[int],
+    rows: int,
+    weights: NDArray[np.int64] | None = None,
+) -> Classes:
+    """Group rows by the combination of their codes; with weights, each counts as so many."""
     keys, bound = pack_keys(codes, cardinalities, rows)
-    return _group_keys(keys, bound)
+    classes = _group_keys(keys, bound)
+    if weights is None:
+        return classes
+    size = np.bincount(classes.class_of_row, weights, classes.count).astype(np.int64)
+    return replace(classes, size=size)
 
 
 def pack_keys(

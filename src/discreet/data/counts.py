@@ -126,11 +126,12 @@ def count_values(classes: Classes, column: Column) -> ValueCounts:
         [classes.class_of_row, column.codes],
         [classes.count, column.cardinality],
         len(column.codes),
+        column.weights,
     )
     of_class = classes.class_of_row[pairs.first_row]
     value = column.codes[pairs.first_row]
     start, order = order_by_class(of_class, value, classes.count, column.cardinality)
-    return ValueCounts(start, value[order], pairs.size[order], column.cardinality)
+    return ValueCounts(start, value[order], pairs.size[order], column.cardinality, column.total)
 
 
 def order_by_class(
@@ -166,6 +167,7 @@ def _refine(classes: Classes, sensitive: Sequence[Column], target: Column) -> Re
         [classes.class_of_row, *(column.codes for column in others)],
         [classes.count, *(column.cardinality for column in others)],
         len(target.codes),
+        target.weights,
     )
     of_refined = classes.class_of_row[inner.first_row]
     return RefinedCounts(count_values(inner, target), inner.size, of_refined)

@@ -4,6 +4,10 @@ Every method, model and measure works on codes. A dictionary is sorted: text by 
 integers, numbers and dates by value (equal numbers written differently, ``7`` and ``007``, are two
 values, neighbours in order). A missing value is a value of its own: it has the last code of its
 dictionary, where the dictionary's text is null.
+
+A table may be *counted*: an entry then stands for several rows that are alike, and has their number
+as its weight. Where only a part of a table is at hand, its columns carry how often each value
+occurs in the whole.
 """
 
 from __future__ import annotations
@@ -40,6 +44,8 @@ class Column:
     numbers: NDArray[np.float64] | None = None  # (values,) for ordered types; NaN for null
     distance: Distance = Distance.EQUAL
     separator: str | None = None  # between the members of a multi-valued cell
+    weights: NDArray[np.int64] | None = None  # (entries,) the rows that each stands for; None: one
+    total: NDArray[np.int64] | None = None  # (values,) in the whole table, where this is a part
 
     @property
     def cardinality(self) -> int:
@@ -54,11 +60,19 @@ class Column:
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """The number of rows with each value."""
+        if self.weights is not None:
+            return np.bincount(self.codes, self.weights, self.cardinality).astype(np.int64)
         return count_codes(self.codes, self.cardinality)
+
+    @property
+    def reference(self) -> NDArray[np.int64]:
+        """The number of rows with each value in the whole table."""
+        return self.counts if self.total is None else self.total
 
     def take(self, rows: NDArray[np.integer]) -> Column:
         """The same column for some rows; the dictionary stays."""
-        return replace(self, codes=self.codes[rows])
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, codes=self.codes[rows], weights=weights)
 
     def with_domain(self, values: Collection[str | None]) -> Column:
         """The same column with a dictionary of the values that occur and of those given."""
@@ -93,6 +107,7 @@ class CodedTable:
     columns: Mapping[str, Column]
     rows: int
     left_out: Sequence[str] = field(default=())  # identifiers and dropped columns: never coded
+    weights: NDArray[np.int64] | None = None  # (entries,) of a counted table; its columns have them
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[name]
@@ -105,6 +120,16 @@ class CodedTable:
         return [column for column in self if column.role is role]
 
     @property
+    def entries(self) -> int:
+        """The length of the columns: the number of rows, but of a counted table."""
+        return self.rows if self.weights is None else len(self.weights)
+
+    def counted(self, weights: NDArray[np.int64]) -> CodedTable:
+        """The same entries, each standing for several rows."""
+        columns = {c.name: replace(c, weights=weights) for c in self}
+        return replace(self, columns=columns, rows=int(weights.sum()), weights=weights)
+
+    @property
     def quasi_identifiers(self) -> list[Column]:
         return self.with_role(Role.QUASI_IDENTIFIER)
 
@@ -113,7 +138,7 @@ class CodedTable:
         """The rows that share all quasi-identifiers."""
         from discreet.data.classes import classes_of
 
-        return classes_of(self.quasi_identifiers, self.rows)
+        return classes_of(self.quasi_identifiers, self.entries, self.weights)
 
     @property
     def sensitive(self) -> list[Column]:
@@ -130,7 +155,9 @@ class CodedTable:
     def take(self, rows: NDArray[np.integer]) -> CodedTable:
         """The same table for some rows."""
         columns = {name: column.take(rows) for name, column in self.columns.items()}
-        return replace(self, columns=columns, rows=len(rows))
+        weights = None if self.weights is None else self.weights[rows]
+        count = len(rows) if weights is None else int(weights.sum())
+        return replace(self, columns=columns, rows=count, weights=weights)
 
 
 def _number(text: str, kind: ValueType) -> float:

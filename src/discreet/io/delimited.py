@@ -91,6 +91,13 @@ def header(source: Source) -> tuple[str, ...]:
         return _open_layout(file, source)[0].names
 
 
+def dialect(source: Source) -> tuple[tuple[str, ...], str]:
+    """The names of the columns, and the delimiter."""
+    with open_utf8(source) as file:
+        layout, _ = _open_layout(file, source)
+    return layout.names, chr(layout.delimiter)
+
+
 def read_delimited(
     source: Source, specs: Mapping[str, ColumnSpec], tell: Tell = tell_nobody
 ) -> CodedTable:

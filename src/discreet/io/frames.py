@@ -41,8 +41,14 @@ def frame_kind(frame: object) -> FrameKind:
     if nw.dependencies.is_pandas_dataframe(frame):
         return FrameKind.PANDAS
     raise InputError(
-        f"A table may be a path or a pandas, Polars or Arrow table, not {type(frame).__name__}."
+        "A table may be a path or a pandas, Polars, Arrow or Spark table, not "
+        f"{type(frame).__name__}."
     )
+
+
+def is_spark_frame(frame: object) -> bool:
+    """Whether an object is a data frame of Spark's, which an engine of its own publishes."""
+    return type(frame).__module__.startswith("pyspark.sql") and hasattr(frame, "sparkSession")
 
 
 def frame_columns(frame: Any) -> tuple[str, ...]:
@@ -95,7 +101,7 @@ def code_series(
     series: pl.Series, spec: ColumnSpec, missing: Collection[str], place: str
 ) -> Column:
     """Code a column of any dtype; its distinct values stay in that dtype."""
-    raw, codes = _factorize(series)
+    raw, codes = factorize(series)
 
     def locate(bad: NDArray[np.int64]) -> str:
         return f"{place}, row {int(np.flatnonzero(np.isin(codes, bad))[0]) + 1}"
@@ -105,7 +111,7 @@ def code_series(
     return dictionary.column(series.name, spec, codes)
 
 
-def _factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
+def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
     """The distinct values that occur, a null among them, and the number of each row's value."""
     dtype = series.dtype
     if dtype.is_integer() or dtype in (pl.Date, pl.Boolean):

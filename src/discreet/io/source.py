@@ -61,7 +61,9 @@ class Source(BaseModel):
         default=None,
         description="A database instead of a file: sqlite:///… or postgresql://…, no password.",
     )
-    table: str | None = Field(default=None, description="The table of a database.")
+    table: str | None = Field(
+        default=None, description="The table of a database; without a url, one that Spark knows."
+    )
     query: str | None = Field(default=None, description="Or a query whose result is the table.")
     missing: tuple[str, ...] = Field(
         default=(), description="Tokens read as missing, besides the empty cell."
@@ -93,6 +95,8 @@ class Source(BaseModel):
 
     @model_validator(mode="after")
     def _one_place(self) -> Source:
+        if self.in_catalog:
+            return self
         if (self.url is None) == (self.path == NO_PATH):
             raise PydanticCustomError(
                 "source_place", "give either the 'path' of a file or the 'url' of a database."
@@ -114,6 +118,12 @@ class Source(BaseModel):
                     "source_url", "{problem}", {"problem": str(error)}
                 ) from None
         return self
+
+    @property
+    def in_catalog(self) -> bool:
+        """Whether it is a table or a query of the engine's own catalog."""
+        named = (self.table is None) != (self.query is None)
+        return named and self.url is None and self.path == NO_PATH
 
     @property
     def is_text(self) -> bool:

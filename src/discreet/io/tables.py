@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -23,10 +24,10 @@ def column_names(source: Source) -> tuple[str, ...]:
     """The names of the columns of a table, without reading its rows."""
     if source.is_text:
         return header(source)
-    source.require_file()
+    first = _files(source)[0]
     with _readable(source):
         schema = (
-            pyarrow.parquet.read_schema(source.path)
+            pyarrow.parquet.read_schema(first)
             if source.resolved_format == "parquet"
             else pa.ipc.open_file(pa.memory_map(str(source.path))).schema
         )
@@ -59,17 +60,32 @@ def _read_column(source: Source, name: str) -> pl.Series:
     """One column, with texts as the dictionary that the file holds them in."""
     with _readable(source):
         if source.resolved_format == "parquet":
-            # A path of names would be cut at dots; ParquetFile takes top-level names as they are.
-            file = pyarrow.parquet.ParquetFile(source.path)
-            index = file.schema_arrow.get_field_index(name)
-            if pa.types.is_string(file.schema_arrow.field(index).type):
-                file = pyarrow.parquet.ParquetFile(source.path, read_dictionary=[name])
-            table = file.read(columns=[name])
+            table = pa.concat_tables([_read_parquet(path, name) for path in _files(source)])
+            table = table.unify_dictionaries()
         else:
             table = pyarrow.feather.read_table(source.path, columns=[name], memory_map=True)
         series = pl.from_arrow(table.column(name).combine_chunks())
     assert isinstance(series, pl.Series)
     return series.alias(name)
+
+
+def _files(source: Source) -> list[Path]:
+    """The files of a table: its own, or all Parquet files of a folder."""
+    if source.path.is_dir() and source.resolved_format == "parquet":
+        files = sorted(source.path.glob("*.parquet"))
+        if files:
+            return files
+    source.require_file()
+    return [source.path]
+
+
+def _read_parquet(path: Path, name: str) -> pa.Table:
+    # A path of names would be cut at dots; ParquetFile takes top-level names as they are.
+    file = pyarrow.parquet.ParquetFile(path)
+    index = file.schema_arrow.get_field_index(name)
+    if pa.types.is_string(file.schema_arrow.field(index).type):
+        file = pyarrow.parquet.ParquetFile(path, read_dictionary=[name])
+    return file.read(columns=[name])
 
 
 @contextmanager

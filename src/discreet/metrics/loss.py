@@ -83,10 +83,18 @@ def entropy(
     original: Column, coverage: Coverage, cell_counts: NDArray[np.int64], suppressed_rows: int
 ) -> float:
     """The non-uniform entropy of one attribute, in bits, summed over all source rows."""
+    whole = suppressed_rows * float(np.log2(max(int(original.counts.sum()), 1)))
+    return bits_of_cells(original, coverage, cell_counts) + whole - bits_of_values(original)
+
+
+def bits_of_cells(original: Column, coverage: Coverage, cell_counts: NDArray[np.int64]) -> float:
+    """Σ over published cells log2 freq(cell); a sum over parts of a table is that of the table."""
     frequency = coverage.sums(original.counts)
     published = cell_counts > 0
-    generalized = float(cell_counts[published] @ np.log2(np.maximum(frequency[published], 1)))
+    return float(cell_counts[published] @ np.log2(np.maximum(frequency[published], 1)))
+
+
+def bits_of_values(original: Column) -> float:
+    """Σ over the original's cells log2 freq(value)."""
     occurring = original.counts[original.counts > 0]
-    exact = float(occurring @ np.log2(occurring))
-    whole = suppressed_rows * float(np.log2(max(len(original.codes), 1)))
-    return generalized + whole - exact
+    return float(occurring @ np.log2(occurring))

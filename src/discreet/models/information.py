@@ -82,7 +82,7 @@ def measure_information(
     marks = sensitive_values or {}
     share = np.array(
         [
-            column.counts[marks[column.name]].sum() / max(len(column.codes), 1)
+            column.counts[marks[column.name]].sum() / max(int(column.counts.sum()), 1)
             if column.name in marks
             else 1.0
             for column in columns
@@ -101,9 +101,13 @@ def mutual_information(first: Column, second: Column) -> float:
 def joint_counts(first: Column, second: Column) -> NDArray[np.int64]:
     """How often each pair of values occurs, in no particular order."""
     if first.cardinality * second.cardinality <= DENSE_LIMIT:
+        if first.weights is not None:
+            cells = first.codes.astype(np.int64) * second.cardinality + second.codes
+            return np.bincount(cells, first.weights).astype(np.int64)
         return _joint(first.codes, second.codes, first.cardinality, second.cardinality)
     cardinalities = [first.cardinality, second.cardinality]
-    return group_codes([first.codes, second.codes], cardinalities, len(first.codes)).size
+    codes = [first.codes, second.codes]
+    return group_codes(codes, cardinalities, len(first.codes), first.weights).size
 
 
 def association_loss(information: Information, plan: Plan) -> float:

@@ -20,8 +20,9 @@ from discreet.algorithms.method import Task
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable
-from discreet.errors import ReleaseError
+from discreet.errors import AuditError, ReleaseError
 from discreet.hierarchies.files import hierarchy_from_rows
+from discreet.io.atomic import hash_of_folder
 from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import read_table
 from discreet.knowledge.table import Knowledge
@@ -66,6 +67,24 @@ class Audit(Shown):
             **({"readers": list(self.readers)} if self.readers else {}),
             **({"remarks": list(self.remarks)} if self.remarks else {}),
         }
+
+
+def require_sound(audit: Audit) -> None:
+    """Raise unless an audit found everything in order."""
+    if audit.ok:
+        return
+    broken = [
+        f"{promise.requirement} {promise.parameters} does not hold: achieved {promise.achieved}"
+        for promise in audit.promises
+        if not promise.holds
+    ]
+    listed = "".join(f"\n  - {line}" for line in [*broken, *audit.problems])
+    raise AuditError(f"The release was not published: its own audit refused it.{listed}")
+
+
+def hash_of_table(path: Path) -> str:
+    """The hash of a table's file, or one over all files of a table in several."""
+    return hash_of_folder(path) if path.is_dir() else sha256_of(path)
 
 
 def audit_folder(
@@ -189,7 +208,7 @@ def _damages(folder: Path, manifest: Manifest) -> list[str]:
             raise ReleaseError(f"{FILE_NAME}: table '{name}' points outside the folder.")
         if not path.exists():
             problems.append(f"'{entry.file}' is missing")
-        elif entry.sha256 and sha256_of(path) != entry.sha256:
+        elif entry.sha256 and hash_of_table(path) != entry.sha256:
             problems.append(f"'{entry.file}' was changed after it was published (sha256)")
     return problems
 

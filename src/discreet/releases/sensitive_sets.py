@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.classes import group_codes
+from discreet.data.classes import classes_of
 from discreet.data.counts import order_by_class
 from discreet.data.published import GROUP
 from discreet.data.table import CodedTable
@@ -105,9 +105,7 @@ def _read_sets(
 def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> Signatures:
     """The distinct rows of T^S and their index."""
     columns = [sensitive[name] for name in attributes]
-    found = group_codes(
-        [c.codes for c in columns], [c.cardinality for c in columns], sensitive.rows
-    )
+    found = classes_of(columns, sensitive.entries, sensitive.weights)
     order = np.argsort(-found.size, kind="stable")
     number = np.empty(found.count, np.int32)
     number[order] = np.arange(found.count, dtype=np.int32)

@@ -1,0 +1,1 @@
+"""Where a job runs when one machine does not hold its table."""

@@ -1,0 +1,251 @@
+"""One part of a table: the same task, the same method, the same tables as for a whole table.
+
+An engine that spreads a table over machines gives each part to these functions. They know nothing
+of the engine. A part's columns have the dictionaries of the whole table and carry its counts, so
+that codes mean the same everywhere and requirements compare with the whole table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.algorithms.method import Generalized, Outcome, Projected, Task
+from discreet.data.published import GROUP, PublishedTable
+from discreet.data.roles import Role
+from discreet.data.spec import ColumnSpec
+from discreet.data.table import CodedTable, Codes
+from discreet.forming import form_manifest, promised
+from discreet.io.coding import render
+from discreet.io.frames import FrameKind, code_frame, code_series, to_frame
+from discreet.job import Job
+from discreet.models.requirement import Requirement
+from discreet.releases.audit import specs_of
+from discreet.releases.catalog import kind_of_outcome
+from discreet.releases.kind import Kind
+from discreet.releases.manifest import Manifest, TableEntry
+from discreet.releases.tracing import untraced_rows
+
+ORDER, PART = "order", "part"  # columns of a staged table beside its own, which are c0, c1, …
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What everybody who works on a part knows."""
+
+    job: Job
+    task: Task  # of the whole table: an entry for each value of a column, with its count
+    specs: Mapping[str, ColumnSpec]
+    missing: tuple[str, ...]
+    seed: int
+
+    @property
+    def coded(self) -> list[str]:
+        """The source columns that are coded: all that are published, but the insensitive ones."""
+        return [n for n, s in self.specs.items() if s.role.published and s.role is not _PLAIN]
+
+    @property
+    def plain(self) -> list[str]:
+        """The insensitive columns, which travel as they are."""
+        return [name for name, spec in self.specs.items() if spec.role is _PLAIN]
+
+    def source_of(self, column: str) -> str:
+        """The source column that a column of the task is made from: its own, but for a bit."""
+        for attribute, bitmap in self.task.bitmaps.items():
+            if column in bitmap.bits:
+                return attribute
+        return column
+
+    def task_of(
+        self, codes: Mapping[str, Codes], plain: Mapping[str, pl.Series], rng: np.random.Generator
+    ) -> Task:
+        """The task of some rows; without ``plain`` it has no insensitive columns."""
+        columns = {}
+        for column in self.task.table:
+            if column.role is _PLAIN:
+                if column.name in plain:
+                    series = plain[column.name].alias(column.name)
+                    columns[column.name] = code_series(
+                        series, self.specs[column.name], self.missing, "The table"
+                    )
+                continue
+            source = self.source_of(column.name)
+            if source not in codes:
+                continue
+            own = codes[source] if source == column.name else column.codes[codes[source]]
+            columns[column.name] = replace(column, codes=own, weights=None, total=column.counts)
+        rows = len(next(iter(codes.values())))
+        return replace(self.task, table=CodedTable(columns, rows), rng=rng)
+
+
+_PLAIN = Role.INSENSITIVE
+
+
+@dataclass(frozen=True)
+class StagedTable:
+    """A part's share of a published table, in a file of its own."""
+
+    path: str
+    rows: int
+    columns: dict[str, Role]
+    keeps_order: bool
+    fingerprint: int  # of its cells but group numbers, whatever the order of the rows
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """What is left to say of a part whose tables are staged."""
+
+    part: int
+    rows: int
+    kind: str
+    suppressed: int
+    groups: int  # of the kinds that number them
+    facts: dict[str, Any]
+    promises: tuple[Requirement, ...]
+    private: dict[str, Any]
+    tables: dict[str, StagedTable]
+    problems: tuple[str, ...]
+    left: str | None = None  # the file of the rows that found no group
+
+
+def stage_part(
+    plan: Plan, task: Task, outcome: Outcome, part: int, folder: Path, name: str
+) -> PartResult:
+    """Form the tables of a part, trace each row to its source, and write them to a folder."""
+    kind = kind_of_outcome(outcome)
+    suppressed = kind.suppressed(outcome)
+    tables = kind.tables(task, outcome) if suppressed < task.table.rows else {}
+    groups = 0
+    staged = {}
+    for table in tables.values():
+        frame = to_frame(table.columns, FrameKind.POLARS)
+        path = folder / f"{table.name}-{name}.parquet"
+        staged[table.name] = _stage(table, frame, path, part, task.rng)
+        if GROUP in frame.columns:
+            groups = max(groups, int(str(frame[GROUP].max())))
+    return PartResult(
+        part=part,
+        rows=task.table.rows,
+        kind=kind.name,
+        suppressed=suppressed,
+        groups=groups,
+        facts=outcome.facts,
+        promises=outcome.promises,
+        private=outcome.private,
+        tables=staged,
+        problems=tuple(_traced(plan, kind, task, outcome, tables, suppressed)),
+    )
+
+
+def _stage(
+    table: PublishedTable, frame: pl.DataFrame, path: Path, part: int, rng: np.random.Generator
+) -> StagedTable:
+    structure = [c.name for c in table.columns if c.role is Role.STRUCTURE and c.name == GROUP]
+    place = (
+        np.arange(table.rows) if table.keeps_order else rng.integers(0, 2**62, table.rows, np.int64)
+    )
+    print_ = fingerprint(frame.drop(structure))
+    frame = frame.rename({name: f"c{i}" for i, name in enumerate(frame.columns)})
+    frame = frame.with_columns(
+        pl.Series(ORDER, place, pl.Int64), pl.lit(part, pl.Int32).alias(PART)
+    )
+    frame.write_parquet(path)
+    columns = {column.name: column.role for column in table.columns}
+    return StagedTable(str(path), table.rows, columns, table.keeps_order, print_)
+
+
+def fingerprint(frame: pl.DataFrame) -> int:
+    """A sum over the rows of a hash of their cells' text: equal for the same rows in any order."""
+    if not frame.width:
+        return 0
+    text = pl.DataFrame([render(series).fill_null("\0") for series in frame])
+    hashes = text.select(pl.concat_str(pl.all(), separator="\1").hash(1)).to_series()
+    low: Any = (hashes & 0xFFFFFFFF).cast(pl.UInt64).sum()
+    high: Any = (hashes // 2**32).cast(pl.UInt64).sum()
+    return int(low) + (int(high) << 32)
+
+
+def _traced(
+    plan: Plan,
+    kind: Kind,
+    task: Task,
+    outcome: Outcome,
+    tables: Mapping[str, PublishedTable],
+    suppressed: int,
+) -> list[str]:
+    """What a part's tables lost or invented, each row traced to its own source row."""
+    if not tables:
+        return []
+    manifest = manifest_of(plan, task, kind, outcome.facts, outcome.promises, tables, suppressed)
+    coded = {
+        name: code_frame(to_frame(table.columns, FrameKind.POLARS), specs_of(manifest, name))
+        for name, table in tables.items()
+    }
+    sources = {
+        name: np.arange(table.rows, dtype=np.int32)
+        if table.source_row is None
+        else table.source_row
+        for name, table in tables.items()
+    }
+    if not isinstance(outcome, Projected):
+        return kind.traced_changes(coded, task, manifest, sources)
+    levels = getattr(manifest.method, "levels", {})
+    untraced = {
+        name: untraced_rows(table, task, levels.get(name) or {}, sources[name])
+        for name, table in coded.items()
+    }
+    return [
+        f"{count} rows of '{name}' are not in the original"
+        for name, count in untraced.items()
+        if count
+    ]
+
+
+def manifest_of(
+    plan: Plan,
+    task: Task,
+    kind: Kind,
+    facts: Mapping[str, Any],
+    promises: Sequence[Requirement],
+    tables: Mapping[str, PublishedTable],
+    suppressed: int,
+) -> Manifest:
+    """The manifest of a part as if it were the whole release."""
+    entries = {
+        name: TableEntry(
+            file=name, rows=table.rows, columns={c.name: c.role for c in table.columns}
+        )
+        for name, table in tables.items()
+    }
+    return form_manifest(
+        plan.job, task, kind.name, facts, promised(task, promises), entries, suppressed
+    )
+
+
+def part_of_outcome(outcome: Outcome, classes: Sequence[NDArray[np.int32]]) -> Outcome:
+    """An outcome on tuples as one on rows, whose classes are given, one list a recoding."""
+    if isinstance(outcome, Projected):
+        return replace(
+            outcome,
+            projections=tuple(
+                replace(p, recoding=replace(p.recoding, class_of_row=own))
+                for p, own in zip(outcome.projections, classes, strict=True)
+            ),
+        )
+    assert isinstance(outcome, Generalized)
+    return replace(outcome, class_of_row=classes[0])
+
+
+def recodings_of(outcome: Outcome) -> list[Generalized]:
+    """The recodings of an outcome on tuples: one, or one a projection."""
+    if isinstance(outcome, Projected):
+        return [projection.recoding for projection in outcome.projections]
+    assert isinstance(outcome, Generalized)
+    return [outcome]

@@ -1,0 +1,93 @@
+"""Which part a row goes to, from its codes, and whether parts can keep their promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.algorithms.hilbert import task_keys
+from discreet.algorithms.method import Task
+from discreet.algorithms.top_cuts import CutTree
+from discreet.data.classes import Classes
+from discreet.data.counts import count_classes
+from discreet.engines.parts import Plan
+
+Assign = Callable[[Mapping[str, Any]], NDArray[np.integer]]  # from columns to the parts of rows
+
+
+def all_together(columns: Mapping[str, Any]) -> NDArray[np.int32]:
+    """All rows in one part."""
+    return np.zeros(len(columns["row"]), np.int32)
+
+
+class ByCuts:
+    """The part of a row by the first cuts."""
+
+    def __init__(self, tree: CutTree, columns: Sequence[str]) -> None:
+        self.tree, self.columns = tree, list(columns)
+
+    def __call__(self, columns: Mapping[str, Any]) -> NDArray[np.int32]:
+        codes = [np.ascontiguousarray(columns[name], np.int32) for name in self.columns]
+        return self.tree.parts_of(codes, len(next(iter(columns.values()))))
+
+
+class ByStretches:
+    """The part of a row by the stretch of the curve that it lies on."""
+
+    def __init__(
+        self, plan: Plan, place_of: Mapping[str, str], bounds: NDArray[np.uint64], parts: int
+    ) -> None:
+        self.plan, self.place_of, self.bounds, self.parts = plan, dict(place_of), bounds, parts
+
+    def __call__(self, columns: Mapping[str, Any]) -> NDArray[np.int64]:
+        codes = {name: columns[self.place_of[name]] for name in self.plan.coded}
+        task = self.plan.task_of(codes, {}, self.plan.task.rng)
+        return np.searchsorted(self.bounds, task_keys(task), side="right") % self.parts
+
+
+class ByDealing:
+    """The shard of a row by how many rows of its value, and of values before it, come before."""
+
+    def __init__(
+        self,
+        task: NDArray[np.integer],
+        number: NDArray[np.integer],
+        before: NDArray[np.integer],
+        shards: int,
+    ) -> None:
+        self.before = np.zeros((int(task.max()) + 1, int(number.max()) + 1), np.int64)
+        self.before[task, number] = before
+        self.shards = shards
+
+    def __call__(self, columns: Mapping[str, Any]) -> NDArray[np.int64]:
+        place = self.before[columns["task"], columns["number"]] + columns["rank"]
+        found: NDArray[np.int64] = place % self.shards
+        return found
+
+
+def passing_parts(task: Task, counted: pl.DataFrame) -> NDArray[np.bool_]:
+    """Which parts can keep every promise, each as one class beside the others."""
+    parts = int(counted["part"].max()) + 1  # type: ignore[arg-type]
+    weights = counted["count"].to_numpy().astype(np.int64)
+    columns = []
+    for column in task.table.sensitive:
+        source = column.name if column.name in counted.columns else None
+        name = source or next(a for a, b in task.bitmaps.items() if column.name in b.bits)
+        raw = counted[name].to_numpy()
+        own = raw if source else column.codes[raw]
+        columns.append(replace(column, codes=own, weights=weights, total=column.counts))
+    of_row = counted["part"].to_numpy().astype(np.int32)
+    size = np.bincount(of_row, weights, parts).astype(np.int64)
+    first = np.zeros(parts, np.int64)
+    first[of_row[::-1]] = np.arange(len(of_row))[::-1]
+    refined = any(r.needs_refined_counts for r in task.requirements)
+    counts = count_classes(Classes(of_row, first, size), columns, refined=refined)
+    passes = np.ones(parts, bool)
+    for requirement in task.requirements:
+        passes &= requirement.passes(counts, task.domains)
+    return passes

@@ -1,0 +1,321 @@
+"""The audit and the measures of a release in shards: whole classes or groups, read from its files.
+
+A promise holds if it holds in every shard, compared with the counts of the whole release; what is
+measured is summed over the shards. Rows that are alike are counted first, so that a shard holds
+distinct rows with their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.algorithms.method import Task
+from discreet.data.published import GROUP
+from discreet.data.roles import Role
+from discreet.data.table import CodedTable
+from discreet.hierarchies.coverage import cover, identity
+from discreet.io.frames import code_frame
+from discreet.metrics.loss import bits_of_cells, bits_of_values, loss_of_cells
+from discreet.metrics.reading_groups import loss_of_buckets, mean_log_sets, open_share
+from discreet.models.requirement import Requirement, Verdict
+from discreet.releases import bucketized, sensitive_sets
+from discreet.releases.audit import Audit, domains_of, specs_of
+from discreet.releases.bucketized import BucketizedKind
+from discreet.releases.catalog import kind_of
+from discreet.releases.decomposed import DecomposedKind
+from discreet.releases.generalized import RECORDS
+from discreet.releases.kind import View
+from discreet.releases.linking import linked_domains
+from discreet.releases.manifest import Manifest, Promise
+from discreet.releases.primary_counts import primary_counts_agree
+from discreet.releases.projected import ProjectedKind
+from discreet.releases.sensitive_sets import count_unsupported, index_signatures, read_sets
+
+WEIGHT = "weight"
+Totals = Mapping[str, Mapping[str | None, int]]  # by sensitive column: how often each value occurs
+
+
+@dataclass
+class Figures:
+    """Sums over the cells of some classes."""
+
+    rows: int = 0
+    classes: int = 0
+    squares: int = 0  # Σ |class|²
+    loss: dict[str, float] = field(default_factory=dict)  # by attribute: Σ over rows
+    bits: float = 0.0
+    further: dict[str, float] = field(default_factory=dict)
+
+    def __add__(self, other: Figures) -> Figures:
+        return Figures(
+            self.rows + other.rows,
+            self.classes + other.classes,
+            self.squares + other.squares,
+            _summed(self.loss, other.loss),
+            self.bits + other.bits,
+            _summed(self.further, other.further),
+        )
+
+
+@dataclass
+class ShardResult:
+    """What one shard says."""
+
+    verdicts: list[Verdict | None]  # one a promise; None where the shard has nothing it speaks of
+    figures: dict[str, Figures]  # by table, or "" for the release
+    problems: list[str]
+    listed: NDArray[np.int64] | None = None  # of a decomposed release: primary values of groups
+    crowded: list[tuple[list[int], int]] = field(default_factory=list)  # values, people
+
+
+def _summed(some: Mapping[str, float], others: Mapping[str, float]) -> dict[str, float]:
+    return {n: some.get(n, 0.0) + others.get(n, 0.0) for n in dict.fromkeys([*some, *others])}
+
+
+def class_columns(manifest: Manifest, table: str) -> list[str] | None:
+    """The columns that say which rows belong together; None where the whole table does."""
+    columns = manifest.tables[table].columns
+    if GROUP in columns and manifest.kind in (BucketizedKind.name, DecomposedKind.name):
+        return [GROUP]
+    if manifest.kind == DecomposedKind.name:
+        return None
+    return [name for name, role in columns.items() if role is Role.QUASI_IDENTIFIER]
+
+
+def counted_columns(manifest: Manifest, table: str) -> list[str]:
+    """The columns that an audit reads: all but the insensitive ones."""
+    return [n for n, r in manifest.tables[table].columns.items() if r is not Role.INSENSITIVE]
+
+
+def coded_shard(
+    frame: pl.DataFrame, manifest: Manifest, table: str, totals: Totals, *, counted: bool = True
+) -> CodedTable:
+    """Distinct rows of a table, as text, with their numbers, as a coded table."""
+    weights = frame[WEIGHT].to_numpy().astype(np.int64)
+    specs = specs_of(manifest, table)
+    coded = code_frame(
+        frame.drop(WEIGHT), {name: specs[name] for name in frame.columns if name != WEIGHT}
+    )
+    coded = coded.counted(weights) if counted else coded
+    columns = dict(coded.columns)
+    for column in coded.sensitive:
+        whole = column.with_domain(list(totals[column.name]))
+        count = [totals[column.name].get(value, 0) for value in whole.text.to_list()]
+        columns[column.name] = replace(whole, total=np.array(count, np.int64))
+    return replace(coded, columns=columns)
+
+
+def audit_shard(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    task: Task,
+) -> ShardResult:
+    """Judge every promise on the classes of a shard, and measure them."""
+    kind = kind_of(manifest.kind)
+    requirements = [promise.to_requirement() for promise in manifest.promises]
+    refined = any(requirement.needs_refined_counts for requirement in requirements)
+    linked = linked_domains(tables, manifest, task, {})
+    views = kind.views(tables, domains_of(tables, manifest) | linked, refined=refined)
+    if manifest.kind == ProjectedKind.name:
+        verdicts = [_of_tables(requirement, views) for requirement in requirements]
+        figures = {n: _generalized(t, task, _levels(manifest, n)) for n, t in tables.items()}
+        return ShardResult(verdicts, figures, [])
+    verdicts = [_bare(kind.verdict(requirement, views)) for requirement in requirements]
+    if manifest.kind == BucketizedKind.name:
+        own = replace_rows(manifest, tables[bucketized.PEOPLE].rows)
+        problems = kind.inconsistencies(tables, own)
+        return ShardResult(verdicts, {"": _buckets(tables, task)}, problems)
+    if manifest.kind == DecomposedKind.name:
+        return _decomposed(tables, manifest, task, verdicts)
+    levels = getattr(manifest.method, "levels", {})
+    return ShardResult(verdicts, {"": _generalized(tables[RECORDS], task, levels)}, [])
+
+
+def _bare(verdict: Verdict) -> Verdict | None:
+    """A verdict without what it says of each class."""
+    return replace(verdict, passes=np.zeros(0, bool))
+
+
+def _of_tables(requirement: Requirement, views: Sequence[View]) -> Verdict | None:
+    """What a requirement says of the tables that a shard has: it need not have every one."""
+    parts = [(requirement.within(tuple(view.counts.values)), view) for view in views]
+    found = [part.check(view.counts, view.domains) for part, view in parts if part is not None]
+    _, smaller = requirement.figure
+    return _bare(Verdict.worst(found, smaller_is_better=smaller)) if found else None
+
+
+def replace_rows(manifest: Manifest, rows: int) -> Manifest:
+    """The manifest as if the release had these rows alone."""
+    return manifest.model_copy(
+        update={"source_rows": rows, "published_rows": rows, "suppressed_rows": 0}
+    )
+
+
+def _levels(manifest: Manifest, table: str) -> Mapping[str, int]:
+    levels: Mapping[str, Mapping[str, int]] = getattr(manifest.method, "levels", {})
+    return levels.get(table) or {}
+
+
+def _structure(size: NDArray[np.int64]) -> Figures:
+    return Figures(int(size.sum()), len(size), int((size**2).sum()))
+
+
+def _generalized(table: CodedTable, task: Task, levels: Mapping[str, int]) -> Figures:
+    figures = _structure(table.classes.size)
+    for published in [*table.quasi_identifiers, *table.sensitive]:
+        column = task.table[published.name]
+        quasi = column.role is Role.QUASI_IDENTIFIER
+        hierarchy = task.hierarchies.get(column.name) if quasi else None
+        level = levels.get(column.name) if quasi else None
+        coverage = cover(column, published.text.to_list(), hierarchy, level)
+        lost = loss_of_cells(column, published, coverage, hierarchy, level)
+        figures.loss[column.name] = float(lost @ published.counts)
+        if quasi:
+            figures.bits += bits_of_cells(column, coverage, published.counts)
+    return figures
+
+
+def _exact_figures(people: CodedTable, task: Task) -> Figures:
+    figures = _structure(people[GROUP].counts)
+    for column in task.table.quasi_identifiers:
+        published = people[column.name]
+        code = {text: place for place, text in enumerate(column.text.to_list())}
+        counts = np.zeros(column.cardinality, np.int64)
+        for text, count in zip(published.text.to_list(), published.counts.tolist(), strict=True):
+            counts[code[text]] += count
+        figures.loss[column.name] = 0.0
+        figures.bits += bits_of_cells(column, identity(column), counts)
+    return figures
+
+
+def _buckets(tables: Mapping[str, CodedTable], task: Task) -> Figures:
+    people, sensitive = tables[bucketized.PEOPLE], tables[bucketized.SENSITIVE]
+    figures = _exact_figures(people, task)
+    for name, share in loss_of_buckets(task.table, sensitive, 0).items():
+        figures.loss[name] = share * people.rows
+    return figures
+
+
+def _decomposed(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    task: Task,
+    verdicts: list[Verdict | None],
+) -> ShardResult:
+    people, sensitive = tables[sensitive_sets.PEOPLE], tables[sensitive_sets.SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    sets = read_sets(tables, names)
+    problems = []
+    lacking = count_unsupported(sets, index_signatures(sensitive, names))
+    if sets.unknown or sets.doubled or lacking.any():
+        problems.append("values of groups are unknown, doubled, or supported by no sensitive row")
+    figures = _exact_figures(people, task)
+    size = people[GROUP].counts
+    for place, column in enumerate(task.table.sensitive):
+        start, _ = sets.of(place)
+        figures.loss[column.name] = open_share(start, size, column.cardinality) * people.rows
+    figures.further["mean_log_sets"] = mean_log_sets(sets, people) * people.rows
+    primary = names.index(str(getattr(manifest.method, "primary", names[0])))
+    start, value = sets.of(primary)
+    crowded = np.flatnonzero(size > np.diff(start))
+    listed = np.bincount(value, minlength=sensitive[names[primary]].cardinality)
+    held = [(value[start[g] : start[g + 1]].tolist(), int(size[g])) for g in crowded]
+    if (size < np.diff(start)).any():
+        problems.append(f"groups have fewer people than values of '{names[primary]}'")
+    return ShardResult(verdicts, {"": figures}, problems, listed.astype(np.int64), held)
+
+
+def joined_audit(
+    results: Sequence[ShardResult],
+    manifest: Manifest,
+    problems: Sequence[str],
+    primary_counts: NDArray[np.int64] | None,
+) -> Audit:
+    """The audit of the whole release from its shards; ``problems`` are what else was found."""
+    promises = []
+    for number, promise in enumerate(manifest.promises):
+        requirement = promise.to_requirement()
+        verdicts = [v for r in results if (v := r.verdicts[number]) is not None]
+        _, smaller = requirement.figure
+        promises.append(Promise.of(requirement, Verdict.worst(verdicts, smaller_is_better=smaller)))
+    found = [*problems, *dict.fromkeys(line for result in results for line in result.problems)]
+    if primary_counts is not None:
+        crowded = [held for result in results for held in result.crowded]
+        listed = sum(
+            (r.listed for r in results if r.listed is not None), np.zeros_like(primary_counts)
+        )
+        single = listed - np.bincount(
+            np.array([v for values, _ in crowded for v in values], np.int64),
+            minlength=len(primary_counts),
+        )
+        start = np.cumsum([0, *(len(values) for values, _ in crowded)])
+        value = np.array([v for values, _ in crowded for v in values], np.int32)
+        size = np.array([people for _, people in crowded], np.int64)
+        if not primary_counts_agree(start, value, size, primary_counts - single):
+            found.append("groups and 'sensitive' disagree on how often primary values occur")
+    if manifest.published_rows + manifest.suppressed_rows != manifest.source_rows:
+        found.append("published and suppressed rows are not the source rows")
+    ceiling = manifest.method.parameters.get("dm")
+    for name, figures in joined_figures(results).items():
+        if ceiling is not None and figures.squares > ceiling:
+            found.append(f"the discernibility of '{name}' is {figures.squares}, above dm")
+    return Audit(tuple(promises), tuple(found), compared=True)
+
+
+def joined_figures(results: Sequence[ShardResult]) -> dict[str, Figures]:
+    """The sums over all shards, by table."""
+    joined: dict[str, Figures] = {}
+    for result in results:
+        for name, figures in result.figures.items():
+            joined[name] = joined.get(name, Figures()) + figures
+    return joined
+
+
+def utility_of(figures: Mapping[str, Figures], task: Task, manifest: Manifest) -> dict[str, Any]:
+    """The manifest's ``utility``, as the measures of a whole release have it."""
+    if manifest.kind != ProjectedKind.name:
+        return _measures(figures[""], task, manifest, getattr(manifest.method, "levels", None))
+    tables = {
+        n: _measures(f, task, manifest, _levels(manifest, n) or None) for n, f in figures.items()
+    }
+    return {
+        "loss": float(np.mean([table["loss"] for table in tables.values()])),
+        "association": {"sensitive": getattr(manifest.method, "association_loss", 0.0)},
+        "tables": tables,
+    }
+
+
+def _measures(
+    figures: Figures, task: Task, manifest: Manifest, levels: Mapping[str, int] | None
+) -> dict[str, Any]:
+    gone, rows = manifest.suppressed_rows, manifest.source_rows
+    mean = {name: (lost + gone) / rows for name, lost in figures.loss.items()}
+    quasi = [column.name for column in task.table.quasi_identifiers]
+    sensitive = [mean[name] for name in mean if name not in quasi]
+    exact = sum(bits_of_values(column) for column in task.table.quasi_identifiers)
+    whole = gone * float(np.log2(max(rows, 1))) * len(quasi)
+    result = {
+        "discernibility": figures.squares + gone * rows,
+        "loss": float(np.mean([mean[name] for name in quasi])) if quasi else 0.0,
+        "entropy": figures.bits + whole - exact,
+        "class_size": rows / figures.classes if figures.classes else None,
+        "height": None if levels is None else sum(levels.values()),
+        "classes": figures.classes,
+        "loss_by_attribute": {name: mean[name] for name in quasi},
+        "loss_sensitive": float(np.mean(sensitive)) if sensitive else None,
+    }
+    if manifest.kind == DecomposedKind.name:
+        noise = int(getattr(manifest.method, "noise_values", 0))
+        values = manifest.tables[sensitive_sets.VALUES].rows
+        result |= {
+            "noise_values": noise,
+            "noise_share": noise / values if values else 0.0,
+            "mean_log_sets": figures.further["mean_log_sets"] / max(figures.rows, 1),
+        }
+    return {key: value for key, value in result.items() if value is not None}

@@ -1,0 +1,229 @@
+"""The audit by counts: every file of a release is read again, and its classes are judged."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from discreet.algorithms.method import Task
+from discreet.data.published import GROUP
+from discreet.data.table import CodedTable
+from discreet.engines.parts import PartResult, fingerprint
+from discreet.engines.shards import (
+    WEIGHT,
+    Figures,
+    ShardResult,
+    audit_shard,
+    class_columns,
+    coded_shard,
+    counted_columns,
+    joined_audit,
+    joined_figures,
+)
+from discreet.engines.spark.session import each, spread
+from discreet.engines.spark.writing import WrittenFile
+from discreet.errors import InputError
+from discreet.io.source import Source
+from discreet.io.tables import read_table
+from discreet.releases.audit import Audit, specs_of
+from discreet.releases.bucketized import BucketizedKind
+from discreet.releases.decomposed import DecomposedKind
+from discreet.releases.manifest import Manifest
+from discreet.releases.sensitive_sets import SENSITIVE, VALUES
+
+SHARD, TABLE = "shard", "table"
+
+
+@dataclass(frozen=True)
+class FileReading:
+    """What one file says by itself; its counted rows lie in a file beside."""
+
+    table: str
+    rows: int
+    fingerprint: int
+    values: dict[str, dict[str | None, int]]  # by sensitive column
+    path: str
+
+
+def audit_files(
+    session: SparkSession,
+    files: Mapping[str, Sequence[WrittenFile]],
+    manifest: Manifest,
+    task: Task,
+    results: Sequence[PartResult],
+    staging: Path,
+    shards: int,
+    limit: int,
+) -> tuple[Audit, dict[str, Figures]]:
+    """Derive every promise, and the sums of the measures, from the files of a release."""
+    readings = _read_files(session, files, manifest, staging, shards)
+    problems = [line for result in results for line in result.problems]
+    problems += _unlike(readings, results, manifest)
+    totals = _totals(readings)
+    signatures, primary = _sensitive_rows(readings, manifest, totals, limit)
+    shared = session.sparkContext.broadcast((manifest, task, totals, signatures))
+    names = list(manifest.tables)
+
+    def kernel(part: pa.Table) -> list[ShardResult]:
+        manifest, task, totals, signatures = shared.value
+        frame = pl.from_arrow(part)
+        assert isinstance(frame, pl.DataFrame)
+        found = []
+        for shard in frame[SHARD].unique().sort().to_list():
+            own = frame.filter(pl.col(SHARD) == shard)
+            found.append(_judge(own, manifest, task, totals, signatures, names))
+        return found
+
+    kept = [r.path for r in readings if class_columns(manifest, r.table) is not None]
+    frame = session.read.parquet(*(Path(path).as_uri() for path in kept))
+    judged = [one for many in each(spread(frame, SHARD, shards), kernel) for one in many]
+    return joined_audit(judged, manifest, problems, primary), joined_figures(judged)
+
+
+def _read_files(
+    session: SparkSession,
+    files: Mapping[str, Sequence[WrittenFile]],
+    manifest: Manifest,
+    staging: Path,
+    shards: int,
+) -> list[FileReading]:
+    listed = [(file.table, file.path) for own in files.values() for file in own]
+    folder = staging / "audit"
+    folder.mkdir()
+    width = max(len(counted_columns(manifest, table)) for table in manifest.tables)
+    names = list(manifest.tables)
+    frame = session.createDataFrame(
+        [(number, *pair) for number, pair in enumerate(listed)], "n int, name string, path string"
+    )
+
+    def kernel(part: pa.Table) -> list[FileReading]:
+        return [
+            _read_file(row["name"], Path(row["path"]), manifest, folder, shards, width, names)
+            for row in part.to_pylist()
+        ]
+
+    each_file = spread(frame, "n", len(listed))
+    return [reading for readings in each(each_file, kernel) for reading in readings]
+
+
+def _read_file(
+    name: str,
+    path: Path,
+    manifest: Manifest,
+    folder: Path,
+    shards: int,
+    width: int,
+    names: Sequence[str],
+) -> FileReading:
+    """Read a file as a reader would, and write its distinct rows with their numbers."""
+    delimiter = "," if path.suffix == ".csv" else None
+    table = read_table(Source(path=path, delimiter=delimiter), specs_of(manifest, name))
+    text = pl.DataFrame({c.name: c.text.gather(c.codes) for c in table})
+    print_ = fingerprint(
+        pl.DataFrame({c.name: c.values.gather(c.codes) for c in table if c.name != GROUP})
+    )
+    wanted = counted_columns(manifest, name)
+    counted = text.select(wanted).group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(WEIGHT))
+    values = {
+        c.name: dict(zip(c.text.to_list(), c.counts.tolist(), strict=True)) for c in table.sensitive
+    }
+    by = class_columns(manifest, name)
+    key = pl.concat_str(pl.col(by or []).fill_null("\0"), separator="\1") if by else pl.lit("")
+    shard = (key.hash(2) % shards).cast(pl.Int32)
+    out = counted.select(
+        *(pl.col(column).alias(f"c{place}") for place, column in enumerate(wanted)),
+        *(pl.lit(None, pl.String).alias(f"c{place}") for place in range(len(wanted), width)),
+        pl.col(WEIGHT),
+        pl.lit(list(names).index(name), pl.Int32).alias(TABLE),
+        shard.alias(SHARD),
+    )
+    place = folder / f"{secrets.token_hex(8)}.parquet"
+    out.write_parquet(place)
+    return FileReading(name, table.rows, print_, values, str(place))
+
+
+def _unlike(
+    readings: Sequence[FileReading], results: Sequence[PartResult], manifest: Manifest
+) -> list[str]:
+    """Tables whose files do not hold the rows that were formed: none lost, none twice."""
+    problems = []
+    for name, entry in manifest.tables.items():
+        rows = sum(r.rows for r in readings if r.table == name)
+        found = sum(r.fingerprint for r in readings if r.table == name)
+        formed = sum(r.tables[name].fingerprint for r in results if name in r.tables)
+        if rows != entry.rows or found != formed:
+            problems.append(f"'{name}' has not the rows that were formed ({rows} of {entry.rows})")
+    return problems
+
+
+def _totals(readings: Sequence[FileReading]) -> dict[str, dict[str | None, int]]:
+    totals: dict[str, dict[str | None, int]] = {}
+    for reading in readings:
+        for column, counts in reading.values.items():
+            own = totals.setdefault(column, {})
+            for value, count in counts.items():
+                own[value] = own.get(value, 0) + count
+    return totals
+
+
+def _frame_of(own: pl.DataFrame, manifest: Manifest, name: str) -> pl.DataFrame:
+    wanted = counted_columns(manifest, name)
+    named = {f"c{place}": column for place, column in enumerate(wanted)}
+    summed = own.select(*named, WEIGHT).rename(named)
+    return summed.group_by(wanted).agg(pl.col(WEIGHT).sum())
+
+
+def _sensitive_rows(
+    readings: Sequence[FileReading], manifest: Manifest, totals: Any, limit: int
+) -> tuple[CodedTable | None, Any]:
+    """Of a decomposed release the distinct sensitive rows, and how often primary values occur."""
+    if manifest.kind != DecomposedKind.name:
+        return None, None
+    paths = [reading.path for reading in readings if reading.table == SENSITIVE]
+    frame = _frame_of(pl.read_parquet(paths), manifest, SENSITIVE)
+    if len(frame) > limit:
+        raise InputError(
+            f"decomposition: the audit needs the {len(frame):,} distinct sensitive rows on every "
+            f"worker, above {limit:,}. Make sensitive attributes coarser, or use anatomy."
+        )
+    table = coded_shard(frame.sort(pl.all()), manifest, SENSITIVE, totals)
+    primary = str(getattr(manifest.method, "primary", ""))
+    return table, table[primary].counts
+
+
+def _judge(
+    own: pl.DataFrame,
+    manifest: Manifest,
+    task: Task,
+    totals: Any,
+    signatures: CodedTable | None,
+    names: Sequence[str],
+) -> ShardResult:
+    tables: dict[str, CodedTable] = {}
+    if signatures is not None:
+        tables[SENSITIVE] = signatures
+    problems = []
+    for number, name in enumerate(names):
+        rows = own.filter(pl.col(TABLE) == number)
+        if not len(rows):
+            continue
+        frame = _frame_of(rows, manifest, name)
+        listed = manifest.kind == DecomposedKind.name and name == VALUES
+        if listed and int(np.max(frame[WEIGHT].to_numpy())) > 1:
+            problems.append(f"rows of '{name}' are there twice")
+        tables[name] = coded_shard(frame, manifest, name, totals, counted=not listed)
+    grouped = manifest.kind in (BucketizedKind.name, DecomposedKind.name)
+    if grouped and any(name not in tables for name in names):
+        return ShardResult([None] * len(manifest.promises), {}, ["a group is not in every table"])
+    ordered = {name: tables[name] for name in names if name in tables}
+    result = audit_shard(ordered, manifest, task)
+    result.problems += problems
+    return result

@@ -1,0 +1,261 @@
+"""The main job on Spark: the same folder, the same manifest, audited before it appears.
+
+All that is not published lies in a private folder inside the hidden one that the release is written
+to, so a run that is killed leaves nothing that looks like a release, and the next run to the same
+place clears it away.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from discreet.algorithms.catalog import METHODS
+from discreet.algorithms.method import Progress, Spread, no_progress
+from discreet.engines.parts import PartResult, Plan
+from discreet.engines.shards import utility_of
+from discreet.engines.spark.auditing import audit_files
+from discreet.engines.spark.reading import (
+    count_values,
+    dictionaries,
+    encode,
+    read,
+    renamed,
+    require_fit,
+)
+from discreet.engines.spark.running import Runner
+from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
+from discreet.engines.spark.writing import put_together, write_tables
+from discreet.errors import InputError
+from discreet.forming import form_manifest, promised
+from discreet.io.atomic import release_place, require_free, write_private
+from discreet.io.writing import OutputFormat
+from discreet.job import Job
+from discreet.preparation import prepare_coded
+from discreet.releases.audit import REPORT, Audit, hash_of_table, require_sound
+from discreet.releases.explanation import explain
+from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry
+from discreet.report.page import release_page
+
+STAGING = ".staging"
+
+
+@dataclass(eq=False)
+class SparkRelease:
+    """A release that Spark made: its manifest, its audit, and where its files are."""
+
+    manifest: Manifest
+    audit: Audit
+    folder: Path
+    session: SparkSession = field(repr=False)
+    private: dict[str, Any] = field(repr=False)
+    _kept: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+
+    @cached_property
+    def tables(self) -> dict[str, DataFrame]:
+        """The published tables as Spark data frames, read from their files."""
+        return {
+            name: self.session.read.parquet((self.folder / entry.file).absolute().as_uri())
+            for name, entry in self.manifest.tables.items()
+        }
+
+    @property
+    def explanation(self) -> list[str]:
+        """What was done and what it promises, in sentences."""
+        return explain(self.manifest)
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Copy the release to a folder, which appears whole or not at all."""
+        path = Path(path)
+        with release_place(path, force=force) as folder:
+            shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        _write_private(path, self.private)
+        return path
+
+    def __str__(self) -> str:
+        return "\n".join(self.explanation)
+
+
+def publish_frame(
+    frame: DataFrame, job: Job, *, seed: int | None = None, progress: Progress = no_progress
+) -> SparkRelease:
+    """Publish a Spark data frame to a folder of its own, which goes when the release does.
+
+    The folder is made where ``spark.discreet.folder`` says, which workers must reach too; on a
+    local master in the usual place for temporary files.
+    """
+    session = frame.sparkSession
+    place = session.conf.get("spark.discreet.folder", "") or None
+    if place is None and not str(session.sparkContext.master).startswith("local"):
+        raise InputError(
+            "On a cluster a release is formed in a folder that every worker reaches. Name one: "
+            "session.conf.set('spark.discreet.folder', '/shared/folder')."
+        )
+    kept = tempfile.TemporaryDirectory(prefix="discreet-", dir=place)
+    release = publish_folder(
+        session, frame, job, Path(kept.name) / "release", format="parquet", seed=seed,
+        progress=progress,
+    )  # fmt: skip
+    release._kept = kept
+    return release
+
+
+def publish_folder(
+    session: SparkSession,
+    data: Any,
+    job: Job,
+    path: Path,
+    *,
+    format: OutputFormat = "parquet",
+    seed: int | None = None,
+    force: bool = False,
+    report: bool = True,
+    progress: Progress = no_progress,
+) -> SparkRelease:
+    """Publish a job's table, or the one given, as a release folder that workers reach too."""
+    _require_supported(job)
+    require_free(path, force)
+    path = path.absolute()
+    seed = secrets.randbits(63) if seed is None else seed
+    with release_place(path, force=force) as folder:
+        staging = folder / STAGING
+        staging.mkdir(mode=0o700)
+        with reporting():
+            run = _Run(session, job, staging, seed, progress)
+            manifest, audit = run.publish(data, folder, format)
+        shutil.rmtree(staging)
+        (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
+        if report:
+            page = release_page(manifest, job, None)
+            (folder / REPORT).write_text(page, encoding="utf-8")
+    private = {"seed": seed, "engine": "spark", "timings": run.timings}
+    if path.parent.is_dir():
+        _write_private(path, private)
+    return SparkRelease(manifest, audit, path, session, private)
+
+
+def _write_private(path: Path, private: dict[str, Any]) -> None:
+    import json
+
+    write_private(path.with_name(f"{path.name}.private.json"), json.dumps(private, indent=1) + "\n")
+
+
+def _require_supported(job: Job) -> None:
+    if job.method.spread is None:
+        able = ", ".join(sorted(m.name for m in METHODS if m.spread is not None))
+        raise InputError(
+            f"The engine 'spark' does not run {job.method.name}, which needs the whole table on "
+            f"one machine. Use one of {able}, or --engine local."
+        )
+    for key, asked in (
+        ("ledger", job.ledger is not None),
+        ("verify", job.verify is not None),
+        ("output.url", job.output.url is not None),
+    ):
+        if asked:
+            raise InputError(f"{key}: the engine 'spark' does not do this. Use --engine local.")
+
+
+class _Run:
+    """The steps of one job, each timed."""
+
+    def __init__(
+        self, session: SparkSession, job: Job, staging: Path, seed: int, progress: Progress
+    ) -> None:
+        self.session, self.job, self.staging, self.seed = session, job, staging, seed
+        self.progress = progress
+        self.timings: dict[str, float] = {}
+        self._started = time.perf_counter()
+
+    def publish(self, data: Any, folder: Path, format: OutputFormat) -> tuple[Manifest, Audit]:
+        """Form, write and audit the tables."""
+        plan = self._prepare(data)
+        runner = Runner(self.session, plan, self.staging)
+        results = runner.run(self.session.read.parquet((self.staging / "rows").as_uri()))
+        self._done(self.job.method.name)
+        manifest = self._manifest(plan, results)
+        rows_of_part = setting(self.session, ROWS_OF_PART)
+        files = write_tables(
+            self.session, results, self.staging / "files", format, rows_of_part, self.seed
+        )
+        self._done("writing")
+        shards = max(1, -(-manifest.published_rows // rows_of_part))
+        limit = setting(self.session, COLLECTED)
+        audit, figures = audit_files(
+            self.session, files, manifest, plan.task, results, self.staging, shards, limit
+        )
+        require_sound(audit)
+        manifest.promises = list(audit.promises)
+        manifest.utility = utility_of(figures, plan.task, manifest)
+        self._done("audit")
+        for name, own in files.items():
+            file = put_together(own, folder, name, format)
+            manifest.tables[name].file = file
+            manifest.tables[name].sha256 = hash_of_table(folder / file)
+        self._done("finishing")
+        return manifest, audit
+
+    def _prepare(self, data: Any) -> Plan:
+        """Read, count values, settle what the job asks of them, and write every row in codes."""
+        frame = read(self.session, self.job, data)
+        specs = require_fit(frame, self.job)
+        missing = self.job.source.missing if self.job.source else ()
+        bare = renamed(frame, specs)
+        types = _arrow_types(bare, specs)
+        plan = Plan(self.job, None, specs, missing, self.seed)  # type: ignore[arg-type]
+        names = list(specs)
+        places = [names.index(name) for name in plan.coded]
+        count_values(bare, places, self.staging / "values")
+        self._done("counting values")
+        table, lookups = dictionaries(self.session, self.staging / "values", specs, types, missing)
+        task = prepare_coded(self.job, table, rng=np.random.default_rng(self.seed))
+        plan = Plan(self.job, task, specs, missing, self.seed)
+        ranked = None
+        if self.job.method.spread is Spread.SHARDS:
+            attribute = self.job.method.shard_attribute(task)
+            ranked = plan.source_of(attribute), task.table[attribute].codes
+        encode(bare, specs, lookups, ranked, self.staging / "rows")
+        self._done("encoding")
+        return plan
+
+    def _manifest(self, plan: Plan, results: list[PartResult]) -> Manifest:
+        whole = [result for result in results if result.kind]
+        suppressed = sum(result.suppressed for result in results)
+        facts = self.job.method.joined_facts([result.facts for result in whole])
+        if self.job.method.spread is Spread.CURVE:  # a first pass leaves over, it does not suppress
+            facts["suppressed_rows"] = facts["steps"]["suppressed"] = suppressed
+        tables = {}
+        for name in dict.fromkeys(name for result in whole for name in result.tables):
+            staged = [result.tables[name] for result in whole if name in result.tables]
+            rows = sum(part.rows for part in staged)
+            tables[name] = TableEntry(file=name, rows=rows, columns=staged[0].columns)
+        promises = promised(plan.task, whole[0].promises)
+        return form_manifest(
+            self.job, plan.task, whole[0].kind, facts, promises, tables, suppressed
+        )
+
+    def _done(self, step: str) -> None:
+        now = time.perf_counter()
+        self.timings[step] = round(now - self._started, 3)
+        self._started = now
+        self.progress(step, 1.0)
+
+
+def _arrow_types(frame: DataFrame, specs: Any) -> dict[str, pa.DataType]:
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    return {
+        name: to_arrow_type(frame.schema[f"c{place}"].dataType)
+        for place, name in enumerate(specs)
+        if specs[name].role.published
+    }

@@ -1,0 +1,118 @@
+"""One Spark session for all tests, and the jobs that both engines run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+ROWS = 3000
+ATTRIBUTES = """
+source: {path: people.csv, missing: ["?"]}
+attributes:
+  name: {role: identifier}
+  age: {role: quasi-identifier, type: integer, hierarchy: {intervals: [5, 10, 20, 40, "*"]}}
+  zip: {role: quasi-identifier, hierarchy: {mask: right}}
+  sex: {role: quasi-identifier, hierarchy: suppress}
+  diagnosis: {role: sensitive}
+  income: {role: INCOME}
+  note: {role: insensitive}
+"""
+JOBS = {
+    "full-domain": ("sensitive", "[k-anonymity: {k: 4}, distinct-l-diversity: {l: 2}]",
+                    "{full-domain: {suppression: 0.02}}"),
+    "codip": ("sensitive", "[k-anonymity: {k: 3}, t-closeness: {t: 0.4}]", "codip"),
+    "mondrian": ("sensitive", "[k-anonymity: {k: 4}, t-closeness: {t: 0.5}]", "mondrian"),
+    "msa-diversity": ("sensitive", "[p-diversity: {l: 2}]", "msa-diversity"),
+    "buckets": ("sensitive", "[p-diversity: {l: 2}]", "{msa-diversity: {publish: buckets}}"),
+    "anatomy": ("insensitive", "[distinct-l-diversity: {l: 4}]", "anatomy"),
+    "decomposition": ("sensitive", "[]", "{decomposition: {l: {diagnosis: 4, income: 3}}}"),
+}  # fmt: skip
+
+
+EXACT_METHODS = ["full-domain", "codip"]
+
+
+def why_no_spark() -> str | None:
+    """Why tests that start Spark can't run here."""
+    if importlib.util.find_spec("pyspark") is None:
+        return "PySpark is not installed: pip install 'discreet[spark]'"
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        return "Java is not installed: apt-get install openjdk-17-jre-headless"
+    return None
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    """Skip with the reason where Spark can't start."""
+    reason = why_no_spark()
+    if reason is not None:
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def spark(java: None) -> Iterator[Any]:
+    """A session on two threads, with parts so small that every table has several."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.discreet.rowsOfPart", "1500")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def write_people(path: Path, rows: int = ROWS) -> Path:
+    """A table of people with missing cells, leading zeros and sensitive values that follow age."""
+    rng = np.random.default_rng(5)
+    age = rng.integers(18, 90, rows)
+    illness = (age // 30 + rng.integers(0, 9, rows)) % 9
+    frame = pl.DataFrame(
+        {
+            "name": [f"person {number}" for number in range(rows)],
+            "age": [
+                None if chance < 0.01 else int(a)
+                for a, chance in zip(age, rng.random(rows), strict=True)
+            ],
+            "zip": [f"{number:05}" for number in rng.integers(0, 200, rows)],
+            "sex": rng.choice(["f", "m", "?"], rows, p=[0.5, 0.49, 0.01]),
+            "diagnosis": [f"illness {number}" for number in illness],
+            "income": rng.choice(["low", "middle", "high", "none"], rows),
+            "note": [f'said "{number}", twice' for number in rng.integers(0, 40, rows)],
+        }
+    )
+    frame.write_csv(path)
+    return path
+
+
+def job_text(name: str) -> str:
+    income, requirements, method = JOBS[name]
+    head = ATTRIBUTES.replace("INCOME", income)
+    return f"{head}requirements: {requirements}\nmethod: {method}\n"
+
+
+@pytest.fixture(scope="session")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the table and a job file for each method."""
+    folder = tmp_path_factory.mktemp("people")
+    write_people(folder / "people.csv")
+    for name in JOBS:
+        (folder / f"{name}.yaml").write_text(job_text(name), encoding="utf-8")
+    return folder

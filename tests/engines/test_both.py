@@ -1,0 +1,189 @@
+"""One suite for both engines: the same job, the same promise, the same or nearly the same loss."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.errors import AuditError, EngineError, InfeasibleError, InputError
+from discreet.job import Job
+from discreet.releases.reading import read_release
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+EXACT = ["full-domain", "codip"]
+OTHERS = ["mondrian", "msa-diversity", "buckets", "anatomy", "decomposition"]
+
+
+def on_spark(spark, job, place, **further):
+    from discreet.engines.spark.publishing import publish_folder
+
+    return publish_folder(spark, None, job, place, seed=1, **further)
+
+
+def rows_of(folder: Path) -> dict[str, list]:
+    """The rows of each table in an order of their own."""
+    return {
+        name: sorted(map(str, frame.select(sorted(frame.columns)).rows()))
+        for name, frame in read_release(folder, sets=False).items()
+    }
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_what_follows_from_counts_is_the_same(spark, people, tmp_path, name):
+    job = Job.load(people / f"{name}.yaml")
+    made = on_spark(spark, job, tmp_path / "spark", format="csv")
+    dc.publish(None, job, seed=1).save(tmp_path / "local")
+    assert rows_of(tmp_path / "spark") == rows_of(tmp_path / "local")
+    there, here = (
+        json.loads((tmp_path / engine / "manifest.json").read_text())
+        for engine in ("spark", "local")
+    )
+    assert there["method"] == here["method"]
+    assert there["promises"] == here["promises"]
+    assert there["attributes"] == here["attributes"]
+    assert there["utility"].keys() == here["utility"].keys()
+    assert there["utility"]["loss"] == pytest.approx(here["utility"]["loss"], rel=1e-9)
+    assert dc.audit(tmp_path / "spark", original=job).ok
+    assert made.private["engine"] == "spark"
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_parts_keep_the_promise_at_nearly_the_same_loss(spark, people, tmp_path, name):
+    job = Job.load(people / f"{name}.yaml")
+    made = on_spark(spark, job, tmp_path / "spark", format="parquet")
+    local = dc.publish(None, job, seed=1)
+    audit = dc.audit(tmp_path / "spark", original=job)
+    assert audit.ok, audit.problems
+    assert [p.requirement for p in audit.promises] == [
+        p.requirement for p in made.manifest.promises
+    ]
+    assert made.manifest.suppressed_rows <= local.manifest.suppressed_rows + 30
+    for figure in ("loss", "loss_sensitive", "class_size"):
+        there, here = made.manifest.utility[figure], local.manifest.utility[figure]
+        assert there <= here * 1.05 + 1e-9, figure
+    assert len(list((tmp_path / "spark").glob("*.parquet/*.parquet"))) > len(made.manifest.tables)
+
+
+def test_the_figures_are_those_that_a_local_measure_of_the_same_folder_finds(
+    spark, people, tmp_path
+):
+    job = Job.load(people / "buckets.yaml")
+    made = on_spark(spark, job, tmp_path / "spark")
+    found = dc.measure(tmp_path / "spark", original=job).to_dict()
+    for figure, value in made.manifest.utility.items():
+        assert found[figure] == pytest.approx(value, rel=1e-9), figure
+
+
+def test_groups_have_all_numbers_once_and_in_no_order(spark, people, tmp_path):
+    job = Job.load(people / "anatomy.yaml")
+    made = on_spark(spark, job, tmp_path / "spark")
+    numbers = read_release(tmp_path / "spark")["quasi_identifiers"]["group"].cast(pl.Int64)
+    groups = made.manifest.method.groups
+    assert sorted(set(numbers.to_list())) == list(range(1, groups + 1))
+
+
+def test_quasi_sensitive_groups_are_independent(spark, tmp_path):
+    examples = Path(__file__).resolve().parents[2] / "examples" / "quasi-sensitive"
+    job = Job.load(examples / "job.yaml")
+    on_spark(spark, job, tmp_path / "spark")
+    audit = dc.audit(tmp_path / "spark", original=job)
+    assert audit.ok, audit.problems
+
+
+def test_a_spark_data_frame_in_spark_data_frames_out(spark, people, tmp_path):
+    job = Job.load(people / "mondrian.yaml")
+    frame = spark.read.csv(str(people / "people.csv"), header=True, escape='"')
+    release = dc.publish(frame, job, seed=2)
+    assert release.audit.ok
+    assert release.tables["records"].count() == release.manifest.published_rows
+    release.save(tmp_path / "release")
+    assert dc.audit(tmp_path / "release", original=job).ok
+
+
+def test_a_table_that_spark_knows_is_a_source(spark, people, tmp_path):
+    spark.read.csv(str(people / "people.csv"), header=True, escape='"').createOrReplaceTempView(
+        "known"
+    )
+    text = (people / "mondrian.yaml").read_text().replace("path: people.csv", "table: known")
+    job = Job.parse(text, folder=people)
+    assert on_spark(spark, job, tmp_path / "spark").audit.ok
+    with pytest.raises(InputError, match="--engine spark"):
+        dc.publish(None, job)
+
+
+def test_sets_become_bits_there_too(spark, tmp_path):
+    cells = [["a|b", "b", "", "a|c", "c|b|a"][number % 5] for number in range(60)]
+    pl.DataFrame({"age": [20 + n % 3 for n in range(60)], "ills": cells}).write_csv(
+        tmp_path / "t.csv"
+    )
+    job = Job.parse(
+        "source: {path: t.csv}\nattributes:\n  age: {role: quasi-identifier, type: integer}\n"
+        "  ills: {role: sensitive, multi_valued: '|'}\nrequirements: [k-anonymity: {k: 2}]\n"
+        "method: mondrian\n",
+        folder=tmp_path,
+    )
+    on_spark(spark, job, tmp_path / "spark")
+    sets = read_release(tmp_path / "spark")["records"]["ills"].to_list()
+    assert sorted(map(str, sets)) == sorted("a|b|c" if c == "c|b|a" else c for c in cells)
+
+
+def test_what_is_not_supported_is_refused_by_name(spark, people, tmp_path):
+    job = Job.load(people / "mondrian.yaml")
+    with pytest.raises(InputError, match=r"does not run local-recoding.*mondrian"):
+        on_spark(spark, job.using(dc.LocalRecoding()), tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_infeasible_requirements_are_said_as_they_are_here(spark, people, tmp_path):
+    text = (people / "mondrian.yaml").read_text().replace("k: 4", "k: 9000")
+    job = Job.parse(text, folder=people)
+    with pytest.raises(InfeasibleError, match="not even the whole table"):
+        on_spark(spark, job, tmp_path / "r")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_does_not_fit_the_driver_is_not_collected(spark, people, tmp_path):
+    spark.conf.set("spark.discreet.collectedTuples", "300")
+    try:
+        with pytest.raises(InputError, match=r"distinct tuples.*may hold 300"):
+            on_spark(spark, Job.load(people / "full-domain.yaml"), tmp_path / "r")
+        assert on_spark(spark, Job.load(people / "mondrian.yaml"), tmp_path / "m").audit.ok
+    finally:
+        spark.conf.unset("spark.discreet.collectedTuples")
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_broken_record_stops_the_job_without_its_cells(spark, people, tmp_path):
+    (tmp_path / "people.csv").write_text(
+        (people / "people.csv").read_text() + "person x,44,00001,f,secret illness\n"
+    )
+    job = Job.parse((people / "mondrian.yaml").read_text(), folder=tmp_path)
+    with pytest.raises(EngineError) as raised:
+        on_spark(spark, job, tmp_path / "r")
+    assert "secret" not in str(raised.value)
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_file_that_changes_before_the_audit_is_refused(spark, people, tmp_path, monkeypatch):
+    from discreet.engines.spark import publishing
+
+    def swapped(*arguments):
+        files = publishing_write(*arguments)
+        first, second = files["records"][:2]
+        Path(second.path).write_bytes(Path(first.path).read_bytes())
+        return files
+
+    publishing_write = publishing.write_tables
+    monkeypatch.setattr(publishing, "write_tables", swapped)
+    with pytest.raises(AuditError, match="has not the rows that were formed"):
+        on_spark(spark, Job.load(people / "mondrian.yaml"), tmp_path / "r")
+    assert not (tmp_path / "r").exists()

@@ -1,0 +1,77 @@
+"""What engines share: counted tables, first cuts, random numbers, without any engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.engines.conftest import EXACT_METHODS, job_text, write_people
+
+from discreet.algorithms.method import Task
+from discreet.algorithms.top_cuts import top_cuts
+from discreet.data.table import CodedTable
+from discreet.engines.numbering import permuted
+from discreet.job import Job
+from discreet.models.closeness import TCloseness
+from discreet.models.sizes import KAnonymity
+from discreet.preparation import prepare
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])
+def test_every_number_is_taken_once(size):
+    numbers = permuted(np.arange(size), size, 11)
+    assert sorted(numbers.tolist()) == list(range(size))
+    assert size < 64 or (numbers != np.arange(size)).any()
+
+
+def test_the_order_depends_on_the_key():
+    assert permuted(np.arange(100), 100, 1).tolist() != permuted(np.arange(100), 100, 2).tolist()
+
+
+@pytest.mark.parametrize("name", EXACT_METHODS)
+def test_a_counted_table_leads_to_the_same_choice(tmp_path, name):
+    write_people(tmp_path / "people.csv", 800)
+    job = Job.parse(job_text(name), folder=tmp_path)
+    task = prepare(job, rng=np.random.default_rng(0))
+    bare = {c.name: c for c in task.table if c.name != "note"}
+    whole = replace(task, table=CodedTable(bare, task.table.rows))
+    codes = np.stack([c.codes for c in bare.values()], axis=1)
+    distinct, weights = np.unique(codes, axis=0, return_counts=True)
+    columns = {
+        n: replace(c, codes=distinct[:, i].astype(np.int32))
+        for i, (n, c) in enumerate(bare.items())
+    }
+    counted = CodedTable(columns, len(distinct)).counted(weights.astype(np.int64))
+    assert counted.rows == task.table.rows
+    facts = job.method.run(whole).facts
+    found = job.method.run(replace(task, table=counted)).facts
+    assert found.pop("cost", 0) == pytest.approx(facts.pop("cost", 0))
+    assert str(found) == str(facts)
+
+
+def cut(tmp_path, requirements) -> tuple[Task, object, np.ndarray]:
+    write_people(tmp_path / "people.csv", 2000)
+    task = prepare(Job.parse(job_text("mondrian"), folder=tmp_path))
+    tree = top_cuts(replace(task, requirements=requirements), 200)
+    quasi = [column.codes for column in task.table.quasi_identifiers]
+    return task, tree, tree.parts_of(quasi, task.table.rows)
+
+
+def test_first_cuts_make_parts_of_at_least_the_given_size(tmp_path):
+    _, tree, part = cut(tmp_path, [KAnonymity(k=2)])
+    sizes = np.bincount(part, minlength=tree.parts)
+    assert tree.parts > 3
+    assert sizes.min() >= 200
+    assert sizes.max() < 800
+
+
+def test_a_cut_that_is_taken_back_leaves_its_sides_together(tmp_path):
+    task, tree, part = cut(tmp_path, [KAnonymity(k=2), TCloseness(t=0.5)])
+    failing = np.zeros(tree.parts, bool)
+    failing[part[0]] = True
+    fewer, new = tree.without(failing)
+    assert fewer.parts < tree.parts
+    quasi = [column.codes for column in task.table.quasi_identifiers]
+    assert fewer.parts_of(quasi, task.table.rows).tolist() == new[part].tolist()
+    assert sorted(set(new.tolist())) == list(range(fewer.parts))

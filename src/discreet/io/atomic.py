@@ -38,15 +38,18 @@ def release_place(path: Path, force: bool = False, moving: Moving | None = None)
     with _termination_raises(), _reporting(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _clear_abandoned(path)
-        partial, lock = _make_partial(path)
+        begun: list[Path] = []
+        lock = None
         try:
+            partial, lock = _make_partial(path, begun)
             yield partial
             _sync_tree(partial)
             require_free(path, force)
             with moving(partial) if moving else nullcontext():
                 _put_in_place(partial, path)
         except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
+            for folder in begun:
+                shutil.rmtree(folder, ignore_errors=True)
             raise
         finally:
             _unlock(lock)
@@ -116,9 +119,14 @@ def _put_in_place(partial: Path, path: Path) -> None:
     shutil.rmtree(replaced, ignore_errors=True)
 
 
-def _make_partial(path: Path) -> tuple[Path, int | None]:
+def _make_partial(path: Path, begun: list[Path]) -> tuple[Path, int | None]:
+    """A new hidden folder and its lock; ``begun`` has its name before it is there.
+
+    So an interruption at any instant knows what to clear away.
+    """
     while True:
         partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(8)}")
+        begun.append(partial)
         partial.mkdir()
         lock = _lock(partial)
         # Another run may have found the folder before it was locked, and cleared it away.

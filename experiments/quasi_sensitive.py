@@ -202,7 +202,7 @@ def draw(name: str, rows: list[Row], output: Path) -> None:
     searches = [*SEARCHES, "rows, 5000 nodes"]
     panels = [key for key in RELEASED if key in rows[0]] or ["cost"]
     drawing, axes = pyplot.subplots(
-        1, len(panels), figsize=(2.8 * max(len(panels), 1.6), 3), squeeze=False
+        1, len(panels), figsize=(2.8 * max(len(panels), 2), 3), squeeze=False
     )
     across = next(key for key in ("k", "nodes", next(iter(rows[0]))) if key in rows[0])
     for axis, panel in zip(axes[0], panels, strict=True):
@@ -216,8 +216,9 @@ def draw(name: str, rows: list[Row], output: Path) -> None:
             axis.set_xticks(sorted({row[across] for row in rows}))
         axis.set_ylim(bottom=0)
     handles, labels = axes[0][0].get_legend_handles_labels()
-    lines = -(-len(labels) // 4)
-    drawing.legend(handles, labels, loc="lower center", ncols=4, frameon=False, fontsize=8)
+    columns = 4 if len(panels) > 1 else 2
+    lines = -(-len(labels) // columns)
+    drawing.legend(handles, labels, loc="lower center", ncols=columns, frameon=False, fontsize=8)
     drawing.tight_layout(rect=(0, 0.03 + 0.055 * lines, 1, 1))
     drawing.savefig(output / f"figure_{name.replace(' ', '_')}.png", dpi=90)
     pyplot.close(drawing)

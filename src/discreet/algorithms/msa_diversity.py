@@ -101,9 +101,9 @@ class MsaDiversity(Method):
             raise InputError("msa-diversity: the table has no rows. Give it at least one.")
         bounds = bounds_of(task)
         least = require_feasible(task, bounds, self.suppression)
-        chance = task.rng.permutation(task.table.rows)
-        order = chance[np.argsort(task_keys(task)[chance])]  # rows at one place in any order
-        best = min(self._attempts(task, bounds, order), key=lambda attempt: attempt.merit)
+        best = min(
+            self._attempts(task, bounds, curve_order(task)), key=lambda attempt: attempt.merit
+        )
         group_of_row = np.full(task.table.rows, -1, np.int32)
         group_of_row[best.order] = _renumbered(best.groups)
         suppressed = int((group_of_row < 0).sum())
@@ -163,6 +163,15 @@ class Attempt:
 
 
 # ---- the steps
+
+
+def curve_order(task: Task) -> Order:
+    """The rows along the curve, those at one place in an order of chance."""
+    keys = task_keys(task)
+    order = np.argsort(keys)
+    keys = keys[order]
+    places = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1], [True]]))
+    return order[shuffled_blocks(task.rng, places)]
 
 
 def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:

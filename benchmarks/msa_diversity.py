@@ -79,10 +79,9 @@ def measured(sizes: Sequence[int], runs: int) -> Iterator[Figure]:
     timed(Mondrian(), 5_000, 1)
     before: dict[str, float] = {}
     for rows in sizes:
-        few = runs if rows <= 1_000_000 else 1
-        mondrian = timed(Mondrian(), rows, few)[0] if rows <= 1_000_000 else None
+        mondrian = timed(Mondrian(), rows, runs)[0] if rows <= 1_000_000 else None
         for grouping in ("curve", "blocks"):
-            seconds, outcome = timed(MsaDiversity(grouping=grouping), rows, few)
+            seconds, outcome = timed(MsaDiversity(grouping=grouping), rows, runs)
             of_row = outcome.class_of_row
             gone = float((of_row < 0).mean())
             cells = outcome.cells.values()

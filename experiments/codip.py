@@ -272,6 +272,9 @@ def table_of(rows: Rows) -> str:
 
 def plot(results: dict[str, Rows], folder: Path) -> None:
     """Draw figures 5 to 8; needs matplotlib."""
+    import matplotlib
+
+    matplotlib.use("Agg")
     from matplotlib import pyplot
 
     steps = results["figures-5-and-6"]
@@ -294,11 +297,17 @@ def plot(results: dict[str, Rows], folder: Path) -> None:
     }  # fmt: skip
     for name, (across, up, lines) in drawings.items():
         figure, axes = pyplot.subplots(figsize=(5, 3.5))
-        for label, points in lines.items():
+        for number, (label, points) in enumerate(lines.items()):  # equal lines stay apart
             if points:
-                axes.plot(*zip(*points, strict=True), marker="o", label=label or None)
+                axes.plot(
+                    *zip(*points, strict=True), marker="os^"[number % 3], label=label or None,
+                    linestyle=("-", "--", ":")[number % 3], fillstyle="none" if number else "full",
+                )  # fmt: skip
         axes.set_xlabel(across)
         axes.set_ylabel(up)
+        axes.set_ylim(0, 1.25 * axes.get_ylim()[1])
+        if across != "association loss":
+            axes.xaxis.get_major_locator().set_params(integer=True)
         if len(lines) > 1:
             axes.legend()
         figure.tight_layout()

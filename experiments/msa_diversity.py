@@ -3,7 +3,7 @@
 Loss and discernibility against ℓ and the number d of opinions (figures 14 to 16, 18, 20, 22), query
 error (17, 19, 21, 23), disclosure probabilities (24, 25), and beyond the paper: suppression beside
 its lower bound, the two ways of grouping, and what a reader who knows the algorithm learns from
-random tables of 12 rows (minimality).
+samples of ten people (minimality).
 
     python -m experiments.msa_diversity --output figures
 
@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -28,13 +30,12 @@ import polars as pl
 
 import discreet as dc
 from discreet.algorithms.method import Task
-from discreet.data.roles import Role, ValueType
-from discreet.data.table import CodedTable, Column
-from discreet.models.diversity import PDiversity
+from discreet.preparation import prepare
 from discreet.releases.catalog import kind_of
 
 QUASI = ("ppage:integer", "race", "educ")
 OPINIONS = ("Q3_2", "Q3_3", "Q17_4", "Q2_4", "Q9_2")
+MOST_WORLDS = 200
 
 
 def job_for(
@@ -120,82 +121,100 @@ def _line(row: dict[str, Any]) -> str:
 # ---- minimality
 
 
-def minimality(tables: int = 30, rows: int = 12, ell: int = 2) -> dict[str, float]:
-    """What a reader who knows the algorithm believes, on random tables of one attribute.
+def minimality(
+    path: Path, quasi: Sequence[str], opinions: Sequence[str], people: int = 10
+) -> list[dict[str, Any]]:
+    """What a reader who knows the algorithm believes of a person's own answers, at ℓ = 2.
 
-    Exact for ``grouping: curve``: of the worlds that exchange values inside the published groups,
-    those remain on which the method gives these very groups. (With ``blocks`` all orders of a
-    block are equally likely, so that no world is ruled out; only rows that are placed across
-    blocks are not covered by that, and ``across`` in the comparison is their share.)
+    On small samples of the table, all worlds that exchange whole rows of answers inside the
+    published groups: each weighs as often as the method, run on it, gives these very groups.
+    ``curve`` draws nothing where no two people share a place, so one run decides. ``blocks`` draws
+    orders, so many runs do; inside one block all worlds weigh alike (exchanging people of a block
+    exchanges equally likely orders), so blocks are cut small here, to see what placing people
+    across them gives away.
     """
-    rng = np.random.default_rng(0)
-    method = dc.MsaDiversity(suppression=0.9)
-    certain = above = people = 0
-    for _ in range(tables):
-        values = _diverse(rng, rows, ell)
-        groups = _groups(method, values, ell, seed=0)
-        if groups is None:
-            continue
-        belief = _posterior(method, values, groups, ell)
-        certain += int((belief > 0.999).sum())
-        above += int((belief > 1 / ell + 1e-9).sum())
-        people += len(belief)
-    return {"certain": certain / people, "above": above / people}
+    frame = pl.read_csv(path).unique(
+        [name.partition(":")[0] for name in quasi], maintain_order=True
+    )
+    modes = {
+        "curve": ({"suppression": 0.5}, 1, 40),
+        "blocks of 4 to 7": ({"suppression": 0.5, "grouping": "blocks", "block": 4}, 30, 12),
+    }
+    found = []
+    for name, (parameters, runs, tables) in modes.items():
+        rng = np.random.default_rng(0)
+        judged: list[np.ndarray] = []
+        plain: list[np.ndarray] = []
+        across = 0
+        while len(judged) < tables:
+            sample = frame.sample(people, seed=int(rng.integers(2**31)))
+            job = job_for(frame.columns, quasi, opinions, {"msa-diversity": parameters}, 2)
+            task = prepare(job, sample)
+            outcome = _run(job.method, task, seed=0)
+            if outcome is None or (outcome.class_of_row < 0).any():
+                continue
+            belief = _posterior(job.method, task, outcome.class_of_row, runs)
+            if belief is None:
+                continue
+            judged.append(belief)
+            plain.append(_shares(task, outcome.class_of_row))
+            across += outcome.facts["steps"].get("across_blocks", 0)
+        own, without = np.concatenate(judged), np.concatenate(plain)
+        found.append(
+            {
+                "grouping": name,
+                "across": across / (tables * people),
+                "without the method": float(without.mean()),
+                "with it": float(own.mean()),
+                "above": float((own > without + 0.1).mean()),
+                "certain": float((own > 0.999).mean()),
+            }
+        )
+        print(found[-1], flush=True)
+    return found
 
 
-def _diverse(rng: np.random.Generator, rows: int, ell: int) -> np.ndarray:
-    while True:
-        values = rng.integers(0, 4, rows)
-        if np.bincount(values).max() * ell <= rows:
-            return values
-
-
-def _groups(method: dc.MsaDiversity, values: np.ndarray, ell: int, seed: int) -> Any:
-    place = np.arange(len(values))
-    columns = [
-        _column("q", Role.QUASI_IDENTIFIER, ValueType.INTEGER, place),
-        _column("s", Role.SENSITIVE, ValueType.TEXT, values),
-    ]
-    table = CodedTable({column.name: column for column in columns}, len(values))
-    task = Task(table, {}, [PDiversity(l=ell)], np.random.default_rng(seed))
+def _run(method: Any, task: Task, seed: int) -> Any:
     try:
-        of_row = method.run(task).class_of_row
+        return method.run(replace(task, rng=np.random.default_rng(seed)))
     except dc.InfeasibleError:
         return None
-    members: dict[int, list[int]] = {}
-    for row, group in enumerate(of_row):
-        members.setdefault(int(group), []).append(row)
-    return frozenset(frozenset(m) for group, m in members.items() if group >= 0)
 
 
-def _column(name: str, role: Role, kind: ValueType, cells: np.ndarray) -> Column:
-    found, codes = np.unique(cells, return_inverse=True)
-    text = pl.Series(name, [f"{value}" for value in found], dtype=pl.String)
-    numbers = found.astype(float) if kind.ordered else None
-    return Column(name, role, kind, codes.astype(np.int32), text, text, numbers)
+def _shares(task: Task, group_of_row: np.ndarray) -> np.ndarray:
+    """How large the share of each person's own value is in the group; all attributes in turn."""
+    alike = group_of_row[:, None] == group_of_row[None, :]
+    codes = [column.codes for column in task.table.sensitive]
+    same = [((c[:, None] == c[None, :]) & alike).sum(axis=1) for c in codes]
+    return np.concatenate([count / alike.sum(axis=1) for count in same])
 
 
-def _posterior(
-    method: dc.MsaDiversity, values: np.ndarray, groups: Any, ell: int, most: int = 200
-) -> np.ndarray:
-    """The belief in each person's own value."""
-    members = [sorted(group) for group in groups]
-    choices = [sorted(set(permutations(values[group].tolist()))) for group in members]
-    worlds = list(product(*choices))
-    if len(worlds) > most:
-        chosen = np.random.default_rng(1).choice(len(worlds), most, replace=False)
-        worlds = [worlds[i] for i in chosen]
-    agree = np.ones(len(values))  # the true world
-    total = 1
-    for world in worlds:
-        told = values.copy()
+def _posterior(method: Any, task: Task, group_of_row: np.ndarray, runs: int) -> np.ndarray | None:
+    """The belief in each person's own value, all attributes in turn; None for too many worlds."""
+    members = [np.flatnonzero(group_of_row == g) for g in range(group_of_row.max() + 1)]
+    if math.prod(math.factorial(len(group)) for group in members) > MOST_WORLDS:
+        return None
+    columns = task.table.sensitive
+    agree = np.zeros(len(columns) * len(group_of_row))
+    weight = 0
+    wanted = _partition(group_of_row)
+    for world in product(*(permutations(group) for group in members)):
+        row_of_person = np.empty(len(group_of_row), np.int64)
         for group, given in zip(members, world, strict=True):
-            told[group] = given
-        if (told != values).any() and _groups(method, told, ell, seed=0) == groups:
-            total += 1
-            agree += told == values
-    belief: np.ndarray = agree[np.concatenate(members)] / total
-    return belief
+            row_of_person[group] = given
+        dealt = {c.name: replace(c, codes=c.codes[row_of_person]) for c in columns}
+        told = replace(task, table=replace(task.table, columns={**task.table.columns, **dealt}))
+        outcomes = [_run(method, told, seed) for seed in range(runs)]
+        alike = sum(o is not None and _partition(o.class_of_row) == wanted for o in outcomes)
+        weight += alike
+        same = [c.codes[row_of_person] == c.codes for c in columns]
+        agree += alike * np.concatenate(same)
+    return agree / weight if weight else None
+
+
+def _partition(group_of_row: np.ndarray) -> frozenset[frozenset[int]]:
+    groups = range(-1, int(group_of_row.max()) + 1)
+    return frozenset(frozenset(np.flatnonzero(group_of_row == g).tolist()) for g in groups)
 
 
 # ---- plots
@@ -208,18 +227,39 @@ def plot(found: Sequence[dict[str, Any]], folder: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    for figure in ("loss", "discernibility", "query_error", "greatest"):
-        ds = sorted({row["d"] for row in found})
-        _, axes = pyplot.subplots(1, len(ds), figsize=(4 * len(ds), 3), squeeze=False)
+    ds = sorted({row["d"] for row in found})
+    ells = sorted({row["l"] for row in found})
+    figures = {
+        "loss": "loss",
+        "discernibility": "discernibility",
+        "query_error": "median query error",
+        "greatest": "greatest probability",
+    }
+    for figure, title in figures.items():
+        drawing, axes = pyplot.subplots(
+            1, len(ds), figsize=(2.6 * len(ds), 2.8), sharey=True, squeeze=False
+        )
         for axis, d in zip(axes[0], ds, strict=True):
-            for name in dict.fromkeys(row["method"] for row in found):
+            for name, mark in zip(
+                dict.fromkeys(row["method"] for row in found), "os^", strict=True
+            ):
                 rows = [r for r in found if r["d"] == d and r["method"] == name and r["feasible"]]
-                axis.plot([r["l"] for r in rows], [r[figure] for r in rows], "o-", label=name)
-            axis.set(title=f"d = {d}", xlabel="ℓ", ylabel=figure)
-        axes[0][0].legend()
-        pyplot.tight_layout()
-        pyplot.savefig(folder / f"{figure}.png")
-        pyplot.close()
+                axis.plot(
+                    [r["l"] for r in rows], [r[figure] for r in rows], marker=mark, label=name
+                )
+            if figure == "greatest":
+                axis.plot(ells, [1 / ell for ell in ells], "k:", label="1/ℓ")
+            axis.set(title=f"{d} opinions", xlabel="ℓ", xticks=ells)
+        if figure == "discernibility":
+            axes[0][0].set_yscale("log")
+        else:
+            axes[0][0].set_ylim(bottom=0)
+        axes[0][0].set_ylabel(title)
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        drawing.legend(handles, labels, loc="lower center", ncols=len(labels), frameon=False)
+        drawing.tight_layout(rect=(0, 0.09, 1, 1))
+        drawing.savefig(folder / f"{figure}.png", dpi=90)
+        pyplot.close(drawing)
 
 
 def main() -> None:
@@ -233,8 +273,7 @@ def main() -> None:
     data = Path(os.environ.get("DISCREET_DATA", "../shared/data"))
     path = given.table or data / "opinions" / "nonvoters.csv"
     given.output.mkdir(parents=True, exist_ok=True)
-    reader = minimality()
-    print("minimality, curve, 12 rows, l = 2:", reader, flush=True)
+    reader = minimality(path, given.quasi, given.opinions[:2])
     found = compare(path, given.quasi, given.opinions)
     result = {"compare": found, "minimality": reader}
     (given.output / "msa_diversity.json").write_text(json.dumps(result, indent=1))

@@ -41,6 +41,7 @@ from discreet.publishing import publish
 
 SEARCHES = {"rows": ROWS, "adaptive": PAPER_ADAPTIVE, "plain": PAPER_PLAIN}
 QUASI = ("age", "education", "workclass", "marital-status", "race", "sex", "native-country")
+RELEASED = ("belief change, greatest", "cost", "query error, qd = 3")  # what plots of releases show
 Row = dict[str, Any]
 
 
@@ -193,18 +194,59 @@ def as_markdown(rows: list[Row]) -> str:
 
 
 def draw(name: str, rows: list[Row], output: Path) -> None:
-    """A plot of every search or measure against the first column."""
-    import matplotlib.pyplot as plt
+    """Costs against what is varied (figures 6 to 8); what releases tell and cost against k."""
+    import matplotlib
 
-    figure, axis = plt.subplots()
-    first = next(iter(rows[0]))
-    numbers = [key for key in rows[0] if key != first and isinstance(rows[0][key], float)]
-    for key in numbers:
-        axis.plot([str(row[first]) for row in rows], [row.get(key) for row in rows], label=key)
-    axis.set(xlabel=first, title=f"Figure {name}")
-    axis.legend()
-    figure.savefig(output / f"figure_{name.replace(' ', '_')}.png")
-    plt.close(figure)
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    searches = [*SEARCHES, "rows, 5000 nodes"]
+    panels = [key for key in RELEASED if key in rows[0]] or ["cost"]
+    drawing, axes = pyplot.subplots(
+        1, len(panels), figsize=(2.8 * max(len(panels), 2), 3), squeeze=False
+    )
+    across = next(key for key in ("k", "nodes", next(iter(rows[0]))) if key in rows[0])
+    for axis, panel in zip(axes[0], panels, strict=True):
+        for label, marked, points in _lines(
+            rows, across, searches if panel not in rows[0] else [panel]
+        ):
+            axis.plot(*zip(*points, strict=True), marker=marked, label=label)
+        axis.set(xlabel=across, ylabel=panel)
+        axis.set_xscale("symlog" if across == "nodes" else "linear")
+        if across != "nodes":
+            axis.set_xticks(sorted({row[across] for row in rows}))
+        axis.set_ylim(bottom=0)
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    columns = 4 if len(panels) > 1 else 2
+    lines = -(-len(labels) // columns)
+    drawing.legend(handles, labels, loc="lower center", ncols=columns, frameon=False, fontsize=8)
+    drawing.tight_layout(rect=(0, 0.03 + 0.055 * lines, 1, 1))
+    drawing.savefig(output / f"figure_{name.replace(' ', '_')}.png", dpi=90)
+    pyplot.close(drawing)
+
+
+def _lines(
+    rows: list[Row], across: str, keys: list[str]
+) -> Iterator[tuple[str, str, list[tuple[float, float]]]]:
+    """One line for every setting other than what is drawn across, and every key."""
+    told = [
+        key for key in ("principle", "table", "c", "l", "t") if key in rows[0] and key != across
+    ]
+    settings = dict.fromkeys(tuple(row[key] for key in told) for row in rows)
+    marks = "os^vDx*+"
+    number = 0
+    for setting in settings:
+        chosen = [row for row in rows if tuple(row[key] for key in told) == setting]
+        named = [
+            str(value) if key in ("principle", "table") else f"{key} = {value}"
+            for key, value in zip(told, setting, strict=True)
+        ]
+        for key in keys:
+            points = [(row[across], row[key]) for row in chosen if row.get(key) is not None]
+            if points:
+                label = ", ".join(named if len(keys) == 1 else [*named, key])
+                yield label, marks[number % len(marks)], points
+                number += 1
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -145,3 +146,44 @@ def test_a_requirement_with_a_number_for_each_attribute_goes_to_their_tables():
         ["ill=f"],
         ["ill=g", "t"],
     ]  # g and t tell all of each other
+
+
+def local_job(t: float, dm: float | None = None) -> tuple[dc.Job, pl.DataFrame]:
+    rng = np.random.default_rng(3)
+    age = rng.integers(0, 60, 400)
+    frame = pl.DataFrame(
+        {
+            "age": age,
+            "ill": [f"i{v}" for v in (age // 15 + rng.integers(0, 2, 400)) % 4],
+            "job": [f"j{v}" for v in (age // 20 + rng.integers(0, 3, 400)) % 3],
+        }
+    )
+    job = dc.Job(
+        attributes={
+            "age": {"role": "quasi-identifier", "type": "integer"},
+            "ill": {"role": "sensitive"},
+            "job": {"role": "sensitive"},
+        },
+        requirements=[{"k-anonymity": {"k": 5}}, {"t-closeness": {"t": t}}],
+        method={"codip": {"recoding": "mondrian"} | ({} if dm is None else {"dm": dm})},
+    )
+    return job, frame
+
+
+def test_local_recodings_have_a_closest_t_and_an_unreachable_one_names_it():
+    job, frame = local_job(t=0.9)
+    steps = dc.explore_projections(job, frame).to_dict()["steps"]
+    for step in steps:
+        assert 0 < step["closeness"] <= step["chosen_closeness"] <= 0.9
+    ceiling = 20_000  # an eighth of a single class
+    job, _ = local_job(t=0.01, dm=ceiling)
+    nearest = min(
+        step["closeness"] for step in dc.explore_projections(job, frame).to_dict()["steps"]
+    )
+    assert nearest > 0.01
+    with pytest.raises(dc.InfeasibleError, match="nearest point") as caught:
+        dc.publish(frame, job, seed=0)
+    assert f"t = {nearest:.6g}" in str(caught.value)
+    reachable, _ = local_job(t=nearest, dm=ceiling)
+    plan = dc.explore_projections(reachable, frame).to_dict()["steps"]
+    assert any(step["feasible"] for step in plan)

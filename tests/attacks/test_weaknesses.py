@@ -67,3 +67,18 @@ def test_what_is_left_open_is_named(table, tmp_path, method, requirements, named
     assert not said & not_named
     page = (release.save(tmp_path / "release") / "report.html").read_text(encoding="utf-8")
     assert all(f"({name})" in page for name in said)
+
+
+def test_blind_blocks_name_only_the_rows_that_looked_across(table):
+    def said(block):
+        method = {"msa-diversity": {"grouping": "blocks", "block": block}}
+        job = dc.Job(attributes=ATTRIBUTES, requirements=[BOUND], method=method)
+        manifest = dc.publish(table, job, seed=0).manifest
+        return manifest.method.steps["across_blocks"], " ".join(known_weaknesses(manifest))
+
+    across, sentences = said(4)
+    assert across > 1
+    assert f"{across} rows of 120 were grouped with a look across" in sentences
+    across, sentences = said(120)
+    assert across == 0
+    assert "(minimality)" not in sentences

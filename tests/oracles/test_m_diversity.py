@@ -95,6 +95,29 @@ def test_sa_distinct_groups_are_m_diverse(size, bits):
     assert not judged(rows, size + 1)
 
 
+@pytest.mark.parametrize("bits", [3, 4])
+def test_sa_distinct_groups_of_six_are_m_diverse_after_more_bits(bits):
+    """Values of such a group name whole rows, so that one attribute stands for all of them."""
+    size = 6
+    worlds = list(permutations(range(size)))
+    has = {
+        (person, row): sum(1 << w for w, world in enumerate(worlds) if world[person] == row)
+        for person in range(size)
+        for row in range(size)
+    }
+    everything = (1 << len(worlds)) - 1
+    worst = Fraction(0)
+    for chosen in combinations(has.values(), bits):
+        possible = everything
+        for mask in chosen:
+            possible &= ~mask
+        total = possible.bit_count()
+        if total:
+            top = max((possible & has[0, row]).bit_count() for row in range(size))
+            worst = max(worst, Fraction(top, total))
+    assert worst == Fraction(1, size - bits)
+
+
 def test_every_group_of_three_and_four_rows_with_two_attributes():
     """SA-distinct or not: the share of the most frequent value decides, and nothing else."""
     for size in (3, 4):

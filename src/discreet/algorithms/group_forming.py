@@ -178,3 +178,20 @@ def cut_blocks(rows: Rows, least: int) -> NDArray[np.int64]:
         end = cut[end]
     place_of[blocks] = 0
     return place_of[: blocks + 1][::-1].copy()
+
+
+@kernel
+def shuffled_blocks(rng: np.random.Generator, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows of each block in an order of chance, blocks in their order."""
+    order = np.arange(cuts[-1])
+    for block in range(len(cuts) - 1):
+        shuffle(rng, order[cuts[block] : cuts[block + 1]])
+    return order
+
+
+@kernel
+def shuffle(rng: np.random.Generator, items: NDArray[np.int64]) -> None:
+    """Put items into an order of chance, in place."""
+    for last in range(len(items) - 1, 0, -1):
+        other = int(rng.random() * (last + 1))
+        items[last], items[other] = items[other], items[last]

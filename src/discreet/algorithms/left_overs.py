@@ -21,7 +21,7 @@ from discreet.algorithms.diverse_groups import (
     loss_with,
     remove,
 )
-from discreet.algorithms.group_forming import may_join
+from discreet.algorithms.group_forming import may_join, shuffle
 from discreet.kernels import kernel
 
 
@@ -206,17 +206,15 @@ def settle_in_blocks(
     groups: Groups,
     cuts: NDArray[np.int64],  # (blocks + 1,) rows
     first_group: NDArray[np.int64],  # (blocks + 1,)
-    chance: NDArray[np.float64],  # (rows,)
+    rng: np.random.Generator,
     limits: Limits,
 ) -> NDArray[np.int64]:
     """The same with the groups of a row's own block alone, in an order of chance."""
     took = np.zeros(3, np.int64)
     for block in range(len(cuts) - 1):
         count = first_group[block + 1] - first_group[block]
-        lots = np.empty(count)
-        for i in range(count):
-            lots[i] = chance[groups.first[first_group[block] + i]]
-        shuffled = first_group[block] + np.argsort(lots)
+        shuffled = np.arange(first_group[block], first_group[block + 1])
+        shuffle(rng, shuffled)
         for row in range(cuts[block], cuts[block + 1]):
             if groups.group_of_row[row] >= 0:
                 continue

@@ -23,7 +23,9 @@ from discreet.algorithms.recoder import Recoded, failure_of
 from discreet.data.classes import Classes, classes_of
 from discreet.data.counts import count_classes, count_values
 from discreet.errors import InfeasibleError
-from discreet.models.closeness import earth_movers_distance
+from discreet.models.closeness import TCloseness, earth_movers_distance
+
+HALVINGS = 6  # each is a run of Mondrian
 
 
 class LocalRecoder:
@@ -34,6 +36,7 @@ class LocalRecoder:
         self.attributes = tuple(column.name for column in task.table.sensitive)
         self.ceiling = ceiling
         self._recoded: dict[Block, Recoded | None] = {}
+        self._closest: dict[Block, float | None] = {}
         self._confused: dict[Block, float] = {}  # the discernibility of what Mondrian ends with
 
     def can_publish(self, block: Block) -> bool:
@@ -46,8 +49,41 @@ class LocalRecoder:
         return None if found is None else found.closeness
 
     def best_closeness(self, block: Block) -> float | None:
-        """Unknown: there is no list of all local recodings."""
-        return None
+        """The least t that was found, by halving the t that Mondrian is asked for.
+
+        As on a lattice, all else that the job asks for has to hold, and without a ceiling a
+        single class does not count.
+        """
+        if block not in self._closest:
+            self._closest[block] = self._halved(block)
+        return self._closest[block]
+
+    def _halved(self, block: Block) -> float | None:
+        task = self._task(block)
+        others = [r for r in task.requirements if not isinstance(r, TCloseness)]
+        least = self._reached(replace(task, requirements=others))
+        beyond = 0.0
+        for _ in range(HALVINGS):
+            if least is None or least <= beyond:
+                break
+            asked = (least + beyond) / 2
+            reached = self._reached(replace(task, requirements=[*others, TCloseness(t=asked)]))
+            if reached is None:
+                beyond = asked
+            else:
+                least = reached
+        return least
+
+    def _reached(self, task: Task) -> float | None:
+        """The t of what Mondrian ends with, if that says something and is within the ceiling."""
+        try:
+            outcome = Mondrian().run(task)
+        except InfeasibleError:
+            return None
+        size = np.bincount(outcome.class_of_row)
+        if self.ceiling is None:
+            return _closeness(task, outcome) if len(size) > 1 else None
+        return _closeness(task, outcome) if discernibility(size) <= self.ceiling else None
 
     def recoded(self, block: Block) -> Recoded:
         """The table of a block."""

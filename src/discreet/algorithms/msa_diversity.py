@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.algorithms.diverse_groups import RANGE, SET, TREE, Groups, Rows, empty_groups
-from discreet.algorithms.group_forming import cut_blocks, form_groups
+from discreet.algorithms.group_forming import cut_blocks, form_groups, shuffled_blocks
 from discreet.algorithms.hilbert import scale_of_values, task_keys
 from discreet.algorithms.left_overs import (
     Limits,
@@ -107,9 +107,9 @@ class MsaDiversity(Method):
             raise InputError("msa-diversity: the table has no rows. Give it at least one.")
         bounds = bounds_of(task)
         least = require_feasible(task, bounds, self.suppression)
-        chance = task.rng.permutation(task.table.rows)
-        order = chance[np.argsort(task_keys(task)[chance])]  # rows at one place in any order
-        best = min(self._attempts(task, bounds, order), key=lambda attempt: attempt.merit)
+        best = min(
+            self._attempts(task, bounds, curve_order(task)), key=lambda attempt: attempt.merit
+        )
         group_of_row = np.full(task.table.rows, -1, np.int32)
         group_of_row[best.order] = _renumbered(best.groups)
         suppressed = int((group_of_row < 0).sum())
@@ -171,6 +171,15 @@ class Attempt:
 # ---- the steps
 
 
+def curve_order(task: Task) -> Order:
+    """The rows along the curve, those at one place in an order of chance."""
+    keys = task_keys(task)
+    order = np.argsort(keys)
+    keys = keys[order]
+    places = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1], [True]]))
+    return order[shuffled_blocks(task.rng, places)]
+
+
 def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:
     """The rows in curve order, as the kernels see them."""
     table = task.table
@@ -202,10 +211,12 @@ def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:
 
 
 def _stacked(columns: Sequence[Column], order: NDArray[np.int64]) -> NDArray[np.int32]:
-    stacked = np.empty((len(order), len(columns)), np.int32)
+    if not columns:
+        return np.empty((len(order), 0), np.int32)
+    stacked = np.empty((len(columns[0].codes), len(columns)), np.int32)
     for number, column in enumerate(columns):
-        stacked[:, number] = column.codes[order]
-    return stacked
+        stacked[:, number] = column.codes
+    return stacked.take(order, axis=0)  # one jump a row, not one for each of its cells
 
 
 def _starts(arrays: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
@@ -242,15 +253,16 @@ def in_blocks(task: Task, bounds: Bounds, order: Order, block: int, window: int)
     """Group inside blocks that were cut, and whose rows were shuffled, without looking."""
     rows = rows_along(task, bounds, order)
     cuts = cut_blocks(rows, block)
-    lots = task.rng.random(len(order))
-    of_block = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
-    order = order[np.lexsort((lots, of_block))]
-    rows = rows_along(task, bounds, order)
+    shuffled = shuffled_blocks(task.rng, cuts)
+    order = order[shuffled]
+    rows = rows._replace(
+        values=rows.values.take(shuffled, axis=0), codes=rows.codes.take(shuffled, axis=0)
+    )
     groups = empty_groups(len(order))
     first_group = form_groups(rows, groups, cuts, window, CANDIDATES, np.zeros(0))
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     limits = Limits(0, 10_000, 8 * rows.least, 1)
-    _tally(steps, settle_in_blocks(rows, groups, cuts, first_group, lots, limits))
+    _tally(steps, settle_in_blocks(rows, groups, cuts, first_group, task.rng, limits))
     steps["across_blocks"] = int((groups.group_of_row < 0).sum())
     settle_left_overs(rows, groups, steps)
     return Attempt(order, groups, steps, total_loss(rows, groups))

@@ -32,7 +32,7 @@ class Recoder(Protocol):
         """The t of what would be published; None where nothing can be."""
 
     def best_closeness(self, block: Block) -> float | None:
-        """The least t that a recoding which still says something reaches; None if unknown."""
+        """The least t that a recoding which still says something reaches; None if none passes."""
 
     def why_not(self, blocks: Sequence[Block]) -> tuple[str, list[dict[str, object]]]:
         """Why some blocks can't be published and what would be feasible, in words and as data."""

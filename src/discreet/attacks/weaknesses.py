@@ -61,10 +61,7 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
             "of a group has which (definetti)."
         )
     if _reads_sensitive(manifest, requirements):
-        found.append(
-            "The groups were formed by looking at sensitive values: somebody who knows the method "
-            "may ask why they are no finer (minimality)."
-        )
+        found.append(_why_these_groups(manifest))
     if manifest.kind == "projected" and len(manifest.tables) > 1:
         found.append(
             "Somebody who knows from elsewhere how values of different tables go together may put "
@@ -77,6 +74,26 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
         "(intersection): use a ledger."
     )
     return found
+
+
+def _why_these_groups(manifest: Manifest) -> str:
+    """What a reader of the groups may ask who knows the method."""
+    if across := across_blocks(manifest):
+        rows = "One row" if across == 1 else f"{across:,} rows"
+        return (
+            f"{rows} of {manifest.published_rows:,} were grouped with a look across the blind "
+            "blocks: somebody who knows the method may ask why just so (minimality)."
+        )
+    if manifest.method.name == "msa-diversity":
+        return (
+            "Sensitive values decided which neighbours on the curve are together: somebody who "
+            "knows the method may ask why others are not; 'grouping: blocks' leaves that to "
+            "chance but for a few, and loses more (minimality)."
+        )
+    return (
+        "The groups were formed by looking at sensitive values: somebody who knows the method "
+        "may ask why they are no finer (minimality)."
+    )
 
 
 def _holds_joins(requirements: list[Requirement]) -> bool:

@@ -29,9 +29,11 @@ from discreet.data.roles import Role, ValueType
 from discreet.data.table import CodedTable, Column
 from discreet.models.correlation import Correlation
 from discreet.models.series import Groups
+from discreet.report.line_plot import Line, line_plot
 
 INDEPENDENT = "independent"
 METHODS = (INDEPENDENT, MInvariance.name, RhoDifferent.name)
+_STROKES = (("#c2410c", ""), ("#1d4ed8", "6 3"), ("#15803d", "8 3 2 3"))  # of their lines
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,18 @@ def table_of(steps: Sequence[Step]) -> str:
         cells = [f"{own[m].greatest:.3f} ({own[m].above:.0%}, {own[m].right:.0%})" for m in METHODS]
         lines.append(f"| {release} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def plot_of(steps: Sequence[Step], rho: float) -> str:
+    """The greatest belief by release, a line for each publisher, as an SVG."""
+    last = max(step.release for step in steps)
+    lines = [
+        Line(method, colour, dashes, [(s.release, s.greatest) for s in steps if s.method == method])
+        for method, (colour, dashes) in zip(METHODS, _STROKES, strict=True)
+    ]
+    bound = Line(f"rho = {rho:g}", "#6b7280", "2 3", [(1, rho), (last, rho)])
+    title = "The greatest belief about anybody of a reader of all releases so far"
+    return line_plot(title, "release", [*lines, bound])
 
 
 def to_dict(steps: Sequence[Step]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from html import escape
 
 from discreet.algorithms.frontier import Frontier, Step
+from discreet.report.line_plot import Line, line_plot
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 800, 320, 48, 28, 16, 44
 _LINES: Sequence[tuple[str, str, str, Callable[[Step], float | None]]] = (
     ("association loss Γα", "#c2410c", "", lambda step: step.association_loss),
     ("information exposure Γβ", "#1d4ed8", "6 3", lambda step: step.information_exposure),
@@ -49,48 +49,21 @@ def frontier_html(frontier: Frontier) -> str:
 
 def frontier_plot(frontier: Frontier) -> str:
     """Figures against the number of tables, as an SVG that needs nothing else."""
-    most = max(step.tables for step in frontier.steps)
-
-    def place(tables: int, figure: float) -> str:
-        across = (tables - 1) / max(most - 1, 1)
-        x = _LEFT + across * (_WIDTH - _LEFT - _RIGHT)
-        y = _TOP + (1.0 - figure) * (_HEIGHT - _TOP - _BOTTOM)
-        return f"{x:.1f},{y:.1f}"
-
-    parts = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {_HEIGHT}' "
-        f"width='{_WIDTH}' height='{_HEIGHT}' font-family='system-ui, sans-serif' font-size='11'>"
-        "<title>What each number of tables loses, exposes and reaches</title>"
-        f"<rect width='{_WIDTH}' height='{_HEIGHT}' fill='white'/>"
+    lines = [
+        Line(
+            name,
+            colour,
+            dashes,
+            [
+                (step.tables, found)
+                for step in frontier.steps
+                if (found := figure(step)) is not None
+            ],
+        )
+        for name, colour, dashes, figure in _LINES
     ]
-    for tenth in range(0, 11, 2):
-        x, y = place(1, tenth / 10).split(",")
-        parts.append(
-            f"<line x1='{x}' y1='{y}' x2='{_WIDTH - _RIGHT}' y2='{y}' stroke='#ddd'/>"
-            f"<text x='{_LEFT - 6}' y='{y}' text-anchor='end' dy='.3em'>{tenth / 10:.1f}</text>"
-        )
-    for tables in range(1, most + 1, max(1, most // 12)):
-        x = place(tables, 0).split(",")[0]
-        parts.append(
-            f"<text x='{x}' y='{_HEIGHT - _BOTTOM + 16}' text-anchor='middle'>{tables}</text>"
-        )
-    parts.append(
-        f"<text x='{_WIDTH / 2}' y='{_HEIGHT - 8}' text-anchor='middle'>number of tables</text>"
-    )
-    for number, (name, colour, dashes, figure) in enumerate(_LINES):
-        points = [
-            place(step.tables, found)
-            for step in frontier.steps
-            if (found := figure(step)) is not None
-        ]
-        legend = _LEFT + number * (_WIDTH - _LEFT - _RIGHT) / len(_LINES)
-        stroke = f"stroke='{colour}' stroke-width='2' stroke-dasharray='{dashes}' fill='none'"
-        parts.append(
-            f"<polyline points='{' '.join(points)}' {stroke}/>"
-            f"<line x1='{legend}' y1='12' x2='{legend + 18}' y2='12' {stroke}/>"
-            f"<text x='{legend + 22}' y='12' dy='.3em'>{escape(name)}</text>"
-        )
-    return "".join([*parts, "</svg>\n"])
+    title = "What each number of tables loses, exposes and reaches"
+    return line_plot(title, "number of tables", lines)
 
 
 def _cells(step: Step) -> tuple[str, ...]:

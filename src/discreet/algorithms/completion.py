@@ -13,8 +13,9 @@ from discreet.algorithms.renaming import names_of, values_of
 from discreet.algorithms.shapes import Shapes, read_run
 from discreet.algorithms.signatures import rank_in_run
 from discreet.kernels import kernel
+from discreet.models.chains import Floats, Places
 from discreet.models.distinct import Numbers, distinct_runs
-from discreet.models.enumeration import EXACT, Floats, Places, component_beliefs
+from discreet.models.enumeration import EXACT, component_beliefs
 
 ROOM = 1.1  # beliefs should stay below ρ by this factor where a few more counterfeits do it
 CANDIDATES = 6  # values that are tried as the next counterfeit

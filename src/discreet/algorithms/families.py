@@ -17,16 +17,9 @@ from discreet.algorithms.renaming import alike_values
 from discreet.algorithms.shapes import Shapes, read_run
 from discreet.data.history import History
 from discreet.kernels import kernel
+from discreet.models.chains import Flags, Floats, Places
 from discreet.models.distinct import Numbers
-from discreet.models.enumeration import (
-    EXACT,
-    MOST_PEOPLE,
-    TOO_LARGE,
-    Flags,
-    Floats,
-    Places,
-    component_beliefs,
-)
+from discreet.models.enumeration import EXACT, MOST_PEOPLE, TOO_LARGE, component_beliefs
 from discreet.models.series import Groups, components
 
 

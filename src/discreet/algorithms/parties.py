@@ -8,7 +8,7 @@ from discreet.algorithms.completion import BLANK, TOLERANCE, solve
 from discreet.algorithms.families import Families, Verdicts
 from discreet.algorithms.signatures import rank_in_run
 from discreet.data.table import Codes
-from discreet.models.enumeration import Places
+from discreet.models.chains import Places
 
 
 def complete(

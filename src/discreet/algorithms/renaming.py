@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.kernels import kernel
+from discreet.models.chains import Floats, Places
 from discreet.models.distinct import Numbers
-from discreet.models.enumeration import Floats, Places
 
 CLOSE = 1e-12  # of two probabilities that differ by the order in which they were summed
 

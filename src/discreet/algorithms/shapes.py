@@ -19,8 +19,8 @@ import numpy as np
 
 from discreet.algorithms.renaming import rename_runs
 from discreet.kernels import kernel
+from discreet.models.chains import Flags, Places
 from discreet.models.distinct import Numbers, distinct_runs
-from discreet.models.enumeration import Flags, Places
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,15 +64,27 @@ def names_of(run: Numbers, layers: int, now: Places, alike: Places) -> Places:
     sizes = run[at + 1 : at + 1 + groups]
     entries = sizes.sum()
     at += 1 + groups
-    touched = np.unique(np.append(run[at : at + entries].astype(np.int64), now))
-    counts = np.zeros((len(touched), groups + 1), np.int64)
+    place = np.full(len(alike), -1, np.int64)  # of a value among those touched
+    touched = np.empty(entries + len(now), np.int64)
+    number = 0
+    for value in now:
+        if place[value] < 0:
+            place[value] = number
+            touched[number] = value
+            number += 1
+    for entry in range(at, at + entries):
+        if place[run[entry]] < 0:
+            place[run[entry]] = number
+            touched[number] = run[entry]
+            number += 1
+    counts = np.zeros((number, groups + 1), np.int64)
     for group in range(groups):
         for _ in range(sizes[group]):
-            counts[np.searchsorted(touched, run[at]), group] = run[at + entries]
+            counts[place[run[at]], group] = run[at + entries]
             at += 1
     for value in now:
-        counts[np.searchsorted(touched, value), groups] += 1
-    return _give_names(touched, counts, alike)
+        counts[place[value], groups] += 1
+    return _give_names(touched[:number], counts, alike)
 
 
 @kernel
@@ -129,12 +141,17 @@ def rename_runs(start: Places, run: Numbers, layers: int, alike: Places) -> Numb
         entries = sizes.sum()
         at += 1 + groups
         for group in range(groups):
-            codes = name[own[at : at + sizes[group]]]
-            order = np.argsort(codes)
-            for place in range(sizes[group]):
-                renamed[start[family] + at + place] = codes[order[place]]
-                renamed[start[family] + at + entries + place] = own[at + entries + order[place]]
-            at += sizes[group]
+            first = start[family] + at
+            for entry in range(sizes[group]):
+                code = name[own[at]]
+                to = first + entry
+                while to > first and renamed[to - 1] > code:
+                    renamed[to] = renamed[to - 1]
+                    renamed[to + entries] = renamed[to - 1 + entries]
+                    to -= 1
+                renamed[to] = code
+                renamed[to + entries] = own[at + entries]
+                at += 1
     return renamed
 
 
@@ -151,7 +168,7 @@ def values_of(
 ) -> Places:
     """The values behind the names that some families were solved with."""
     value = name.copy()
-    known = np.empty(0, np.int64)
+    value_of_name = np.empty(len(alike), np.int64)
     for at in range(len(name)):
         own = family[at]
         if at == 0 or own != family[at - 1]:
@@ -161,6 +178,7 @@ def values_of(
                 now[now_start[own] : now_start[own + 1]],
                 alike,
             )
-            known = np.argsort(renamed)
-        value[at] = known[name[at]]
+            for code in range(len(alike)):
+                value_of_name[renamed[code]] = code
+        value[at] = value_of_name[name[at]]
     return value

@@ -164,10 +164,11 @@ def _solve(
             if truth[people[at]] >= 0:
                 own[layers, at] = len(start) - 1
         starts = np.append(start, 0)
-        candidates = _candidates(value, now, len(matrix))
-        added, belief = _add_fakes(
-            own, starts, value, count, matrix, now, candidates, rho, max(rho / ROOM, before[family])
-        )
+        low = max(rho / ROOM, before[family])
+        added, belief = _restore(own, starts, value, count, matrix, now, low)
+        if belief > low + TOLERANCE:
+            candidates = _candidates(value, now, len(matrix))
+            added, belief = _add_fakes(own, starts, value, count, matrix, now, candidates, rho, low)
         if belief <= rho + TOLERANCE:
             solved[case] = True
             fakes[case, : len(added)] = added
@@ -182,6 +183,35 @@ def _candidates(before: Places, now: Places, values: int) -> Places:
     rank[before] = 0
     rank[now] = 2
     return np.argsort(rank, kind="mergesort")[:CANDIDATES]
+
+
+@kernel
+def _restore(
+    group_of: Places,
+    start: Places,
+    value: Places,
+    count: Places,
+    matrix: Floats,
+    truth: Places,
+    low: float,
+) -> tuple[Places, float]:
+    """The likeliest counterfeits, and the belief: none if that is low enough, else all values of
+    the family's last group that nobody has now.
+
+    What is missing tells who left or changed; often nothing but all of it together helps.
+    """
+    rows = np.zeros(len(matrix), np.int64)
+    for code in truth:
+        rows[code] += 1
+    greatest = _greatest_with(group_of, start, value, count, matrix, rows)
+    if greatest <= low + TOLERANCE:
+        return truth[:0].copy(), greatest
+    last = value[start[len(start) - 3] : start[len(start) - 2]]
+    missing = last[rows[last] == 0]
+    if len(missing) > MOST_FAKES:
+        return missing[:0].copy(), 2.0
+    rows[missing] += 1
+    return missing, _greatest_with(group_of, start, value, count, matrix, rows)
 
 
 @kernel

@@ -1,9 +1,10 @@
 """A series of three releases of a million people: time of each, and the size of the ledger.
 
 A tenth of the people leave between two releases, a tenth join. For rho-different a twentieth of the
-values change too, and the correlation table says so: each value stays with 0.95, or each with odds of
-its own, which leaves more to enumerate. Each row of the result: the method, the release, seconds from the table's file to the recorded folder (and those of
-the processor), what the release holds, and the bytes of the ledger after it.
+values change too, and the correlation table says so: each value stays with 0.95, or each with odds
+of its own, which leaves more to enumerate. Each row of the result: the method, the release, seconds
+from the table's file to the recorded folder (and those of the processor), what the release holds,
+and the bytes of the ledger after it.
 """
 
 from __future__ import annotations

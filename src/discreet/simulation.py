@@ -29,6 +29,8 @@ from discreet.data.roles import Role, ValueType
 from discreet.data.table import CodedTable, Column
 from discreet.models.correlation import Correlation
 from discreet.models.series import Groups
+from discreet.report.charts import series_chart
+from discreet.report.svg import standalone
 
 INDEPENDENT = "independent"
 METHODS = (INDEPENDENT, MInvariance.name, RhoDifferent.name)
@@ -235,6 +237,12 @@ def table_of(steps: Sequence[Step]) -> str:
         cells = [f"{own[m].greatest:.3f} ({own[m].above:.0%}, {own[m].right:.0%})" for m in METHODS]
         lines.append(f"| {release} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def plot_of(steps: Sequence[Step], rho: float) -> str:
+    """The greatest belief by release, a line for each publisher, as an SVG."""
+    beliefs = {name: [s.greatest for s in steps if s.method == name] for name in METHODS}
+    return standalone(series_chart(beliefs, rho))
 
 
 def to_dict(steps: Sequence[Step]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -150,6 +151,21 @@ def test_blank_groups_move_no_belief():
     assert after["p"][0] == pytest.approx(before["p"][0])
     assert after["r"][0] == pytest.approx(before["r"][0])
     assert joint(Series.of([first, blank, again]), odds, 0.5).exact == 1
+
+
+def test_what_is_missing_from_the_last_group_comes_back_at_once():
+    """One left and one changed: c or d alone tells who had the other; both tell nothing."""
+    letters = "abcdefgh"
+    odds = Correlation.of([(x, x, 0.95 - at / 100) for at, x in enumerate(letters)], "spread")
+    first = [(["p", "q", "r", "s"], "abcd")]
+    table = {"p": "a", "q": "b", "r": "e"}
+    task = replace(task_of(table, [first], letters), correlation=odds)
+    outcome = dc.RhoDifferent(rho=0.5).run(task)
+    assert groups_of(task, outcome, list(table)) == [({"p", "q", "r"}, "abcde")]
+    for alone in ("abe", "abce", "abde"):
+        releases = [first, [(list(table), list(alone))]]
+        assert max(joint(Series.of(releases), odds, 0.5).greatest) > 0.5
+    assert joint(Series.of([first, [(list(table), list("abcde"))]]), odds, 0.5).above == 0
 
 
 def many(names: int, letters: str) -> list[tuple[list[str], str]]:

@@ -1,11 +1,21 @@
-"""``discreet ledger``, publishing to it, and the audit of a series."""
+"""``discreet ledger``, publishing to it, and the audit of a series.
+
+These stories are long, so their commands run within the process of the tests; other files start
+processes.
+"""
 
 from __future__ import annotations
 
 import json
 import random
+import signal
+from subprocess import CompletedProcess
+from xml.etree import ElementTree
 
 import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
 
 JOB = """\
 source: {path: TABLE}
@@ -16,6 +26,24 @@ attributes:
 method: {METHOD}
 ledger: {path: people.ledger}
 """
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def call(*arguments: str) -> CompletedProcess[str]:
+        done = CliRunner().invoke(app, list(arguments))
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+    yield call
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture
@@ -138,8 +166,12 @@ def test_ledger_by_option(series, run, tmp_path):
     assert "people.ledger" not in (tmp_path / "release" / "report.html").read_text()
 
 
-def test_simulate_series(run):
-    done = run("simulate-series", "--people", "60", "--releases", "3", "--json")
+def test_simulate_series(run, tmp_path):
+    done = run("simulate-series", "--people", "60", "--releases", "3", "--json", "--plot", "s.svg")
+    picture = ElementTree.parse(tmp_path / "s.svg").getroot()
+    lines = [line.get("points").split() for line in picture.iter(SVG + "polyline")]
+    assert [len(line) for line in lines] == [3, 3, 3, 2]  # three publishers, and rho
+    assert [text.text for text in picture.iter(SVG + "text")][-1] == "rho = 0.5"
     steps = json.loads(done.stdout)["steps"]
     last = {step["method"]: step for step in steps if step["release"] == 3}
     assert last["independent"]["greatest"] > 0.9

@@ -14,8 +14,8 @@ import math
 import numpy as np
 
 from discreet.kernels import kernel
+from discreet.models.chains import Flags, Floats, Places
 from discreet.models.cohorts import ahead_bound, cohorts_of, most_alike
-from discreet.models.enumeration import Flags, Floats, Places
 
 TOLERANCE = 1e-9
 

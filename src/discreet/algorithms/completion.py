@@ -9,10 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.shapes import read_run
+from discreet.algorithms.renaming import names_of, values_of
+from discreet.algorithms.shapes import Shapes, read_run
+from discreet.algorithms.signatures import rank_in_run
 from discreet.kernels import kernel
+from discreet.models.chains import Floats, Places
 from discreet.models.distinct import Numbers, distinct_runs
-from discreet.models.enumeration import EXACT, Floats, Places, component_beliefs
+from discreet.models.enumeration import EXACT, component_beliefs
 
 ROOM = 1.1  # beliefs should stay below ρ by this factor where a few more counterfeits do it
 CANDIDATES = 6  # values that are tried as the next counterfeit
@@ -24,79 +27,107 @@ BLANK = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Cases:
-    """Families of one shape whose published members have the same values: solved once.
+class Completions:
+    """What each family is published with: some counterfeits, or all blank, each of its members
+    alone with all values once.
 
-    A case is solved by some counterfeits, or by publishing everybody blank: alone, with all values
-    once.
+    Families of one shape whose published members have the same values are one case, solved once.
     """
 
-    of_family: Places  # (families,) −1 where nobody is published
-    fakes: Places  # (cases,) how many counterfeits there are, or BLANK
-    start: Places  # (cases,) where they begin
+    fakes: Places  # (families,) how many counterfeits there are, or BLANK
+    start: Places  # (families + 1,) where they begin
     value: Places
     greatest: float  # belief that any case leads to
 
 
 def solve(
     releases: int,
-    runs: tuple[Places, Numbers, Places],  # start, numbers, the shape of each family
-    members: tuple[Places, Places],  # start, person
+    shapes: Shapes,
+    family_start: Places,
     truth: Places,  # (people,) the value now of who is published, −1 for others
     before: Floats,  # (families,) the greatest belief after the earlier releases
     matrix: Floats,
     rho: float,
-) -> Cases:
+) -> Completions:
     """Counterfeits for the families that can be enumerated."""
-    start, run = _write_cases(runs[2], *members, truth)
+    now_start, now = _values_now(family_start, shapes.member, truth)
+    start, run = _write_cases(
+        releases, shapes.start, shapes.original, shapes.of_family, now_start, now, shapes.alike
+    )
     number, first = distinct_runs(start, run)
-    somebody = np.diff(start) > 1
+    somebody = np.diff(now_start) > 0
     parts = np.array_split(first, min(os.cpu_count() or 1, 1 + len(first) // LEAST_PART))
     with ThreadPoolExecutor(len(parts)) as pool:
         found = list(
             pool.map(
                 lambda part: _solve(
-                    releases, runs[0], runs[1], *members, truth, before, part, matrix, rho
+                    releases, shapes.start, shapes.run, family_start, shapes.member, truth,
+                    start, run, before, part, matrix, rho,
                 ),
                 parts,
             )
-        )
+        )  # fmt: skip
     solved = np.concatenate([one[0] for one in found])
     fakes = np.concatenate([one[1] for one in found])
     greatest = np.concatenate([one[2] for one in found])
     kept = fakes >= 0  # (cases, most)
     count = np.where(solved, kept.sum(axis=1), BLANK)
-    begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))[:-1]])
     highest = np.where(somebody[first], np.where(solved, greatest, rho), 0.0)
-    return Cases(
-        np.where(somebody, number, -1),
-        count,
-        begin,
-        fakes[kept].astype(np.int64),
+    times = np.where(somebody, np.maximum(count[number], 0), 0)
+    begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+    place = np.repeat(begin[number], times) + rank_in_run(np.repeat(np.arange(len(times)), times))
+    value = values_of(
+        fakes[kept].astype(np.int64)[place],
+        np.repeat(np.arange(len(times)), times),
+        releases, shapes.start, shapes.original, now_start, now, shapes.alike,
+    )  # fmt: skip
+    return Completions(
+        np.where(somebody, count[number], 0),
+        np.concatenate([[0], np.cumsum(times)]),
+        value,
         float(highest.max(initial=0.0)),
     )
 
 
 @kernel
-def _write_cases(
-    shape: Places, family_start: Places, member: Places, truth: Places
-) -> tuple[Places, Numbers]:
-    """The shape of each family and the values of its published members, in order."""
-    families = len(shape)
-    start = np.zeros(families + 1, np.int64)
-    run = np.empty(families + len(member), np.int32)
+def _values_now(family_start: Places, member: Places, truth: Places) -> tuple[Places, Places]:
+    """The values of the published members of each family: where they begin, and which."""
+    start = np.zeros(len(family_start), np.int64)
+    now = np.empty(len(member), np.int64)
     at = 0
-    for family in range(families):
-        run[at] = shape[family]
-        begin = at + 1
-        at += 1
+    for family in range(len(family_start) - 1):
         for person in member[family_start[family] : family_start[family + 1]]:
             if truth[person] >= 0:
-                run[at] = truth[person]
+                now[at] = truth[person]
                 at += 1
-        run[begin:at].sort()
         start[family + 1] = at
-    return start, run[:at].copy()
+    return start, now[:at].copy()
+
+
+@kernel
+def _write_cases(
+    layers: int,
+    run_start: Places,
+    run: Numbers,
+    shape: Places,
+    now_start: Places,
+    now: Places,
+    alike: Places,
+) -> tuple[Places, Numbers]:
+    """The shape of each family and the names of its members' values, in order."""
+    families = len(shape)
+    start = now_start + np.arange(families + 1)
+    case = np.empty(start[families], np.int32)
+    for family in range(families):
+        own = now[now_start[family] : now_start[family + 1]]
+        name = names_of(run[run_start[family] : run_start[family + 1]], layers, own, alike)
+        at = start[family]
+        case[at] = shape[family]
+        for value in own:
+            at += 1
+            case[at] = name[value]
+        case[start[family] + 1 : start[family + 1]].sort()
+    return start, case
 
 
 @kernel
@@ -107,6 +138,8 @@ def _solve(
     family_start: Places,
     member: Places,
     truth: Places,
+    case_start: Places,  # (families + 1,)
+    cases: Numbers,
     before: Floats,
     first: Places,  # (cases,) a family of each
     matrix: Floats,
@@ -119,8 +152,8 @@ def _solve(
     for case in range(len(first)):
         family = first[case]
         people = member[family_start[family] : family_start[family + 1]]
-        values = truth[people]
-        if values.max() < 0:
+        now = cases[case_start[family] + 1 : case_start[family + 1]].astype(np.int64)
+        if not len(now):
             continue
         past, _, start, value, count = read_run(
             run[run_start[family] : run_start[family + 1]], layers
@@ -128,14 +161,14 @@ def _solve(
         own = np.full((layers + 1, len(people)), -1, np.int64)
         own[:layers] = past
         for at in range(len(people)):
-            if values[at] >= 0:
+            if truth[people[at]] >= 0:
                 own[layers, at] = len(start) - 1
         starts = np.append(start, 0)
-        now = values[values >= 0]
-        candidates = _candidates(value, now, len(matrix))
-        added, belief = _add_fakes(
-            own, starts, value, count, matrix, now, candidates, rho, max(rho / ROOM, before[family])
-        )
+        low = max(rho / ROOM, before[family])
+        added, belief = _restore(own, starts, value, count, matrix, now, low)
+        if belief > low + TOLERANCE:
+            candidates = _candidates(value, now, len(matrix))
+            added, belief = _add_fakes(own, starts, value, count, matrix, now, candidates, rho, low)
         if belief <= rho + TOLERANCE:
             solved[case] = True
             fakes[case, : len(added)] = added
@@ -150,6 +183,35 @@ def _candidates(before: Places, now: Places, values: int) -> Places:
     rank[before] = 0
     rank[now] = 2
     return np.argsort(rank, kind="mergesort")[:CANDIDATES]
+
+
+@kernel
+def _restore(
+    group_of: Places,
+    start: Places,
+    value: Places,
+    count: Places,
+    matrix: Floats,
+    truth: Places,
+    low: float,
+) -> tuple[Places, float]:
+    """The likeliest counterfeits, and the belief: none if that is low enough, else all values of
+    the family's last group that nobody has now.
+
+    What is missing tells who left or changed; often nothing but all of it together helps.
+    """
+    rows = np.zeros(len(matrix), np.int64)
+    for code in truth:
+        rows[code] += 1
+    greatest = _greatest_with(group_of, start, value, count, matrix, rows)
+    if greatest <= low + TOLERANCE:
+        return truth[:0].copy(), greatest
+    last = value[start[len(start) - 3] : start[len(start) - 2]]
+    missing = last[rows[last] == 0]
+    if len(missing) > MOST_FAKES:
+        return missing[:0].copy(), 2.0
+    rows[missing] += 1
+    return missing, _greatest_with(group_of, start, value, count, matrix, rows)
 
 
 @kernel

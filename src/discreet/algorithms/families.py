@@ -13,19 +13,13 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.cohorts import judge_cohorts
 from discreet.algorithms.completion import TOLERANCE
+from discreet.algorithms.renaming import alike_values
 from discreet.algorithms.shapes import Shapes, read_run
 from discreet.data.history import History
 from discreet.kernels import kernel
+from discreet.models.chains import Flags, Floats, Places
 from discreet.models.distinct import Numbers
-from discreet.models.enumeration import (
-    EXACT,
-    MOST_PEOPLE,
-    TOO_LARGE,
-    Flags,
-    Floats,
-    Places,
-    component_beliefs,
-)
+from discreet.models.enumeration import EXACT, MOST_PEOPLE, TOO_LARGE, component_beliefs
 from discreet.models.series import Groups, components
 
 
@@ -74,7 +68,12 @@ def read_families(history: History, matrix: Floats) -> Families:
     row_of = np.full(history.people, -1, np.int64)
     row_of[history.person_of_row] = np.arange(len(history.person_of_row))
     shapes = Shapes.of(
-        group_of, (groups.start, groups.value, groups.count), start, member, row_of >= 0
+        group_of,
+        (groups.start, groups.value, groups.count),
+        start,
+        member,
+        row_of >= 0,
+        alike_values(matrix),
     )
     return Families(
         len(history.releases), matrix, start, shapes, row_of, family[history.person_of_row]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.algorithms.completion import BLANK, TOLERANCE, Cases, solve
+from discreet.algorithms.completion import BLANK, TOLERANCE, solve
 from discreet.algorithms.families import Families, Verdicts
 from discreet.algorithms.signatures import rank_in_run
 from discreet.data.table import Codes
-from discreet.models.enumeration import Places
+from discreet.models.chains import Places
 
 
 def complete(
@@ -29,10 +29,10 @@ def complete(
     large = verdicts.too_large[family]
     truth = np.full(len(families.row_of), -1, np.int64)
     truth[person[~large]] = value[~large]
-    cases = solve(
+    found = solve(
         families.releases,
-        (families.shapes.start, families.shapes.run, families.shapes.of_family),
-        (families.start, member),
+        families.shapes,
+        families.start,
         truth,
         verdicts.greatest,
         families.matrix,
@@ -41,17 +41,18 @@ def complete(
     party, count = _parties(family, verdicts.party[person])
     family_of_party = np.zeros(count, np.int64)
     family_of_party[party] = family
-    case = np.where(
-        verdicts.too_large[family_of_party], -1, cases.of_family[family_of_party]
-    )  # (parties,)
-    fakes = np.where(case >= 0, cases.fakes[case], 0) if len(cases.fakes) else case
+    large = verdicts.too_large[family_of_party]
     share = _greatest_share(party, value, count, len(families.matrix))
-    fakes = np.where((case < 0) & (share > rho + TOLERANCE), BLANK, fakes)
-    bound = np.where(fakes == BLANK, rho, share)[case < 0]
-    group, of_fake, value_of_fake = _publish(party, value, case, fakes, cases, len(families.matrix))
+    fakes = np.where(large, 0, found.fakes[family_of_party])
+    fakes = np.where(large & (share > rho + TOLERANCE), BLANK, fakes)
+    bound = np.where(fakes == BLANK, rho, share)[large]
+    begin = found.start[family_of_party]
+    group, of_fake, value_of_fake = _publish(
+        party, value, fakes, begin, found.value, len(families.matrix)
+    )
     result = np.full(len(families.family_of_row), -1, np.int64)
     result[row] = group
-    return result, (of_fake, value_of_fake), max(cases.greatest, float(bound.max(initial=0.0)))
+    return result, (of_fake, value_of_fake), max(found.greatest, float(bound.max(initial=0.0)))
 
 
 def _parties(family: Places, party: Places) -> tuple[Places, int]:
@@ -74,9 +75,9 @@ def _greatest_share(party: Places, value: Places, count: int, values: int) -> np
 def _publish(
     party: Places,  # (people,)
     value: Places,
-    case: Places,  # (parties,) −1 for those that were not enumerated
     fakes: Places,  # (parties,) how many counterfeits, or BLANK
-    cases: Cases,
+    begin: Places,  # (parties,) where they begin
+    value_of_fake: Places,
     values: int,
 ) -> tuple[Places, Places, Places]:
     """The group of each person, and the group and value of each counterfeit."""
@@ -90,11 +91,11 @@ def _publish(
     joined = np.flatnonzero(fakes > 0)
     times = fakes[joined]
     of_joined = np.repeat(first[joined], times)
-    place = np.repeat(cases.start[case[joined]], times) + rank_in_run(of_joined)
+    place = np.repeat(begin[joined], times) + rank_in_run(of_joined)
     alone = np.flatnonzero(blank[party])
     others = (value[alone, None] + np.arange(1, values)) % values  # all but the person's own
     return (
         group,
         np.concatenate([of_joined, np.repeat(group[alone], values - 1)]),
-        np.concatenate([cases.value[place], others.reshape(-1)]).astype(np.int64),
+        np.concatenate([value_of_fake[place], others.reshape(-1)]).astype(np.int64),
     )

@@ -21,11 +21,12 @@ What happens to a family in a new release is decided in two moves:
    would believe too much about even without the new release (the belief carried on by C is above
    ρ) is held back, and so is a family that an earlier release gave away. The others are published.
    So the absence of a person tells nothing about the value.
-2. With the values: the group is published as it is, if that is safe; else counterfeits are added,
-   each time the one that lowers the greatest belief most (no value may fill more than ρ of the
-   group either, for a reader of this release alone); and where that does not end, each member
-   is published *blank*, alone among all values once each, which moves no belief at all and so is
-   safe for every value.
+2. With the values: the group is published as it is, if that is safe; else with counterfeits of all
+   values that its last group had and that are missing now; else counterfeits are added, each time
+   the one that lowers the greatest belief most (no value may fill more than ρ of the group either,
+   for a reader of this release alone); and where that does not end, each member is published
+   *blank*, alone among all values once each, which moves no belief at all and so is safe for every
+   value.
 
 Families with too many states to enumerate (larger groups, releases of other methods) are published
 by the cohort certificate, see ``cohorts``: as a group if their values are mixed enough, else blank.

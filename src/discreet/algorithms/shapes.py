@@ -3,7 +3,8 @@
 Two families whose members were present and absent alike, in groups that were published with the
 same values, look the same to a reader. A family is written down as a run of numbers with its
 members in an order that the past alone decides; equal runs are one shape, and what is enumerated
-for it holds for all its families. A million people have some ten thousand shapes.
+for it holds for all its families. Values that C does not tell apart are renamed first
+(``renaming``). A million people then have some thousand shapes.
 
 A run: the number of members; the group of each member in each release, numbered within the
 family, −1 where absent; who is in the table now; the number of groups, and for each group the
@@ -16,9 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.algorithms.renaming import rename_runs
 from discreet.kernels import kernel
+from discreet.models.chains import Flags, Places
 from discreet.models.distinct import Numbers, distinct_runs
-from discreet.models.enumeration import Flags, Places
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,8 @@ class Shapes:
 
     start: Places  # (families + 1,)
     run: Numbers
+    original: Numbers  # the runs with the values that were published
+    alike: Places  # (values,) the least value that C does not tell from each
     member: Places  # (people in families,) persons by family, in the order of the run
     of_family: Places  # (families,) the number of its shape
     first: Places  # (shapes,) a family of each
@@ -39,14 +43,16 @@ class Shapes:
         family_start: Places,
         member: Places,
         here: Flags,
+        alike: Places,
     ) -> Shapes:
         """The shapes of families, whose persons stand one family after the other."""
         member = member.copy()
         start = _order_and_measure(group_of, groups[0], family_start, member, here)
-        run = np.empty(int(start[-1]), np.int32)
-        _write_runs(group_of, *groups, family_start, member, here, start, run)
+        original = np.empty(int(start[-1]), np.int32)
+        _write_runs(group_of, *groups, family_start, member, here, start, original)
+        run = rename_runs(start, original, len(group_of), alike)
         of_family, first = distinct_runs(start, run)
-        return cls(start, run, member, of_family, first)
+        return cls(start, run, original, alike, member, of_family, first)
 
 
 @kernel

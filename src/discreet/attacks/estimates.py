@@ -10,9 +10,9 @@ import numpy as np
 
 from discreet.attacks.series import Series
 from discreet.models.adversaries import individual, persistence, shares
+from discreet.models.chains import Places
 from discreet.models.correlation import Correlation, Value
 from discreet.models.distinct import distinct_runs
-from discreet.models.enumeration import Places
 
 Estimates = dict[str, tuple[float, ...]]  # the greatest belief by release
 

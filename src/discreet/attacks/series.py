@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.models.chains import Places
 from discreet.models.cohorts import cohort_bounds
 from discreet.models.correlation import Correlation, Value
-from discreet.models.enumeration import Places
 from discreet.models.series import (
     Belief,
     Groups,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet.cli.console import Debug, Json, Quiet, guarded, progress_bar, say, say_json
+from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
 
 
 def simulate_series(
@@ -17,17 +18,23 @@ def simulate_series(
     updates: Annotated[float, typer.Option(min=0, max=1, help="Whose value changes.")] = 0.1,
     rho: Annotated[float, typer.Option(min=0.05, max=0.95, help="The bound on beliefs.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Of the made-up population.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(help="An SVG file to write: beliefs by release.")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Publish a made-up population again and again, and show what a reader of all believes."""
     with guarded(as_json=json, debug=debug):
-        from discreet.simulation import Population, simulate, table_of, to_dict
+        from discreet.simulation import Population, plot_of, simulate, table_of, to_dict
 
         population = Population(people, releases, insertions, deletions, updates)
         with progress_bar(quiet=quiet) as progress:
             steps = simulate(population, rho=rho, seed=seed, progress=progress)
+        if plot is not None:
+            plot.write_text(plot_of(steps, rho), encoding="utf-8")
+            note(f"Wrote {plot}")
         if json:
             say_json(to_dict(steps))
             return

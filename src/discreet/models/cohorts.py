@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.kernels import kernel
+from discreet.models.chains import Flags, Floats, Places
 from discreet.models.distinct import distinct_runs
-from discreet.models.enumeration import Flags, Floats, Places
 
 
 @kernel

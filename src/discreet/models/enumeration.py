@@ -4,16 +4,29 @@ A component is walked release by release. Where several of its persons share a g
 which entry of the published values every person has (or had when last sharing a group, if the
 person comes back), and sums run forward and backward over the states. A person who is *alone* in a
 group hangs together with nobody there, so such appearances are no part of a state: they are summed
-out of the person's own chain, from one shared group to the next. A group of one person with all
-values equally often therefore costs nothing and tells nothing.
+out of the person's own chain, from one shared group to the next (``chains``). A group of one person
+with all values equally often therefore costs nothing and tells nothing.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels import kernel
+from discreet.models.chains import (
+    Chains,
+    Component,
+    Flags,
+    Floats,
+    Places,
+    beliefs_alone,
+    chains_of,
+    component_of,
+    quotient,
+)
 
 MOST_STATES = 20_000  # of one release
 MOST_PEOPLE = 48  # of one component
@@ -23,10 +36,15 @@ EXACT = 1
 IMPOSSIBLE = 0  # no world agrees with what was published
 TOO_LARGE = -1
 
-Places = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-States = NDArray[np.int32]
+Entries = NDArray[np.int32]
+
+
+class States(NamedTuple):
+    """The states of all releases, one after the other."""
+
+    entry: Entries  # (states, persons) −1 for a person of whom nothing need be known
+    weight: Floats  # (states,)
+    begin: Places  # (releases + 1,) where the states of each release begin
 
 
 @kernel
@@ -34,191 +52,66 @@ def component_beliefs(
     group_of: Places,  # (releases, persons of the component), −1 where a person is absent
     start: Places,
     value: Places,
-    left: Places,  # the counts; as they were when this returns
+    count: Places,  # as they were when this returns
     matrix: Floats,
     result: Floats,  # (releases, persons, values), zero
 ) -> int:
     """The belief in every value of every person in every release; 1 exact, 0 impossible, −1."""
-    layers, people = group_of.shape
-    if people > MOST_PEOPLE:
+    if group_of.shape[1] > MOST_PEOPLE:
         return TOO_LARGE
-    shared = shared_places(group_of)
-    first = np.full(people, layers, np.int64)  # release in which a person first shares a group
-    last = np.full(people, -1, np.int64)
-    width = 1
-    for layer in range(layers):
-        for person in range(people):
-            if shared[layer, person]:
-                first[person] = min(first[person], layer)
-                last[person] = layer
-                group = group_of[layer, person]
-                width = max(width, start[group + 1] - start[group])
-    step, opening, ending = _tables(group_of, shared, first, start, value, left, matrix, width)
-    states = np.empty((64, people), np.int32)
+    own = component_of(group_of, start, value, count, matrix)
+    chains = chains_of(own)
+    found, states = _states_of(own, chains)
+    if found != EXACT:
+        return found
+    forward = np.empty(len(states.weight))
+    found = _sum_forward(own.shared, chains.step, states, forward)
+    if found != EXACT:
+        return found
+    for person in range(group_of.shape[1]):
+        if own.last[person] < 0 and not beliefs_alone(
+            own, person, -1, len(group_of), np.ones((1, 1)), result
+        ):
+            return IMPOSSIBLE
+    _conclude(own, chains, states, forward, result)
+    return EXACT
+
+
+@kernel
+def _states_of(own: Component, chains: Chains) -> tuple[int, States]:
+    """The states of all releases, each with the weight of what lies before and after its chains."""
+    layers, people = own.group_of.shape
+    entry = np.empty((64, people), np.int32)
     weight = np.empty(64)
-    begin = np.zeros(layers + 1, np.int64)  # where the states of each release begin
+    begin = np.zeros(layers + 1, np.int64)
+    found = EXACT
     for layer in range(layers):
         begin[layer + 1] = begin[layer]
-        if not shared[layer].any():
+        if found != EXACT or not own.shared[layer].any():
             continue
-        end, states, weight = _add_states(
-            layer, begin[layer], group_of, shared, first, last, start, left, states, weight
-        )
+        end, entry, weight = _add_states(own, layer, begin[layer], entry, weight)
         if end <= begin[layer]:
-            return end if end < 0 else IMPOSSIBLE
+            found = TOO_LARGE if end < 0 else IMPOSSIBLE
+            continue
         begin[layer + 1] = end
         for state in range(begin[layer], end):
             for person in range(people):
-                if shared[layer, person]:
-                    entry = states[state, person]
-                    if first[person] == layer:
-                        weight[state] *= opening[person, entry]
-                    if last[person] == layer:
-                        weight[state] *= ending[person, entry]
-    return _sum_up(
-        group_of, shared, first, last, start, value, left, matrix, result,
-        step, opening, ending, states, weight, begin,
-    )  # fmt: skip
-
-
-@kernel
-def shared_places(group_of: Places) -> Flags:
-    """(releases, persons) whether a person is in a group with another."""
-    layers, people = group_of.shape
-    shared = np.zeros((layers, people), np.bool_)
-    for layer in range(layers):
-        for one in range(people):
-            for other in range(one):
-                if group_of[layer, one] >= 0 and group_of[layer, one] == group_of[layer, other]:
-                    shared[layer, one] = True
-                    shared[layer, other] = True
-    return shared
-
-
-@kernel
-def _move(
-    weight: Floats, group: int, start: Places, value: Places, count: Places, matrix: Floats
-) -> Floats:
-    """Carry weights of all values on by C into a group of one person."""
-    after = np.zeros(len(matrix))
-    for entry in range(start[group], start[group + 1]):
-        new = value[entry]
-        total = 0.0
-        for old in range(len(matrix)):
-            if weight[old] > 0.0:
-                total += weight[old] * matrix[old, new]
-        after[new] = total * count[entry]
-    return after
-
-
-@kernel
-def _tables(
-    group_of: Places,
-    shared: Flags,
-    first: Places,
-    start: Places,
-    value: Places,
-    count: Places,
-    matrix: Floats,
-    width: int,
-) -> tuple[Floats, Floats, Floats]:
-    """The weights of each person's chain from one shared group to the next.
-
-    ``step`` (releases, persons, entries before, entries) of moving into a shared group,
-    ``opening`` (persons, entries) of what lies before the first one, ``ending`` after the last.
-    """
-    layers, people = group_of.shape
-    step = np.zeros((layers, people, width, width))
-    opening = np.ones((people, width))
-    ending = np.ones((people, width))
-    for person in range(people):
-        source = first[person]
-        if source == layers:
-            continue
-        group = group_of[source, person]
-        before = _opening(group_of[:source, person], start, value, count, matrix)
-        if len(before):
-            for entry in range(start[group], start[group + 1]):
-                opening[person, entry - start[group]] = (before * matrix[:, value[entry]]).sum()
-        while source < layers:
-            group = group_of[source, person]
-            target = source + 1
-            while target < layers and not shared[target, person]:
-                target += 1
-            for entry in range(start[group], start[group + 1]):
-                weight = np.zeros(len(matrix))
-                weight[value[entry]] = 1.0
-                alone = False
-                for between in range(source + 1, target):
-                    own = group_of[between, person]
-                    if own >= 0:
-                        weight = _move(weight, own, start, value, count, matrix)
-                        alone = True
-                if target == layers:
-                    ending[person, entry - start[group]] = weight.sum()
-                    continue
-                new = group_of[target, person]
-                for to in range(start[new], start[new + 1]):
-                    moved = matrix[value[entry], value[to]]
-                    if alone:
-                        moved = (weight * matrix[:, value[to]]).sum()
-                    step[target, person, entry - start[group], to - start[new]] = moved
-            source = target
-    return step, opening, ending
-
-
-@kernel
-def _opening(groups: Places, start: Places, value: Places, count: Places, matrix: Floats) -> Floats:
-    """The weights of all values after some groups in which a person is alone; empty if none."""
-    weight = np.zeros(0)
-    for group in groups:
-        if group < 0:
-            continue
-        if len(weight):
-            weight = _move(weight, group, start, value, count, matrix)
-        else:
-            weight = np.zeros(len(matrix))
-            for entry in range(start[group], start[group + 1]):
-                weight[value[entry]] = count[entry]
-    return weight
+                if own.first[person] == layer:
+                    weight[state] *= chains.opening[person, entry[state, person]]
+                if own.last[person] == layer:
+                    weight[state] *= chains.ending[person, entry[state, person]]
+    return found, States(entry, weight[: begin[layers]], begin)
 
 
 @kernel
 def _add_states(
-    layer: int,
-    count: int,
-    group_of: Places,
-    shared: Flags,
-    first: Places,
-    last: Places,
-    start: Places,
-    left: Places,
-    states: States,
-    weights: Floats,
-) -> tuple[int, States, Floats]:
-    """Append all states of one release and their weights; where they end, −1 if too many.
-
-    A state is the entry of every person, −1 for a person of whom nothing need be known. A person
-    who is away keeps the entry of the last shared group.
-    """
-    people = group_of.shape[1]
-    who = np.empty(people, np.int64)
-    begin = np.empty(people, np.int64)
-    end = np.empty(people, np.int64)
-    here = np.empty(people, np.bool_)
-    alive = 0
-    for person in range(people):
-        if first[person] <= layer <= last[person]:
-            at = layer
-            while not shared[at, person]:
-                at -= 1
-            who[alive] = person
-            here[alive] = at == layer
-            begin[alive] = start[group_of[at, person]]
-            end[alive] = start[group_of[at, person] + 1]
-            alive += 1
+    own: Component, layer: int, count: int, states: Entries, weights: Floats
+) -> tuple[int, Entries, Floats]:
+    """Append all states of one release and their weights; where they end, −1 if too many."""
+    who, begin, end, here = _alive(own, layer)
+    left = own.often  # of each entry, while choosing; put back in the end
     choice = begin - 1
-    weight = np.ones(alive + 1)
+    weight = np.ones(len(who) + 1)
     most = count + MOST_STATES
     depth = 0
     while depth >= 0:
@@ -235,33 +128,49 @@ def _add_states(
         if here[depth]:
             weight[depth + 1] *= left[choice[depth]]
             left[choice[depth]] -= 1
-        if depth < alive - 1:
+        if depth < len(who) - 1:
             depth += 1
             continue
         if count == most:
-            for at in range(alive):  # put everything back before giving up
+            for at in range(len(who)):
                 if here[at]:
                     left[choice[at]] += 1
             return TOO_LARGE, states, weights
         if count == len(states):
-            grown = np.empty((2 * count, people), np.int32)
-            grown[:count] = states
-            states = grown
-            heavier = np.empty(2 * count)
-            heavier[:count] = weights
-            weights = heavier
+            states = np.concatenate((states, np.empty_like(states)))
+            weights = np.concatenate((weights, np.empty_like(weights)))
         states[count] = -1
-        for at in range(alive):
+        for at in range(len(who)):
             states[count, who[at]] = choice[at] - begin[at]
-        weights[count] = weight[alive]
+        weights[count] = weight[len(who)]
         count += 1
     return count, states, weights
 
 
 @kernel
+def _alive(own: Component, layer: int) -> tuple[Places, Places, Places, Flags]:
+    """Who is part of the states of a release, and the entries each can have.
+
+    A person who is away keeps the entry of the last shared group; whether each is here comes last.
+    """
+    who = np.flatnonzero((own.first <= layer) & (own.last >= layer))
+    begin = np.empty(len(who), np.int64)
+    end = np.empty(len(who), np.int64)
+    here = np.empty(len(who), np.bool_)
+    for place in range(len(who)):
+        at = layer
+        while not own.shared[at, who[place]]:
+            at -= 1
+        here[place] = at == layer
+        begin[place] = own.start[own.group_of[at, who[place]]]
+        end[place] = own.start[own.group_of[at, who[place]] + 1]
+    return who, begin, end, here
+
+
+@kernel
 def _moves(
-    one: States,
-    states: States,
+    one: Entries,
+    states: Entries,
     begin: int,
     end: int,
     moves: Flags,
@@ -293,10 +202,9 @@ def _moves(
 
 
 @kernel
-def _sum_forward(
-    shared: Flags, step: Floats, states: States, weight: Floats, begin: Places, forward: Floats
-) -> int:
+def _sum_forward(shared: Flags, step: Floats, states: States, forward: Floats) -> int:
     """The weight of all that leads to each state, as shares of its release."""
+    entry, weight, begin = states
     before = -1  # the release with states before this one
     for layer in range(len(shared)):
         first, end = begin[layer], begin[layer + 1]
@@ -309,7 +217,7 @@ def _sum_forward(
             moved = np.empty(end - first)
             for b in range(begin[before], begin[before + 1]):
                 if forward[b] > 0.0:
-                    _moves(states[b], states, first, end, shared[layer], step[layer], moved)
+                    _moves(entry[b], entry, first, end, shared[layer], step[layer], moved)
                     for s in range(first, end):
                         forward[s] += forward[b] * moved[s - first]
         mass = 0.0
@@ -332,13 +240,12 @@ def _sum_backward(
     gap: Flags,  # (persons,) alone somewhere between their groups in these two releases
     step: Floats,
     states: States,
-    weight: Floats,
-    begin: Places,
     forward: Floats,
     backward: Floats,
 ) -> Floats:
     """Carry the sums back by one release; the weight of pairs of entries of those with a gap."""
-    people = states.shape[1]
+    entry, weight, begin = states
+    people = entry.shape[1]
     width = step.shape[2]
     any_gap = gap.any()
     pair = np.zeros((people if any_gap else 0, width, width))
@@ -349,14 +256,14 @@ def _sum_backward(
         backward[b] = 0.0
         if forward[b] <= 0.0:
             continue
-        _moves(states[b], states, first, end, shared[layer], step[layer], moved)
+        _moves(entry[b], entry, first, end, shared[layer], step[layer], moved)
         for s in range(first, end):
             flow = moved[s - first] * weight[s] * backward[s]
             backward[b] += flow
             if any_gap and flow > 0.0:
                 for person in range(people):
                     if gap[person]:
-                        pair[person, states[b, person], states[s, person]] += forward[b] * flow
+                        pair[person, entry[b, person], entry[s, person]] += forward[b] * flow
         greatest = max(greatest, backward[b])
     for b in range(begin[before], begin[before + 1]):
         backward[b] /= greatest
@@ -364,156 +271,83 @@ def _sum_backward(
 
 
 @kernel
-def _alone(
-    person: int,
-    source: int,
-    target: int,
-    weight: Floats,
-    group_of: Places,
-    start: Places,
-    value: Places,
-    count: Places,
-    matrix: Floats,
-    result: Floats,
-) -> bool:
-    """Beliefs about a person in the groups where it is alone, between two shared ones.
-
-    ``weight`` is that of the entries of the shared groups at both ends; an end that is none (−1,
-    the number of releases) has one. Whether any value is possible.
-    """
-    layers, values = len(group_of), len(matrix)
-    between = np.array(
-        [at for at in range(source + 1, target) if group_of[at, person] >= 0], np.int64
-    )
-    ends = 1
-    if target < layers:
-        ends = start[group_of[target, person] + 1] - start[group_of[target, person]]
-    after = np.ones((len(between), ends, values))  # the weight of all that follows a value
-    for k in range(len(between) - 1, -1, -1):
-        if k == len(between) - 1:
-            if target < layers:
-                for j in range(ends):
-                    after[k, j] = matrix[:, value[start[group_of[target, person]] + j]]
-            continue
-        group = group_of[between[k + 1], person]
-        for j in range(ends):
-            after[k, j] = 0.0
-            for e in range(start[group], start[group + 1]):
-                after[k, j] += matrix[:, value[e]] * count[e] * after[k + 1, j, value[e]]
-    begins = 1
-    if source >= 0:
-        begins = start[group_of[source, person] + 1] - start[group_of[source, person]]
-    for i in range(begins):
-        ahead = np.ones(values)
-        if source >= 0:
-            ahead = matrix[value[start[group_of[source, person]] + i]].copy()
-        for k in range(len(between)):
-            group = group_of[between[k], person]
-            new = np.zeros(values)
-            for e in range(start[group], start[group + 1]):
-                code = value[e]
-                now = ahead[code] * count[e]
-                for j in range(ends):
-                    result[between[k], person, code] += weight[i, j] * now * after[k, j, code]
-                new += now * matrix[code]
-            ahead = new
-    for layer in between:
-        total = result[layer, person].sum()
-        if total <= 0.0:
-            return False
-        result[layer, person] /= total
-    return True
-
-
-@kernel
-def _quotient(part: Floats, whole: Floats) -> Floats:
-    """Element by element, 0 where both are."""
-    result = np.zeros(part.shape)
-    for i in range(part.shape[0]):
-        for j in range(part.shape[1]):
-            if part[i, j] > 0.0:
-                result[i, j] = part[i, j] / whole[i, j]
-    return result
-
-
-@kernel
-def _sum_up(
-    group_of: Places,
-    shared: Flags,
-    first: Places,
-    last: Places,
-    start: Places,
-    value: Places,
-    count: Places,
-    matrix: Floats,
-    result: Floats,
-    step: Floats,
-    opening: Floats,
-    ending: Floats,
-    states: States,
-    weight: Floats,
-    begin: Places,  # (releases + 1,) where the states of each release begin
-) -> int:
-    """Forward and backward sums over the states, and the beliefs that follow."""
-    layers, people = group_of.shape
-    width = opening.shape[1]
-    forward = np.empty(begin[layers])
-    found = _sum_forward(shared, step, states, weight, begin, forward)
-    if found != EXACT:
-        return found
-    for person in range(people):
-        if last[person] < 0 and not _alone(
-            person, -1, layers, np.ones((1, 1)), group_of, start, value, count, matrix, result
-        ):
-            return IMPOSSIBLE
-    backward = np.ones(begin[layers])
-    gap = np.zeros(people, np.bool_)
-    layer = layers - 1
-    while layer >= 0 and begin[layer + 1] == begin[layer]:
-        layer -= 1
+def _conclude(
+    own: Component, chains: Chains, states: States, forward: Floats, result: Floats
+) -> None:
+    """Sum backward over the states, and write down the beliefs that follow."""
+    begin = states.begin
+    backward = np.ones(len(forward))
+    layer = _with_states(begin, len(own.group_of) - 1)
     while layer >= 0:
-        held = np.zeros((people, width))
-        mass = 0.0
-        for s in range(begin[layer], begin[layer + 1]):
-            mass += forward[s] * backward[s]
-        for s in range(begin[layer], begin[layer + 1]):
-            for person in range(people):
-                if shared[layer, person]:
-                    held[person, states[s, person]] += forward[s] * backward[s] / mass
-        for person in range(people):
-            gap[person] = False
-            if not shared[layer, person]:
-                continue
-            group = group_of[layer, person]
-            for entry in range(start[group], start[group + 1]):
-                result[layer, person, value[entry]] = held[person, entry - start[group]]
-            own = held[person : person + 1]
-            if first[person] == layer:
-                if (group_of[:layer, person] >= 0).any():
-                    share = _quotient(own, opening[person : person + 1])
-                    _alone(person, -1, layer, share, group_of, start, value, count, matrix, result)
-            elif not shared[layer - 1, person]:
-                at = layer - 1
-                while not shared[at, person]:
-                    gap[person] |= group_of[at, person] >= 0
-                    at -= 1
-            if last[person] == layer and (group_of[layer + 1 :, person] >= 0).any():
-                share = _quotient(own, ending[person : person + 1]).T.copy()
-                _alone(person, layer, layers, share, group_of, start, value, count, matrix, result)
-        before = layer - 1
-        while before >= 0 and begin[before + 1] == begin[before]:
-            before -= 1
+        held = _held(own, states, layer, chains.opening.shape[1], forward, backward)
+        gap = _believe(own, chains, layer, held, result)
+        before = _with_states(begin, layer - 1)
         if before >= 0:
             pair = _sum_backward(
-                layer, before, shared, gap, step, states, weight, begin, forward, backward
+                layer, before, own.shared, gap, chains.step, states, forward, backward
             )
-            for person in range(people):
+            for person in range(len(gap)):
                 if not gap[person]:
                     continue
                 at = layer - 1
-                while not shared[at, person]:
+                while not own.shared[at, person]:
                     at -= 1
-                share = _quotient(pair[person], step[layer, person])
-                _alone(person, at, layer, share, group_of, start, value, count, matrix, result)
+                share = quotient(pair[person], chains.step[layer, person])
+                beliefs_alone(own, person, at, layer, share, result)
         layer = before
-    return EXACT
+
+
+@kernel
+def _with_states(begin: Places, layer: int) -> int:
+    """The last release with states up to some release, −1 if there is none."""
+    while layer >= 0 and begin[layer + 1] == begin[layer]:
+        layer -= 1
+    return layer
+
+
+@kernel
+def _held(
+    own: Component, states: States, layer: int, width: int, forward: Floats, backward: Floats
+) -> Floats:
+    """The belief in every entry of every person who shares a group: (persons, entries)."""
+    people = own.group_of.shape[1]
+    first, end = states.begin[layer], states.begin[layer + 1]
+    mass = 0.0
+    for s in range(first, end):
+        mass += forward[s] * backward[s]
+    held = np.zeros((people, width))
+    for s in range(first, end):
+        for person in range(people):
+            if own.shared[layer, person]:
+                held[person, states.entry[s, person]] += forward[s] * backward[s] / mass
+    return held
+
+
+@kernel
+def _believe(own: Component, chains: Chains, layer: int, held: Floats, result: Floats) -> Flags:
+    """Beliefs in a release, and where people are alone before their first group or after the last.
+
+    Who is alone somewhere between this group and the one before it is returned.
+    """
+    layers, people = own.group_of.shape
+    gap = np.zeros(people, np.bool_)
+    for person in range(people):
+        if not own.shared[layer, person]:
+            continue
+        group = own.group_of[layer, person]
+        for entry in range(own.start[group], own.start[group + 1]):
+            result[layer, person, own.value[entry]] = held[person, entry - own.start[group]]
+        belief = held[person : person + 1]
+        if own.first[person] == layer:
+            if (own.group_of[:layer, person] >= 0).any():
+                share = quotient(belief, chains.opening[person : person + 1])
+                beliefs_alone(own, person, -1, layer, share, result)
+        elif not own.shared[layer - 1, person]:
+            at = layer - 1
+            while not own.shared[at, person]:
+                gap[person] |= own.group_of[at, person] >= 0
+                at -= 1
+        if own.last[person] == layer and (own.group_of[layer + 1 :, person] >= 0).any():
+            share = quotient(belief, chains.ending[person : person + 1]).T.copy()
+            beliefs_alone(own, person, layer, layers, share, result)
+    return gap

@@ -19,15 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels import kernel
-from discreet.models.enumeration import (
-    EXACT,
-    IMPOSSIBLE,
-    MOST_PEOPLE,
-    TOO_LARGE,
-    Floats,
-    Places,
-    component_beliefs,
-)
+from discreet.models.chains import Floats, Places
+from discreet.models.enumeration import EXACT, IMPOSSIBLE, MOST_PEOPLE, TOO_LARGE, component_beliefs
 
 
 class Belief(IntEnum):
@@ -71,7 +64,12 @@ def beliefs(group_of: NDArray[np.int64], groups: Groups, matrix: Floats) -> tupl
         return Belief.TOO_LARGE, np.zeros((layers, 0, 0))
     result = np.zeros((layers, people, len(matrix)))
     found = component_beliefs(
-        group_of, groups.start, groups.value, groups.count.copy(), matrix, result
+        np.ascontiguousarray(group_of),
+        groups.start,
+        groups.value,
+        groups.count.copy(),
+        matrix,
+        result,
     )
     return Belief(int(found)), result
 

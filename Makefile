@@ -21,7 +21,7 @@ demo: setup
 
 test: $(VENV)/.tested
 	tests/install-servers
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # New random examples for every property and oracle, where `make test` always draws the same ones.
 explore: $(VENV)/.tested

@@ -17,7 +17,6 @@ from tests.engines.conftest import job_text, write_people
 import discreet as dc
 from discreet.job import Job
 
-pytestmark = pytest.mark.xdist_group("spark")
 PATIENCE = 300
 
 

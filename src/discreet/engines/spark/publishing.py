@@ -7,6 +7,7 @@ place clears it away.
 
 from __future__ import annotations
 
+import json
 import secrets
 import shutil
 import tempfile
@@ -45,7 +46,7 @@ from discreet.preparation import prepare_coded
 from discreet.releases.audit import REPORT, Audit, hash_of_table, require_sound
 from discreet.releases.explanation import explain
 from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry
-from discreet.report.page import release_page
+from discreet.report.release_page import release_page
 
 STAGING = ".staging"
 
@@ -136,8 +137,8 @@ def publish_folder(
         shutil.rmtree(staging)
         (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
         if report:
-            page = release_page(manifest, job, None)
-            (folder / REPORT).write_text(page, encoding="utf-8")
+            page = release_page(manifest, job, audit.picture)
+            (folder / REPORT).write_text(page.html(), encoding="utf-8")
     private = {"seed": seed, "engine": "spark", "timings": run.timings}
     if path.parent.is_dir():
         _write_private(path, private)
@@ -145,8 +146,6 @@ def publish_folder(
 
 
 def _write_private(path: Path, private: dict[str, Any]) -> None:
-    import json
-
     write_private(path.with_name(f"{path.name}.private.json"), json.dumps(private, indent=1) + "\n")
 
 

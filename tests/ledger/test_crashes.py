@@ -18,7 +18,7 @@ from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Ledger
 from discreet.publishing import publish
 
-KILLS = int(os.environ.get("DISCREET_KILLS", "12"))
+KILLS = int(os.environ.get("DISCREET_KILLS", "100"))
 PUBLISHER = Path(__file__).with_name("publisher.py")
 ROOT = Path(__file__).parents[2]
 

@@ -7,8 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.checking import audit_series
-from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
+from discreet.cli.checking import (
+    CorrelationFile,
+    KeyFile,
+    PersonsFile,
+    ReleaseFolders,
+    SeriesLedger,
+    audit_series,
+)
+from discreet.cli.console import (
+    Debug,
+    Json,
+    PageFile,
+    Quiet,
+    guarded,
+    progress_bar,
+    say,
+    say_json,
+    write_page,
+)
 
 if TYPE_CHECKING:
     from discreet.attacks.attack import Attack
@@ -16,9 +33,7 @@ if TYPE_CHECKING:
 
 
 def attack(
-    releases: Annotated[
-        list[Path] | None, typer.Argument(help="The release folder; several for a series.")
-    ] = None,
+    releases: ReleaseFolders = None,
     original: Annotated[
         Path | None,
         typer.Option("--original", help="The job that read the original; needed for one release."),
@@ -37,22 +52,11 @@ def attack(
         Path | None,
         typer.Option("--knowledge", help="YAML: a list of attacks with their parameters."),
     ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Write the findings as one HTML page too.")
-    ] = None,
-    ledger: Annotated[
-        str | None, typer.Option("--ledger", help="Attack all releases of a ledger as a series.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option("--key", help="The ledger's key file.")] = None,
-    persons: Annotated[
-        Path | None,
-        typer.Option(
-            "--persons", help="For a series of folders: release, person, quasi-identifiers."
-        ),
-    ] = None,
-    correlation: Annotated[
-        Path | None, typer.Option("--correlation", help="How values of a series follow each other.")
-    ] = None,
+    page: PageFile = None,
+    ledger: SeriesLedger = None,
+    key: KeyFile = None,
+    persons: PersonsFile = None,
+    correlation: CorrelationFile = None,
     alike: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,9 +98,7 @@ def attack(
             from discreet.report.attack_page import attack_page
 
             made = attack_page(found, Manifest.load(releases[0]), Job.load(original))
-            page.write_text(made.html(), encoding="utf-8")
-            if not quiet:
-                note(f"Wrote {page}")
+            write_page(page, made, quiet=quiet)
         if json:
             say_json(found.to_dict())
         else:
@@ -126,9 +128,7 @@ def _tell_of_series(found: SeriesAudit, page: Path | None, *, as_json: bool, qui
     from discreet.series_audit import describe_attacks
 
     if page is not None:
-        page.write_text(found.page().html(), encoding="utf-8")
-        if not quiet:
-            note(f"Wrote {page}")
+        write_page(page, found.page(), quiet=quiet)
     if as_json:
         whole = found.to_dict()
         say_json({name: whole[name] for name in ("ok", "attacks", "joint", "problems")})

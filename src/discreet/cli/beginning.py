@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
+from discreet.cli.console import (
+    Debug,
+    Json,
+    PageFile,
+    Quiet,
+    guarded,
+    note,
+    progress_bar,
+    say,
+    say_json,
+    write_page,
+)
 
 JOB_ENDINGS = (".yaml", ".yml")
 
@@ -47,9 +58,7 @@ def profile(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="With --projections: an SVG file to write.")
     ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Write the profile as one HTML page too.")
-    ] = None,
+    page: PageFile = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -78,9 +87,7 @@ def profile(
         if page is not None:
             from discreet.report.profile_page import profile_page
 
-            page.write_text(profile_page(found).html(), encoding="utf-8")
-            if not quiet:
-                note(f"Wrote {page}")
+            write_page(page, profile_page(found), quiet=quiet)
         if json:
             say_json(found.to_dict())
             return

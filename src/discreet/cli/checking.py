@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
+from discreet.cli.console import (
+    Debug,
+    Json,
+    PageFile,
+    Quiet,
+    guarded,
+    progress_bar,
+    say,
+    say_json,
+    write_page,
+)
 
 if TYPE_CHECKING:
     from discreet.algorithms.method import Progress
@@ -16,29 +26,35 @@ if TYPE_CHECKING:
     from discreet.series_audit import SeriesAudit
 
 ReleaseFolder = Annotated[Path, typer.Argument(help="The release folder.")]
+ReleaseFolders = Annotated[
+    list[Path] | None, typer.Argument(help="The release folder; several for a series.")
+]
+SeriesLedger = Annotated[
+    str | None, typer.Option("--ledger", help="Take all releases of a ledger as a series.")
+]
+KeyFile = Annotated[Path | None, typer.Option("--key", help="The ledger's key file.")]
+PersonsFile = Annotated[
+    Path | None,
+    typer.Option("--persons", help="For a series of folders: release, person, quasi-identifiers."),
+]
+CorrelationFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--correlation", help="How values of a series follow each other; rho-different rests on it."
+    ),
+]
 
 
 def audit(
-    releases: Annotated[
-        list[Path] | None, typer.Argument(help="The release folder; several for a series.")
-    ] = None,
+    releases: ReleaseFolders = None,
     original: Annotated[
         Path | None,
         typer.Option("--original", help="The job; also checks that nothing was lost or invented."),
     ] = None,
-    ledger: Annotated[
-        str | None, typer.Option("--ledger", help="Audit all releases of a ledger as a series.")
-    ] = None,
-    key: Annotated[Path | None, typer.Option("--key", help="The ledger's key file.")] = None,
-    persons: Annotated[
-        Path | None,
-        typer.Option(
-            "--persons", help="For a series of folders: release, person, quasi-identifiers."
-        ),
-    ] = None,
-    correlation: Annotated[
-        Path | None, typer.Option("--correlation", help="The table that rho-different rests on.")
-    ] = None,
+    ledger: SeriesLedger = None,
+    key: KeyFile = None,
+    persons: PersonsFile = None,
+    correlation: CorrelationFile = None,
     knowledge: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,9 +62,7 @@ def audit(
             help="The knowledge table, FILE or ATTRIBUTE=FILE, of promises about linked labels.",
         ),
     ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Write what was found as one HTML page too.")
-    ] = None,
+    page: PageFile = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -69,9 +83,7 @@ def audit(
                 )
         facts, lines, made = found
         if page is not None:
-            page.write_text(made.html(), encoding="utf-8")
-            if not quiet:
-                note(f"Wrote {page}")
+            write_page(page, made, quiet=quiet)
         if json:
             say_json(facts)
         else:
@@ -155,9 +167,7 @@ def measure(
         typer.Option("--learning", help="Run the job again on 70 %, learn, test on the others."),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the queries and of learning.")] = 0,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Write the figures as one HTML page too.")
-    ] = None,
+    page: PageFile = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -181,9 +191,7 @@ def measure(
             from discreet.report.measure_page import measure_page
 
             made = measure_page(found.to_dict(), Manifest.load(release), Job.load(original))
-            page.write_text(made.html(), encoding="utf-8")
-            if not quiet:
-                note(f"Wrote {page}")
+            write_page(page, made, quiet=quiet)
         if json:
             say_json(found.to_dict(private=True))
         else:

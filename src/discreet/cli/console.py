@@ -12,12 +12,14 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 if TYPE_CHECKING:
     from discreet.algorithms.method import Progress
+    from discreet.report.pieces import Page
 
 INTERRUPTED = 130
 PATIENCE = 2.0  # seconds before a progress bar appears
@@ -25,6 +27,9 @@ PATIENCE = 2.0  # seconds before a progress bar appears
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors alone.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+PageFile = Annotated[
+    Path | None, typer.Option("--page", help="Write the same as one HTML page to this file too.")
+]
 
 
 def say(text: str = "") -> None:
@@ -35,6 +40,13 @@ def say(text: str = "") -> None:
 def note(text: str) -> None:
     """Print anything that is no result to stderr."""
     sys.stderr.write(text + "\n")
+
+
+def write_page(path: Path, page: Page, *, quiet: bool) -> None:
+    """Write a page to a file, and say so."""
+    path.write_text(page.html(), encoding="utf-8")
+    if not quiet:
+        note(f"Wrote {path}")
 
 
 def say_json(data: Any) -> None:

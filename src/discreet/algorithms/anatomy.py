@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from discreet.algorithms.method import Bucketized, Method, Spread, Task
+from discreet.algorithms.method import Bucketized, ShardedMethod, Task
 from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.residual_rows import join_residual_rows
 from discreet.data.published import COUNT, GROUP
@@ -27,11 +27,10 @@ from discreet.models.sa_diversity import SADiversity
 from discreet.models.sizes import KAnonymity
 
 
-class Anatomy(Method):
+class Anatomy(ShardedMethod):
     """Publish exact quasi-identifiers, and the values of one sensitive attribute by group."""
 
     name: ClassVar[str] = "anatomy"
-    spread: ClassVar[Spread | None] = Spread.SHARDS
 
     l: int | None = Field(  # noqa: E741 (the job's key)
         None, ge=1, description="The least number of rows, all of distinct values, in a group."

@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.algorithms.diversity_targets import Targets, find_targets
 from discreet.algorithms.exchanges import exchange_rows
 from discreet.algorithms.merging_groups import Groups, merge_lacking
-from discreet.algorithms.method import Decomposed, Method, NoiseValues, Spread, Task
+from discreet.algorithms.method import Decomposed, NoiseValues, ShardedMethod, Task
 from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.noise import (
     NO_READER,
@@ -67,11 +67,10 @@ class ConditionalL(BaseModel):
     reader: Reader = Field("row", description="Who reads: 'pair', or 'row', which is stronger.")
 
 
-class Decomposition(Method):
+class Decomposition(ShardedMethod):
     """Publish exact quasi-identifiers in groups that share sets of sensitive values."""
 
     name: ClassVar[str] = "decomposition"
-    spread: ClassVar[Spread | None] = Spread.SHARDS
 
     primary: str | None = Field(
         None, description="The attribute that groups are formed on; by default the largest l_per."

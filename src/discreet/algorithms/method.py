@@ -236,10 +236,6 @@ class Method(Named):
         """Whether it must know what was published before, and so needs a ledger."""
         return False
 
-    def shard_attribute(self, task: Task) -> str:
-        """The sensitive attribute whose values every shard holds an even share of."""
-        raise NotImplementedError
-
     def joined_facts(self, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """The facts of a release made in parts: numbers that count something are added up."""
         return {
@@ -258,3 +254,13 @@ class Method(Named):
     @abstractmethod
     def run(self, task: Task) -> Outcome:
         """Find what to publish, or raise InfeasibleError."""
+
+
+class ShardedMethod(Method):
+    """A method that runs on parts in which each value of one attribute has an even share."""
+
+    spread: ClassVar[Spread | None] = Spread.SHARDS
+
+    @abstractmethod
+    def shard_attribute(self, task: Task) -> str:
+        """The sensitive attribute whose values every shard holds an even share of."""

@@ -35,6 +35,14 @@ from discreet.releases.tracing import untraced_rows
 ORDER, PART = "order", "part"  # columns of a staged table beside its own, which are c0, c1, …
 
 
+_PLAIN = Role.INSENSITIVE
+
+
+def coded_columns(specs: Mapping[str, ColumnSpec]) -> list[str]:
+    """The source columns that are coded: all that are published, but the insensitive ones."""
+    return [n for n, s in specs.items() if s.role.published and s.role is not _PLAIN]
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """What everybody who works on a part knows."""
@@ -47,8 +55,8 @@ class Plan:
 
     @property
     def coded(self) -> list[str]:
-        """The source columns that are coded: all that are published, but the insensitive ones."""
-        return [n for n, s in self.specs.items() if s.role.published and s.role is not _PLAIN]
+        """The source columns that are coded."""
+        return coded_columns(self.specs)
 
     @property
     def plain(self) -> list[str]:
@@ -82,9 +90,6 @@ class Plan:
             columns[column.name] = replace(column, codes=own, weights=None, total=column.counts)
         rows = len(next(iter(codes.values())))
         return replace(self.task, table=CodedTable(columns, rows), rng=rng)
-
-
-_PLAIN = Role.INSENSITIVE
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -17,7 +18,7 @@ from discreet.shown import Shown
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures(Shown):
+class Figures(Shown, ABC):
     """What every kind of release has in common: the figures that are read from p2."""
 
     divergence: Divergence | None = None
@@ -26,9 +27,9 @@ class Figures(Shown):
     uniform: Mapping[str, float] = field(default_factory=dict)  # as a decomposition's paper reads
 
     @property
+    @abstractmethod
     def loss(self) -> float:
         """The mean over all quasi-identifier cells."""
-        raise NotImplementedError
 
     @property
     def kl_divergence(self) -> float | None:

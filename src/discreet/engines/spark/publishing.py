@@ -22,8 +22,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from discreet.algorithms.catalog import METHODS
-from discreet.algorithms.method import Progress, Spread, no_progress
-from discreet.engines.parts import PartResult, Plan
+from discreet.algorithms.method import Progress, ShardedMethod, Spread, no_progress
+from discreet.engines.parts import PartResult, Plan, coded_columns
 from discreet.engines.shards import utility_of
 from discreet.engines.spark.auditing import audit_files
 from discreet.engines.spark.reading import (
@@ -211,16 +211,15 @@ class _Run:
         missing = self.job.source.missing if self.job.source else ()
         bare = renamed(frame, specs)
         types = _arrow_types(bare, specs)
-        plan = Plan(self.job, None, specs, missing, self.seed)  # type: ignore[arg-type]
         names = list(specs)
-        places = [names.index(name) for name in plan.coded]
+        places = [names.index(name) for name in coded_columns(specs)]
         count_values(bare, places, self.staging / "values")
         self._done("counting values")
         table, lookups = dictionaries(self.session, self.staging / "values", specs, types, missing)
         task = prepare_coded(self.job, table, rng=np.random.default_rng(self.seed))
         plan = Plan(self.job, task, specs, missing, self.seed)
         ranked = None
-        if self.job.method.spread is Spread.SHARDS:
+        if isinstance(self.job.method, ShardedMethod):
             attribute = self.job.method.shard_attribute(task)
             ranked = plan.source_of(attribute), task.table[attribute].codes
         encode(bare, specs, lookups, ranked, self.staging / "rows")

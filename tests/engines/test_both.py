@@ -187,3 +187,27 @@ def test_a_file_that_changes_before_the_audit_is_refused(spark, people, tmp_path
     with pytest.raises(AuditError, match="has not the rows that were formed"):
         on_spark(spark, Job.load(people / "mondrian.yaml"), tmp_path / "r")
     assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize("change", ["a row more", "another value"])
+def test_what_is_audited_is_the_file_of_the_release(spark, people, tmp_path, monkeypatch, change):
+    """One CSV file is put together from what all tasks wrote; it is read again, not its parts."""
+    from discreet.engines.spark import publishing
+
+    def altered(files, folder, name, format):
+        found = put_together(files, folder, name, format)
+        lines = (folder / f"{name}.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+        if change == "a row more":
+            lines.append(lines[-1])
+        else:
+            place = len(lines[-1].rstrip('"\n')) - 1
+            other = "8" if lines[-1][place] != "8" else "9"
+            lines[-1] = lines[-1][:place] + other + lines[-1][place + 1 :]
+        (folder / f"{name}.csv").write_text("".join(lines), encoding="utf-8")
+        return found
+
+    put_together = publishing.put_together
+    monkeypatch.setattr(publishing, "put_together", altered)
+    with pytest.raises(AuditError, match="bytes that no task wrote|rows that were formed"):
+        on_spark(spark, Job.load(people / "mondrian.yaml"), tmp_path / "r", format="csv")
+    assert not (tmp_path / "r").exists()

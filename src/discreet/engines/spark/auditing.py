@@ -29,7 +29,7 @@ from discreet.engines.shards import (
     joined_figures,
 )
 from discreet.engines.spark.session import each, spread
-from discreet.engines.spark.writing import WrittenFile
+from discreet.engines.spark.writing import WrittenFile, read_header
 from discreet.errors import InputError
 from discreet.io.source import Source
 from discreet.io.tables import read_table
@@ -40,6 +40,7 @@ from discreet.releases.manifest import Manifest
 from discreet.releases.sensitive_sets import SENSITIVE, VALUES
 
 SHARD, TABLE = "shard", "table"
+READ_AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ def audit_files(
     """Derive every promise, and the sums of the measures, from the files of a release."""
     readings = _read_files(session, files, manifest, staging, shards)
     problems = [line for result in results for line in result.problems]
+    problems += _unread(files)
     problems += _unlike(readings, results, manifest)
     totals = _totals(readings)
     signatures, primary = _sensitive_rows(readings, manifest, totals, limit)
@@ -95,19 +97,17 @@ def _read_files(
     staging: Path,
     shards: int,
 ) -> list[FileReading]:
-    listed = [(file.table, file.path) for own in files.values() for file in own]
+    listed = [file for own in files.values() for file in own]
     folder = staging / "audit"
     folder.mkdir()
     width = max(len(counted_columns(manifest, table)) for table in manifest.tables)
     names = list(manifest.tables)
-    frame = session.createDataFrame(
-        [(number, *pair) for number, pair in enumerate(listed)], "n int, name string, path string"
-    )
+    frame = session.createDataFrame([(number,) for number in range(len(listed))], "n int")
 
     def kernel(part: pa.Table) -> list[FileReading]:
         return [
-            _read_file(row["name"], Path(row["path"]), manifest, folder, shards, width, names)
-            for row in part.to_pylist()
+            _read_file(listed[number], manifest, folder, shards, width, names)
+            for number in part.column("n").to_numpy()
         ]
 
     each_file = spread(frame, "n", len(listed))
@@ -115,8 +115,7 @@ def _read_files(
 
 
 def _read_file(
-    name: str,
-    path: Path,
+    file: WrittenFile,
     manifest: Manifest,
     folder: Path,
     shards: int,
@@ -124,6 +123,8 @@ def _read_file(
     names: Sequence[str],
 ) -> FileReading:
     """Read a file as a reader would, and write its distinct rows with their numbers."""
+    name = file.table
+    path = Path(file.path) if file.stretch is None else _cut_out(file, folder)
     delimiter = "," if path.suffix == ".csv" else None
     table = read_table(Source(path=path, delimiter=delimiter), specs_of(manifest, name))
     text = pl.DataFrame({c.name: c.text.gather(c.codes) for c in table})
@@ -148,6 +149,36 @@ def _read_file(
     place = folder / f"{secrets.token_hex(8)}.parquet"
     out.write_parquet(place)
     return FileReading(name, table.rows, print_, values, str(place))
+
+
+def _cut_out(file: WrittenFile, folder: Path) -> Path:
+    """A stretch of a CSV file of the release, below its header, as a file of its own."""
+    assert file.stretch is not None
+    begin, end = file.stretch
+    place = folder / f"{secrets.token_hex(8)}.csv"
+    with Path(file.path).open("rb") as whole, place.open("xb") as own:
+        own.write(read_header(whole))
+        whole.seek(begin)
+        left = end - begin
+        while left and (piece := whole.read(min(left, READ_AT_ONCE))):
+            own.write(piece)
+            left -= len(piece)
+    return place
+
+
+def _unread(files: Mapping[str, Sequence[WrittenFile]]) -> list[str]:
+    """CSV files with bytes that are in no stretch, so that nobody would have read them."""
+    problems = []
+    for name, own in files.items():
+        stretches = [file.stretch for file in own if file.stretch is not None]
+        if not stretches:
+            continue
+        whole = Path(own[0].path)
+        with whole.open("rb") as file:
+            ends = [len(read_header(file)), *(end for _, end in stretches)]
+        if [begin for begin, _ in stretches] != ends[:-1] or ends[-1] != whole.stat().st_size:
+            problems.append(f"'{name}' has bytes that no task wrote")
+    return problems
 
 
 def _unlike(

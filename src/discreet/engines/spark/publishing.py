@@ -184,9 +184,12 @@ class _Run:
         self._done(self.job.method.name)
         manifest = self._manifest(plan, results)
         rows_of_part = setting(self.session, ROWS_OF_PART)
-        files = write_tables(
+        written = write_tables(
             self.session, results, self.staging / "files", format, rows_of_part, self.seed
         )
+        files = {}
+        for name, own in written.items():
+            manifest.tables[name].file, files[name] = put_together(own, folder, name, format)
         self._done("writing")
         shards = max(1, -(-manifest.published_rows // rows_of_part))
         limit = setting(self.session, COLLECTED)
@@ -197,10 +200,8 @@ class _Run:
         manifest.promises = list(audit.promises)
         manifest.utility = utility_of(figures, plan.task, manifest)
         self._done("audit")
-        for name, own in files.items():
-            file = put_together(own, folder, name, format)
-            manifest.tables[name].file = file
-            manifest.tables[name].sha256 = hash_of_table(folder / file)
+        for entry in manifest.tables.values():
+            entry.sha256 = hash_of_table(folder / entry.file)
         self._done("finishing")
         return manifest, audit
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -51,11 +51,12 @@ class Numbering:
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file of a published table."""
+    """What one task wrote of a published table: a file, or a stretch of one."""
 
     table: str
     path: str
     rows: int
+    stretch: tuple[int, int] | None = None  # bytes of a CSV file, whose header stands before all
 
 
 def write_tables(
@@ -147,28 +148,38 @@ def _write(
 
 def put_together(
     files: Sequence[WrittenFile], folder: Path, name: str, format: OutputFormat
-) -> str:
-    """The table under its name in a release: a folder of Parquet files, or one CSV file."""
+) -> tuple[str, list[WrittenFile]]:
+    """The table under its name in a release, a folder of Parquet files or one CSV file.
+
+    Also where in it stands what each task wrote, for the audit to read it there.
+    """
     place = folder / f"{name}.{format}"
     if format == "parquet":
         place.mkdir()
-        for number, file in enumerate(files):
-            Path(file.path).rename(place / f"part-{number:05}.parquet")
-        return place.name
+        paths = [place / f"part-{number:05}.parquet" for number in range(len(files))]
+        for file, path in zip(files, paths, strict=True):
+            Path(file.path).rename(path)
+        moved = [replace(f, path=str(path)) for f, path in zip(files, paths, strict=True)]
+        return place.name, moved
+    stretches = []
     with place.open("xb") as whole:
         for number, file in enumerate(files):
             with Path(file.path).open("rb") as part:
-                if number:
-                    _pass_header(part)
+                header = read_header(part)
+                if not number:
+                    whole.write(header)
+                begin = whole.tell()
                 shutil.copyfileobj(part, whole, COPIED_AT_ONCE)
+            stretches.append(replace(file, path=str(place), stretch=(begin, whole.tell())))
             Path(file.path).unlink()
-    return place.name
+    return place.name, stretches
 
 
-def _pass_header(part: Any) -> None:
-    """Read past the first record; a name may hold a line break between quotes."""
-    quotes = 0
-    while line := part.readline():
-        quotes += line.count(b'"')
-        if quotes % 2 == 0:
-            return
+def read_header(file: BinaryIO) -> bytes:
+    """The first record of a CSV file; a name may hold a line break between quotes."""
+    header = b""
+    while line := file.readline():
+        header += line
+        if header.count(b'"') % 2 == 0:
+            break
+    return header

@@ -1,7 +1,8 @@
 """``discreet publish --engine spark``: two threads, or a master and two workers on loopback.
 
-Sizes and methods are arguments: ``python -m benchmarks.spark --rows 5000000 50000000``. The
-driver's memory is that of its Python process; bytes of shuffles are read from Spark's event log.
+Sizes and methods are arguments: ``python -m benchmarks.spark --rows 5000000 50000000``. Memory of
+the driver's Python process is measured as everywhere; bytes of shuffles and the memory of the JVMs
+and of the workers' Python processes are read from Spark's log of events.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -63,19 +65,17 @@ def measured(
             source = people(rows)
             for method in methods:
                 with _cluster() if name == "cluster" else nullcontext(name) as master:
-                    figure = _publish(source, rows, method, name, master)
-                if figure is None:
+                    found = list(_publish(source, rows, method, name, master))
+                if not found:
                     continue
-                yield figure
-                smaller = before.get(method)
-                if smaller is not None and figure.seconds is not None:
-                    grown = figure.seconds / smaller[1]
-                    what = f"{method}, {name}: growth from {smaller[0]:,}"
-                    more = rows / smaller[0]
-                    yield Figure(
-                        SECTION, what, rows, ratio=grown, ratio_to=f"{more:g} times the rows"
-                    )
-                before[method] = rows, figure.seconds or 0.0
+                yield from found
+                seconds = found[0].seconds or 0.0
+                if method in before:
+                    fewer, took = before[method]
+                    what = f"{method}, {name}: growth from {fewer:,}"
+                    more = f"{rows / fewer:g} times the rows"
+                    yield Figure(SECTION, what, rows, ratio=seconds / took, ratio_to=more)
+                before[method] = rows, seconds
 
 
 def people(rows: int) -> Path:
@@ -108,7 +108,10 @@ def people(rows: int) -> Path:
     return folder
 
 
-def _publish(source: Path, rows: int, method: str, name: str, master: str | None) -> Figure | None:
+def _publish(
+    source: Path, rows: int, method: str, name: str, master: str | None
+) -> Iterator[Figure]:
+    """The time of a whole process first, then where memory went; nothing if it failed."""
     place = FOLDER / f"spark-{rows}-{method}"
     job = {
         "source": {"path": str(source), "format": "parquet"},
@@ -127,15 +130,21 @@ def _publish(source: Path, rows: int, method: str, name: str, master: str | None
             done = run(command, timeout=6 * 3600)
         except RunError as failure:
             print(f"  {method}, {name}, {rows:,}: {failure}")
-            return None
+            return
     loss = json.loads(done.output)["utility"]["loss"]
-    shuffled = _shuffled_bytes(log)
+    steps = json.loads(place.with_name(f"{place.name}.private.json").read_text())["timings"]
+    print(f"  {method}, {name}, {rows:,}: {steps}")
+    seen = Seen.of(log)
     shutil.rmtree(log)
     shutil.rmtree(place)
-    return Figure(
-        SECTION, f"{method}, {name}: driver", rows, done.seconds, done.processor, done.memory,
-        loss=loss, ratio=shuffled / rows, ratio_to="shuffle bytes a row",
+    what = f"{method}, {name}: driver's Python"
+    yield Figure(
+        SECTION, what, rows, done.seconds, memory=done.memory, loss=loss,
+        ratio=seen.shuffled / rows, ratio_to="shuffle bytes a row",
     )  # fmt: skip
+    driver = "JVM of driver and workers" if name != "cluster" else "JVM of the driver"
+    yield Figure(SECTION, f"{method}, {name}: {driver}", rows, memory=seen.driver)
+    yield Figure(SECTION, f"{method}, {name}: Python of a machine's tasks", rows, memory=seen.tasks)
 
 
 @contextmanager
@@ -152,6 +161,9 @@ def _settings(log: Path) -> Iterator[None]:
         "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.dir": log.as_uri(),
+        "spark.eventLog.logStageExecutorMetrics": "true",
+        "spark.executor.processTreeMetrics.enabled": "true",
+        "spark.executor.metrics.pollingInterval": "500ms",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
     }
@@ -170,17 +182,32 @@ def _settings(log: Path) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _shuffled_bytes(log: Path) -> int:
-    """What all tasks wrote for others."""
-    total = 0
-    for file in (path for path in log.rglob("*") if path.is_file()):
-        with file.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                if '"SparkListenerTaskEnd"' in line:
-                    metrics = json.loads(line).get("Task Metrics") or {}
-                    written = metrics.get("Shuffle Write Metrics") or {}
-                    total += int(written.get("Shuffle Bytes Written", 0))
-    return total
+@dataclass(frozen=True)
+class Seen:
+    """What a log of events tells."""
+
+    shuffled: int  # bytes that all tasks wrote for others
+    driver: float  # GB, the resident size of the driver's JVM
+    tasks: float  # GB, that of all Python processes of the machine where they were greatest
+
+    @classmethod
+    def of(cls, log: Path) -> Seen:
+        """Read the log of a job."""
+        shuffled = driver = tasks = 0
+        for file in (path for path in log.rglob("*") if path.is_file()):
+            with file.open(encoding="utf-8", errors="replace") as lines:
+                for line in lines:
+                    if '"SparkListenerTaskEnd"' in line:
+                        metrics = json.loads(line).get("Task Metrics") or {}
+                        written = metrics.get("Shuffle Write Metrics") or {}
+                        shuffled += int(written.get("Shuffle Bytes Written", 0))
+                    elif '"SparkListenerStageExecutorMetrics"' in line:
+                        event = json.loads(line)
+                        held = event["Executor Metrics"]
+                        if event["Executor ID"] == "driver":
+                            driver = max(driver, int(held["ProcessTreeJVMRSSMemory"]))
+                        tasks = max(tasks, int(held["ProcessTreePythonRSSMemory"]))
+        return cls(shuffled, driver / 1e9, tasks / 1e9)
 
 
 @contextmanager

@@ -26,6 +26,9 @@ from discreet.algorithms.method import Progress, ShardedMethod, Spread, no_progr
 from discreet.engines.parts import PartResult, Plan, coded_columns
 from discreet.engines.shards import utility_of
 from discreet.engines.spark.auditing import audit_files
+from discreet.engines.spark.by_counts import run_by_counts
+from discreet.engines.spark.by_parts import run_by_parts
+from discreet.engines.spark.encoded import EncodedRows
 from discreet.engines.spark.reading import (
     count_values,
     dictionaries,
@@ -34,7 +37,6 @@ from discreet.engines.spark.reading import (
     renamed,
     require_fit,
 )
-from discreet.engines.spark.running import Runner
 from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
 from discreet.engines.spark.writing import put_together, write_tables
 from discreet.errors import InputError
@@ -179,8 +181,11 @@ class _Run:
     def publish(self, data: Any, folder: Path, format: OutputFormat) -> tuple[Manifest, Audit]:
         """Form, write and audit the tables."""
         plan = self._prepare(data)
-        runner = Runner(self.session, plan, self.staging)
-        results = runner.run(self.session.read.parquet((self.staging / "rows").as_uri()))
+        frame = self.session.read.parquet((self.staging / "rows").as_uri())
+        rows = EncodedRows(self.session, plan, self.staging, frame, plan.task.table.rows)
+        (self.staging / "tables").mkdir()
+        counted = self.job.method.spread is Spread.COUNTS
+        results = run_by_counts(rows) if counted else run_by_parts(rows)
         self._done(self.job.method.name)
         manifest = self._manifest(plan, results)
         rows_of_part = setting(self.session, ROWS_OF_PART)

@@ -1,0 +1,135 @@
+"""Methods that run on every part with the same code as on a whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from discreet.algorithms.method import Outcome, Spread
+from discreet.algorithms.msa_diversity import MsaDiversity
+from discreet.algorithms.share_bounds import bounds_of, require_feasible, too_many
+from discreet.engines.parts import PartResult, Plan, stage_part
+from discreet.engines.placing import Assign
+from discreet.engines.spark.assigning import along_curve, assignment
+from discreet.engines.spark.encoded import EncodedRows, in_order, new_name, task_of_part
+from discreet.engines.spark.session import each, spread, stream
+from discreet.errors import InfeasibleError
+
+FEWER = 4  # times fewer parts are tried where some part can't keep a promise that all can
+
+
+def run_by_parts(rows: EncodedRows) -> list[PartResult]:
+    """Stage the tables of all parts; of fewer ones where some can't keep a promise."""
+    if isinstance(rows.plan.job.method, MsaDiversity):
+        suppression = rows.plan.job.method.suppression
+        require_feasible(rows.plan.task, bounds_of(rows.plan.task), suppression)
+    parts = rows.parts
+    while True:
+        try:
+            return _run(rows, parts)
+        except InfeasibleError:
+            if parts == 1:
+                raise
+            parts = max(1, parts // FEWER)
+
+
+def _run(rows: EncodedRows, parts: int) -> list[PartResult]:
+    method = rows.plan.job.method
+    assign, parts = assignment(rows, method.spread, parts)
+    if method.spread is not Spread.CURVE:
+        return _run_parts(rows, rows.plan, assign, parts, 0)
+    # what a part can't place is no failure yet
+    lenient = rows.plan.job.using(method.model_copy(update={"suppression": 1.0}))
+    plan = replace(rows.plan, job=lenient)
+    results = _run_parts(rows, plan, assign, parts, 0, keep_left=True)
+    files = [result.left for result in results if result.left is not None]
+    if files:
+        left = rows.of_files(files, sum(result.suppressed for result in results))
+        again = along_curve(left, left.parts)
+        results = [replace(result, suppressed=0) for result in results]
+        results += _run_parts(left, plan, again, left.parts, parts, keep_left=True)
+    _require_few(rows, sum(result.suppressed for result in results))
+    return [result for result in results if result.tables or result.suppressed]
+
+
+def _require_few(rows: EncodedRows, suppressed: int) -> None:
+    method, task = rows.plan.job.method, rows.plan.task
+    assert isinstance(method, MsaDiversity)
+    if suppressed > method.suppression * rows.count + 1e-9 or suppressed == rows.count:
+        bounds = bounds_of(task)
+        least = require_feasible(task, bounds, method.suppression)
+        raise too_many(task, bounds, suppressed, least, method.suppression)
+
+
+def _run_parts(
+    rows: EncodedRows, plan: Plan, assign: Assign, parts: int, first: int, keep_left: bool = False
+) -> list[PartResult]:
+    """Bring each part together and run the method on it; parts are numbered from ``first``.
+
+    With ``keep_left`` rows that found no group are written to a file, not an error.
+    """
+    shared = rows.share((plan, assign))
+    place_of, staging = rows.place_of, rows.staging
+
+    def place(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        _, assign = shared.value
+        for table in tables:
+            columns = {
+                n: table.column(n).to_numpy() for n in table.column_names if _coded(table, n)
+            }
+            yield table.append_column("part", pa.array(assign(columns).astype(np.int32)))
+
+    def kernel(part: pa.Table) -> list[PartResult]:
+        plan, _ = shared.value
+        return [
+            _run_part(plan, own.drop("part"), place_of, first + number, staging, keep_left)
+            for (number,), own in in_order(part).group_by("part", maintain_order=True)
+        ]
+
+    types = {field.name: field.dataType.simpleString() for field in rows.frame.schema.fields}
+    schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
+    placed = stream(rows.frame, place, f"{schema}, part int")
+    together = spread(placed, "part", parts)
+    return [result for results in each(together, kernel) for result in results]
+
+
+def _run_part(
+    plan: Plan,
+    frame: pl.DataFrame,
+    place_of: Mapping[str, str],
+    part: int,
+    staging: Path,
+    keep_left: bool,
+) -> PartResult:
+    """Run the method on one part and stage its tables."""
+    task = task_of_part(plan, frame, place_of, np.random.default_rng([plan.seed, 3, part]))
+    name = new_name()
+    try:
+        outcome: Outcome | None = plan.job.method.run(task)
+    except InfeasibleError:
+        if not keep_left:
+            raise
+        outcome = None
+    if outcome is None:
+        left, result = frame, None
+    else:
+        result = stage_part(plan, task, outcome, part, staging / "tables", name)
+        if not keep_left or not result.suppressed:
+            return result
+        group = getattr(outcome, "group_of_row", None)
+        group = getattr(outcome, "class_of_row", None) if group is None else group
+        left = frame.filter(pl.Series(np.asarray(group) < 0))
+    path = staging / "tables" / f"left-{name}.parquet"
+    left.write_parquet(path)
+    if result is None:
+        return PartResult(part, len(frame), "", len(frame), 0, {}, (), {}, {}, (), str(path))
+    return replace(result, left=str(path))
+
+
+def _coded(table: pa.Table, name: str) -> bool:
+    return bool(pa.types.is_integer(table.schema.field(name).type))

@@ -29,7 +29,8 @@ attributes:
 JOBS = {
     "full-domain": ("sensitive", "[k-anonymity: {k: 4}, distinct-l-diversity: {l: 2}]",
                     "{full-domain: {suppression: 0.02}}"),
-    "codip": ("sensitive", "[k-anonymity: {k: 3}, t-closeness: {t: 0.4}]", "codip"),
+    "codip": ("sensitive", "[k-anonymity: {k: 3}, t-closeness: {t: 0.4}]",
+              "{codip: {beta: 0.5}}"),
     "mondrian": ("sensitive", "[k-anonymity: {k: 4}, t-closeness: {t: 0.5}]", "mondrian"),
     "msa-diversity": ("sensitive", "[p-diversity: {l: 2}]", "msa-diversity"),
     "buckets": ("sensitive", "[p-diversity: {l: 2}]", "{msa-diversity: {publish: buckets}}"),

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import discreet as dc
 from discreet.errors import AuditError, EngineError, InfeasibleError, InputError
@@ -36,6 +39,18 @@ def rows_of(folder: Path) -> dict[str, list]:
     }
 
 
+def assert_same_picture(there, here):
+    """What the report draws is counted in shards as it is in one piece."""
+    assert there.sizes == here.sizes
+    assert any(there.sizes.values())
+    assert there.alike == here.alike
+    assert there.beliefs.keys() == here.beliefs.keys()
+    for name, shares in there.beliefs.items():
+        assert shares.histogram == here.beliefs[name].histogram
+        assert shares.mean == pytest.approx(here.beliefs[name].mean)
+        assert shares.greatest == here.beliefs[name].greatest
+
+
 @pytest.mark.parametrize("name", EXACT)
 def test_what_follows_from_counts_is_the_same(spark, people, tmp_path, name):
     job = Job.load(people / f"{name}.yaml")
@@ -52,7 +67,9 @@ def test_what_follows_from_counts_is_the_same(spark, people, tmp_path, name):
     assert "loss" in there["utility"]
     assert there["utility"].keys() <= here["utility"].keys()  # divergences need the whole table
     assert there["utility"]["loss"] == pytest.approx(here["utility"]["loss"], rel=1e-9)
-    assert dc.audit(tmp_path / "spark", original=job).ok
+    audit = dc.audit(tmp_path / "spark", original=job)
+    assert audit.ok
+    assert_same_picture(made.audit.picture, audit.picture)
     assert made.private["engine"] == "spark"
 
 
@@ -63,6 +80,7 @@ def test_parts_keep_the_promise_at_nearly_the_same_loss(spark, people, tmp_path,
     local = dc.publish(None, job, seed=1)
     audit = dc.audit(tmp_path / "spark", original=job)
     assert audit.ok, audit.problems
+    assert_same_picture(made.audit.picture, audit.picture)
     assert [p.requirement for p in audit.promises] == [
         p.requirement for p in made.manifest.promises
     ]
@@ -211,3 +229,49 @@ def test_what_is_audited_is_the_file_of_the_release(spark, people, tmp_path, mon
     with pytest.raises(AuditError, match="bytes that no task wrote|rows that were formed"):
         on_spark(spark, Job.load(people / "mondrian.yaml"), tmp_path / "r", format="csv")
     assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("codip", "stand in an order that tells of those"), ("decomposition", "which links them")],
+)
+def test_orders_that_link_tables_are_refused(spark, people, tmp_path, monkeypatch, name, said):
+    """The same rows in the same files, but in an order that lets a reader join them."""
+    from discreet.engines.spark import publishing
+
+    def ordered(files, folder, table, format):
+        found = put_together(files, folder, table, format)
+        path = folder / f"{table}.csv"
+        header, *lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        if name == "codip":
+            lines.sort()  # by the quasi-identifiers, in every table
+        elif table == "sensitive":
+            lines = beside_their_groups(folder, lines)
+        path.write_text("".join([header, *lines]), encoding="utf-8")
+        return found
+
+    text = (people / f"{name}.yaml").read_text().replace(", t-closeness: {t: 0.4}", "")
+    job = Job.parse(text, folder=people)  # tables of codip with the same cells
+    put_together = publishing.put_together
+    monkeypatch.setattr(publishing, "put_together", ordered)
+    spark.conf.set("spark.discreet.rowsOfPart", "10000")  # every table in one file
+    try:
+        with pytest.raises(AuditError, match=said):
+            on_spark(spark, job, tmp_path / "r", format="csv")
+    finally:
+        spark.conf.set("spark.discreet.rowsOfPart", "1500")
+    assert not (tmp_path / "r").exists()
+
+
+def beside_their_groups(folder: Path, lines: list[str]) -> list[str]:
+    """The rows of a decomposition's sensitive table, each at a place whose group has its values."""
+    values = pl.read_csv(folder / "group_values.csv", infer_schema=False)
+    sets = {key: set(own["value"]) for key, own in values.group_by("group", "attribute")}
+    groups = pl.read_csv(folder / "groups.csv", infer_schema=False)["group"].to_list()
+    fits = np.ones((len(groups), len(lines)), bool)
+    for column in pl.read_csv(folder / "sensitive.csv", infer_schema=False):
+        distinct, code = np.unique(column.to_list(), return_inverse=True)
+        fits &= np.array([[v in sets[g, column.name] for v in distinct] for g in groups])[:, code]
+    place = maximum_bipartite_matching(csr_matrix(fits), perm_type="column")
+    assert (place >= 0).all()
+    return [lines[number] for number in place]

@@ -33,6 +33,7 @@ from discreet.releases.generalized import RECORDS
 from discreet.releases.kind import View
 from discreet.releases.linking import linked_domains
 from discreet.releases.manifest import Manifest, Promise
+from discreet.releases.picture import Picture, picture_of
 from discreet.releases.primary_counts import primary_counts_agree
 from discreet.releases.projected import ProjectedKind
 from discreet.releases.sensitive_sets import count_unsupported, index_signatures, read_sets
@@ -70,6 +71,7 @@ class ShardResult:
     verdicts: list[Verdict | None]  # one a promise; None where the shard has nothing it speaks of
     figures: dict[str, Figures]  # by table, or "" for the release
     problems: list[str]
+    picture: Picture
     listed: NDArray[np.int64] | None = None  # of a decomposed release: primary values of groups
     crowded: list[tuple[list[int], int]] = field(default_factory=list)  # values, people
 
@@ -122,19 +124,20 @@ def audit_shard(
     refined = any(requirement.needs_refined_counts for requirement in requirements)
     linked = linked_domains(tables, manifest, task, {})
     views = kind.views(tables, domains_of(tables, manifest) | linked, refined=refined)
+    picture = picture_of(dict(zip(tables, views, strict=False)), kind)
     if manifest.kind == ProjectedKind.name:
         verdicts = [_of_tables(requirement, views) for requirement in requirements]
         figures = {n: _generalized(t, task, _levels(manifest, n)) for n, t in tables.items()}
-        return ShardResult(verdicts, figures, [])
+        return ShardResult(verdicts, figures, [], picture)
     verdicts = [_bare(kind.verdict(requirement, views)) for requirement in requirements]
     if manifest.kind == BucketizedKind.name:
         own = replace_rows(manifest, tables[bucketized.PEOPLE].rows)
         problems = kind.inconsistencies(tables, own)
-        return ShardResult(verdicts, {"": _buckets(tables, task)}, problems)
+        return ShardResult(verdicts, {"": _buckets(tables, task)}, problems, picture)
     if manifest.kind == DecomposedKind.name:
-        return _decomposed(tables, manifest, task, verdicts)
+        return _decomposed(tables, manifest, task, verdicts, picture)
     levels = getattr(manifest.method, "levels", {})
-    return ShardResult(verdicts, {"": _generalized(tables[RECORDS], task, levels)}, [])
+    return ShardResult(verdicts, {"": _generalized(tables[RECORDS], task, levels)}, [], picture)
 
 
 def _bare(verdict: Verdict) -> Verdict | None:
@@ -207,6 +210,7 @@ def _decomposed(
     manifest: Manifest,
     task: Task,
     verdicts: list[Verdict | None],
+    picture: Picture,
 ) -> ShardResult:
     people, sensitive = tables[sensitive_sets.PEOPLE], tables[sensitive_sets.SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
@@ -228,7 +232,7 @@ def _decomposed(
     held = [(value[start[g] : start[g + 1]].tolist(), int(size[g])) for g in crowded]
     if (size < np.diff(start)).any():
         problems.append(f"groups have fewer people than values of '{names[primary]}'")
-    return ShardResult(verdicts, {"": figures}, problems, listed.astype(np.int64), held)
+    return ShardResult(verdicts, {"": figures}, problems, picture, listed.astype(np.int64), held)
 
 
 def joined_audit(
@@ -265,7 +269,8 @@ def joined_audit(
     for name, figures in joined_figures(results).items():
         if ceiling is not None and figures.squares > ceiling:
             found.append(f"the discernibility of '{name}' is {figures.squares}, above dm")
-    return Audit(tuple(promises), tuple(found), compared=True)
+    picture = Picture.joined([result.picture for result in results])
+    return Audit(tuple(promises), tuple(found), compared=True, picture=picture)
 
 
 def joined_figures(results: Sequence[ShardResult]) -> dict[str, Figures]:

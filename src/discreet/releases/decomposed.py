@@ -120,12 +120,12 @@ class DecomposedKind(Kind):
         signatures = index_signatures(sensitive, names)
         problems += _set_problems(sets, signatures, names)
         problems += _primary_problems(sets, signatures, people, sensitive, manifest)
-        if not problems and chance_of_order(sets, signatures, people[GROUP].codes) < CHANCE:
-            problems.append(
-                f"the rows of '{SENSITIVE}' stand in the order of those of '{PEOPLE}', which links "
-                "them"
-            )
-        return problems
+        return problems or _order_problems(sets, signatures, people)
+
+    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        names = [column.name for column in sensitive.sensitive]
+        return _order_problems(read_sets(tables, names), index_signatures(sensitive, names), people)
 
     def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
@@ -284,6 +284,14 @@ def _sort(part: NDArray[np.int32]) -> None:
                 j -= gap
             part[j] = item
         gap //= 3
+
+
+def _order_problems(sets: Sets, signatures: Signatures, people: CodedTable) -> list[str]:
+    if chance_of_order(sets, signatures, people[GROUP].codes) >= CHANCE:
+        return []
+    return [
+        f"the rows of '{SENSITIVE}' stand in the order of those of '{PEOPLE}', which links them"
+    ]
 
 
 def _set_problems(sets: Sets, signatures: Signatures, names: Sequence[str]) -> list[str]:

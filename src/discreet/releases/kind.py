@@ -56,6 +56,10 @@ class Kind(ABC):
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         """What the published tables contradict, in themselves or in the manifest."""
 
+    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        """What the order of rows gives away. Some thousands of rows show it: all, or the first."""
+        return []
+
     def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
         """What the published tables leave open, in sentences; no reason to refuse them."""
         return []

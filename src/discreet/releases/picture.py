@@ -42,6 +42,15 @@ class Shares:
     greatest: float
     histogram: tuple[int, ...]  # people by belief
 
+    def __add__(self, other: Shares) -> Shares:
+        people = self.people + other.people
+        return Shares(
+            people,
+            (self.mean * self.people + other.mean * other.people) / max(people, 1),
+            max(self.greatest, other.greatest),
+            tuple(a + b for a, b in zip(self.histogram, other.histogram, strict=True)),
+        )
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -50,6 +59,19 @@ class Picture:
     sizes: Mapping[str, tuple[SizeBand, ...]] = field(default_factory=dict)  # by table
     beliefs: Mapping[str, Shares] = field(default_factory=dict)  # by sensitive attribute
     alike: bool = True  # whether the people of a group can't be told apart by their cells
+
+    @classmethod
+    def joined(cls, parts: Sequence[Picture]) -> Picture:
+        """The picture of groups that were looked at in several parts."""
+        bands: dict[str, list[SizeBand]] = {}
+        beliefs: dict[str, Shares] = {}
+        for part in parts:
+            for table, own in part.sizes.items():
+                bands.setdefault(table, []).extend(own)
+            for name, shares in part.beliefs.items():
+                beliefs[name] = beliefs[name] + shares if name in beliefs else shares
+        sizes = {table: _joined_bands(found) for table, found in bands.items()}
+        return cls(sizes, beliefs, all(part.alike for part in parts))
 
 
 def picture_of(views: Mapping[str, View], kind: Kind) -> Picture:
@@ -67,15 +89,27 @@ def picture_of(views: Mapping[str, View], kind: Kind) -> Picture:
 
 def size_bands(size: NDArray[np.int64]) -> tuple[SizeBand, ...]:
     """Group sizes in bands that grow with them; none is empty at the ends."""
+    return _bands(size, np.ones(len(size), np.int64), size)
+
+
+def _joined_bands(parts: Sequence[SizeBand]) -> tuple[SizeBand, ...]:
+    figures = np.array([(band.low, band.groups, band.people) for band in parts], np.int64)
+    return _bands(*figures.reshape(-1, 3).T)
+
+
+def _bands(
+    size: NDArray[np.int64], groups: NDArray[np.int64], people: NDArray[np.int64]
+) -> tuple[SizeBand, ...]:
+    """Bands of entries, each of some groups of about a size with so many people."""
     if not len(size):
         return ()
     edges = [1]
     while edges[-1] <= size.max():
         power = 10 ** (len(str(edges[-1])) - 1)
         edges.append(next(s * power for s in (*STEPS, 10) if s * power > edges[-1]))
-    band_of_group = np.searchsorted(edges, size, side="right") - 1
-    groups = np.bincount(band_of_group, minlength=len(edges) - 1)
-    people = np.bincount(band_of_group, size, len(edges) - 1)
+    band = np.searchsorted(edges, size, side="right") - 1
+    groups = np.bincount(band, groups, len(edges) - 1).astype(np.int64)
+    people = np.bincount(band, people, len(edges) - 1).astype(np.int64)
     used = np.flatnonzero(groups)
     return tuple(
         SizeBand(edges[i], edges[i + 1] - 1, int(groups[i]), int(people[i]))

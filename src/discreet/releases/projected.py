@@ -78,11 +78,14 @@ class ProjectedKind(Kind):
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         problems = [*_row_problems(tables, manifest), *_plan_problems(tables, manifest)]
         problems += _bound_problems(tables, manifest)
-        for first, second in combinations(tables, 2):
-            related = related_columns(tables[first], tables[second])
-            if related:
-                problems.append(_same_order(first, second, related))
-        return problems
+        return [*problems, *self.order_problems(tables)]
+
+    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        return [
+            _same_order(first, second, related)
+            for first, second in combinations(tables, 2)
+            if (related := related_columns(tables[first], tables[second]))
+        ]
 
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
 
 from discreet.algorithms.method import Task
 from discreet.data.published import GROUP
@@ -31,13 +33,17 @@ from discreet.engines.shards import (
 from discreet.engines.spark.session import each, spread
 from discreet.engines.spark.writing import WrittenFile, read_header
 from discreet.errors import InputError
+from discreet.io.frames import code_frame
 from discreet.io.source import Source
 from discreet.io.tables import read_table
 from discreet.releases.audit import Audit, specs_of
 from discreet.releases.bucketized import BucketizedKind
+from discreet.releases.catalog import kind_of
 from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.manifest import Manifest
-from discreet.releases.sensitive_sets import SENSITIVE, VALUES
+from discreet.releases.orders import LOOKED_AT
+from discreet.releases.picture import Picture
+from discreet.releases.sensitive_sets import PEOPLE, SENSITIVE, VALUES
 
 SHARD, TABLE = "shard", "table"
 READ_AT_ONCE = 1 << 24
@@ -52,6 +58,7 @@ class FileReading:
     fingerprint: int
     values: dict[str, dict[str | None, int]]  # by sensitive column
     path: str
+    head: str | None  # the file of its rows that are among the first of the table
 
 
 def audit_files(
@@ -71,6 +78,7 @@ def audit_files(
     problems += _unlike(readings, results, manifest)
     totals = _totals(readings)
     signatures, primary = _sensitive_rows(readings, manifest, totals, limit)
+    problems += _order_problems(session, readings, manifest, staging)
     shared = session.sparkContext.broadcast((manifest, task, totals, signatures))
     names = list(manifest.tables)
 
@@ -98,6 +106,9 @@ def _read_files(
     shards: int,
 ) -> list[FileReading]:
     listed = [file for own in files.values() for file in own]
+    before: list[int] = []  # of each file: rows of its table in files before it
+    for own in files.values():
+        before += list(accumulate((file.rows for file in own), initial=0))[:-1]
     folder = staging / "audit"
     folder.mkdir()
     width = max(len(counted_columns(manifest, table)) for table in manifest.tables)
@@ -106,7 +117,7 @@ def _read_files(
 
     def kernel(part: pa.Table) -> list[FileReading]:
         return [
-            _read_file(listed[number], manifest, folder, shards, width, names)
+            _read_file(listed[number], before[number], manifest, folder, shards, width, names)
             for number in part.column("n").to_numpy()
         ]
 
@@ -116,13 +127,18 @@ def _read_files(
 
 def _read_file(
     file: WrittenFile,
+    before: int,
     manifest: Manifest,
     folder: Path,
     shards: int,
     width: int,
     names: Sequence[str],
 ) -> FileReading:
-    """Read a file as a reader would, and write its distinct rows with their numbers."""
+    """Read a file as a reader would, and write its distinct rows with their numbers.
+
+    Rows at the first places of the table, of which ``before`` are in other files, are kept in their
+    order too.
+    """
     name = file.table
     path = Path(file.path) if file.stretch is None else _cut_out(file, folder)
     delimiter = "," if path.suffix == ".csv" else None
@@ -148,7 +164,11 @@ def _read_file(
     )
     place = folder / f"{secrets.token_hex(8)}.parquet"
     out.write_parquet(place)
-    return FileReading(name, table.rows, print_, values, str(place))
+    head = None
+    if before < LOOKED_AT:
+        head = str(folder / f"head-{before:09}-{secrets.token_hex(8)}.parquet")
+        text.head(LOOKED_AT - before).write_parquet(head)
+    return FileReading(name, table.rows, print_, values, str(place), head)
 
 
 def _cut_out(file: WrittenFile, folder: Path) -> Path:
@@ -193,6 +213,29 @@ def _unlike(
         if rows != entry.rows or found != formed:
             problems.append(f"'{name}' has not the rows that were formed ({rows} of {entry.rows})")
     return problems
+
+
+def _order_problems(
+    session: SparkSession, readings: Sequence[FileReading], manifest: Manifest, staging: Path
+) -> list[str]:
+    """What the first rows of the tables show of their orders."""
+    heads = {}
+    for name in manifest.tables:
+        files = sorted(r.head for r in readings if r.table == name and r.head is not None)
+        heads[name] = pl.concat([pl.read_parquet(file) for file in files])
+    if manifest.kind == DecomposedKind.name:  # all values of the groups that are looked at
+        wanted = counted_columns(manifest, VALUES)
+        group = f"c{wanted.index(GROUP)}"
+        paths = [Path(r.path).as_uri() for r in readings if r.table == VALUES]
+        groups = heads[PEOPLE].select(pl.col(GROUP).unique().alias(group))
+        asked = session.createDataFrame(groups.rows(), f"{group} string")
+        folder = staging / "values-of-head"
+        found = session.read.parquet(*paths).join(f.broadcast(asked), group)
+        found.write.parquet(folder.as_uri())
+        heads[VALUES] = _frame_of(pl.read_parquet(folder / "*.parquet"), manifest, VALUES)
+        heads[VALUES] = heads[VALUES].drop(WEIGHT)
+    tables = {name: code_frame(head, specs_of(manifest, name)) for name, head in heads.items()}
+    return kind_of(manifest.kind).order_problems(tables)
 
 
 def _totals(readings: Sequence[FileReading]) -> dict[str, dict[str | None, int]]:
@@ -253,7 +296,8 @@ def _judge(
         tables[name] = coded_shard(frame, manifest, name, totals, counted=not listed)
     grouped = manifest.kind in (BucketizedKind.name, DecomposedKind.name)
     if grouped and any(name not in tables for name in names):
-        return ShardResult([None] * len(manifest.promises), {}, ["a group is not in every table"])
+        apart = ["a group is not in every table"]
+        return ShardResult([None] * len(manifest.promises), {}, apart, Picture())
     ordered = {name: tables[name] for name in names if name in tables}
     result = audit_shard(ordered, manifest, task)
     result.problems += problems

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,6 +47,9 @@ ATTRIBUTES = {
 REQUIREMENTS = {
     "msa-diversity": [{"p-diversity": {"l": 3}}],
     "anatomy": [{"distinct-l-diversity": {"l": 3}}],
+}
+FURTHER: dict[str, Any] = {  # distinct tuples must fit the driver
+    "full-domain": {"zip": {"role": "insensitive"}},
 }
 USUAL = [{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 3}}]
 
@@ -115,7 +119,7 @@ def _publish(
     place = FOLDER / f"spark-{rows}-{method}"
     job = {
         "source": {"path": str(source), "format": "parquet"},
-        "attributes": ATTRIBUTES,
+        "attributes": ATTRIBUTES | FURTHER.get(method, {}),
         "requirements": REQUIREMENTS.get(method, USUAL),
         "method": {method: {}},
         "output": {"path": str(place), "format": "parquet"},

@@ -1,4 +1,4 @@
-"""The hierarchy of a sensitive attribute in a manifest names no value of suppressed people alone."""
+"""The hierarchy of a sensitive attribute in a manifest names no value of the suppressed alone."""
 
 from __future__ import annotations
 

@@ -303,3 +303,12 @@ def test_more_source_rows_than_the_original_has_are_refused(forger):
     forger.manifest["suppressed_rows"] += 5
     forger.write()
     assert "the original has 120 rows" in forger.refusal(original=True)
+
+
+def test_what_readers_find_must_be_what_the_files_give(releases, tmp_path):
+    forger = forger_of("decomposed", releases, tmp_path)
+    finding = next(one for one in forger.manifest["readers"] if "reader" in one)
+    name = next(key for key, value in finding.items() if isinstance(value, int | float))
+    finding[name] = finding[name] + 1
+    forger.write()
+    assert "of what readers find" in forger.refusal()

@@ -174,11 +174,12 @@ class Release:
                     manifest.tables[name].sha256 = digest
             manifest.promises = list(audit.promises)
             manifest.readers = list(audit.readers)
-            (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
             attacks = verify_attacks(self.job, tables, self.task, manifest, progress)
             if report:
                 page = release_page(manifest, self.job, audit.picture, attacks)
                 (folder / REPORT).write_text(page.html(), encoding="utf-8")
+                manifest.report_sha256 = sha256_of(folder / REPORT)
+            (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
         self.manifest, self.audit = manifest, audit
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
 

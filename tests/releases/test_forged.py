@@ -312,3 +312,14 @@ def test_what_readers_find_must_be_what_the_files_give(releases, tmp_path):
     finding[name] = finding[name] + 1
     forger.write()
     assert "of what readers find" in forger.refusal()
+
+
+def test_a_report_that_was_edited_is_refused(releases, tmp_path):
+    folder = tmp_path / "release"
+    dc.publish(None, job_of(releases, "generalized"), seed=3).save(folder)
+    assert dc.audit(folder).ok
+    page = folder / "report.html"
+    page.write_text(page.read_text(encoding="utf-8").replace("at least 4", "at least 40"))
+    assert "'report.html' is not the page that was published" in dc.audit(folder).problems[0]
+    page.unlink()
+    assert dc.audit(folder).ok

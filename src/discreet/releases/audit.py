@@ -282,6 +282,9 @@ def _damages(folder: Path, manifest: Manifest) -> list[str]:
             problems.append(f"the manifest has no sha256 of '{entry.file}'")
         elif hash_of_table(path) != entry.sha256:
             problems.append(f"'{entry.file}' was changed after it was published (sha256)")
+    report = folder / REPORT
+    if report.exists() and not (report.is_file() and sha256_of(report) == manifest.report_sha256):
+        problems.append(f"'{REPORT}' is not the page that was published (sha256)")
     return problems
 
 

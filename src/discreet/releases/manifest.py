@@ -141,6 +141,7 @@ class Manifest(_Part):
     promises: list[Promise] = Field(default_factory=list)
     readers: list[dict[str, Any]] = Field(default_factory=list)  # what attacks found, if anything
     utility: dict[str, Any] = Field(default_factory=dict)
+    report_sha256: str | None = None  # of the page beside it, where there is one
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:

@@ -18,6 +18,7 @@ from pydantic import (
     Field,
     PrivateAttr,
     ValidationError,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -53,6 +54,26 @@ def _listed(given: object) -> object:
     return given
 
 
+ROLES = tuple(role for role in Role if role is not Role.STRUCTURE)
+
+
+def _known_role(written: object) -> object:
+    if written in ROLES:
+        return written
+    raise PydanticCustomError(
+        "role_unknown",
+        "There is no role '{written}'. {hint}",
+        {"written": str(written), "hint": nearest(str(written), ROLES)},
+    )
+
+
+JobRole = Annotated[
+    Role,
+    BeforeValidator(_known_role),
+    WithJsonSchema({"enum": [str(role) for role in ROLES], "type": "string"}),
+]
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -60,7 +81,7 @@ class _Part(BaseModel):
 class Attribute(_Part):
     """One column of the table."""
 
-    role: Role = Field(description="What the column means to a reader of the release.")
+    role: JobRole = Field(description="What the column means to a reader of the release.")
     type: ValueType | None = Field(
         None, description="What its values are; text for text files, else the column's own type."
     )
@@ -102,11 +123,6 @@ class Attribute(_Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Attribute:
-        if self.role is Role.STRUCTURE:
-            raise PydanticCustomError(
-                "structure_role",
-                "the role 'structure' is for columns that a release makes itself. Give it another.",
-            )
         if self.hierarchy is not None and self.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             raise PydanticCustomError(
                 "hierarchy_role",
@@ -444,6 +460,7 @@ _WORDS = {
 _OWN_ERRORS = {
     "named_unknown", "named_form", "requirements", "nothing_published", "source_place",
     "source_table", "source_url", "output_url", "ledger_place", "ledger_url", "value_error",
+    "role_unknown",
 }  # fmt: skip
 
 

@@ -45,6 +45,13 @@ def test_a_wrong_job_is_told_where_and_in_words_of_yaml(written, said):
         assert python not in message
 
 
+def test_a_role_that_is_none_and_the_schema_know_the_same_roles(tmp_path, run):
+    for wrong, hint in (("sensitiv", "Did you mean sensitive"), ("structure", "Known: identifier")):
+        with pytest.raises(InputError, match=f"line 1, attributes.a.role: .*'{wrong}'. {hint}"):
+            Job.parse(f"attributes: {{a: {{role: {wrong}}}}}\n")
+    assert '"structure"' not in run("schema").stdout
+
+
 def test_a_problem_names_what_was_found_once():
     with pytest.raises(InputError) as caught:
         Job.parse(ATTRIBUTES + "source: {path: t.csv, delimiter: ';;'}\n")

@@ -6,7 +6,8 @@ job is reported at once; those of a file with their line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,12 +18,13 @@ from pydantic import (
     Field,
     PrivateAttr,
     ValidationError,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
-from discreet.algorithms.catalog import AnyMethod
+from discreet.algorithms.catalog import METHODS, AnyMethod
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
 from discreet.algorithms.quasi_sensitive import QuasiSensitive
@@ -35,7 +37,7 @@ from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source
 from discreet.ledger.settings import LedgerSettings
 from discreet.metrics.settings import MeasureSettings
-from discreet.models.catalog import AnyRequirement
+from discreet.models.catalog import REQUIREMENTS, AnyRequirement
 from discreet.models.links import LinkRequirement
 from discreet.models.requirement import AttributeRequirement
 from discreet.named import nearest
@@ -52,6 +54,26 @@ def _listed(given: object) -> object:
     return given
 
 
+ROLES = tuple(role for role in Role if role is not Role.STRUCTURE)
+
+
+def _known_role(written: object) -> object:
+    if written in ROLES:
+        return written
+    raise PydanticCustomError(
+        "role_unknown",
+        "There is no role '{written}'. {hint}",
+        {"written": str(written), "hint": nearest(str(written), ROLES)},
+    )
+
+
+JobRole = Annotated[
+    Role,
+    BeforeValidator(_known_role),
+    WithJsonSchema({"enum": [str(role) for role in ROLES], "type": "string"}),
+]
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -59,7 +81,7 @@ class _Part(BaseModel):
 class Attribute(_Part):
     """One column of the table."""
 
-    role: Role = Field(description="What the column means to a reader of the release.")
+    role: JobRole = Field(description="What the column means to a reader of the release.")
     type: ValueType | None = Field(
         None, description="What its values are; text for text files, else the column's own type."
     )
@@ -101,11 +123,6 @@ class Attribute(_Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Attribute:
-        if self.role is Role.STRUCTURE:
-            raise PydanticCustomError(
-                "structure_role",
-                "the role 'structure' is for columns that a release makes itself. Give it another.",
-            )
         if self.hierarchy is not None and self.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             raise PydanticCustomError(
                 "hierarchy_role",
@@ -402,24 +419,54 @@ def _problems(error: ValidationError, places: Places) -> list[str]:
     lines = []
     for detail in error.errors(include_url=False):
         trail = tuple(part for part in detail["loc"] if part not in HIERARCHY_KINDS)
-        message = str(detail["msg"]).removeprefix("Value error, ")
-        if detail["type"] == "extra_forbidden":
-            message = "unknown key. " + _known_keys(trail)
-        elif detail["type"] == "missing":
-            message = "is missing"
-        elif detail["type"] not in _OWN_ERRORS and not isinstance(detail["input"], Mapping):
-            message = f"{message}; found {detail['input']!r}"
-        lines += [places.describe(trail, line) for line in message.split("\n")]
+        for message in _worded(detail, trail).split("\n"):
+            below = _REQUIREMENT_PLACE.match(message)  # found where all of the job was at hand
+            if below and not trail:
+                lines.append(
+                    places.describe(("requirements", int(below[1])), message[below.end() :])
+                )
+            else:
+                lines.append(places.describe(trail, message))
     return lines
 
 
+def _worded(detail: ErrorDetails, trail: tuple[str | int, ...]) -> str:
+    """A problem in words of YAML, not of Python."""
+    message = _WORDS.get(detail["type"], str(detail["msg"])).removeprefix("Value error, ")
+    if detail["type"] == "extra_forbidden":
+        return "unknown key. " + _known_keys(trail)
+    if detail["type"] == "missing":
+        return "is missing"
+    if detail["type"] in _OWN_ERRORS:
+        return message
+    found = "a mapping" if isinstance(detail["input"], Mapping) else _found(detail["input"])
+    return f"{message}; found {found}"
+
+
+def _found(written: object) -> str:
+    return "nothing" if written is None else repr(written)
+
+
+_REQUIREMENT_PLACE = re.compile(r"requirements\[(\d+)\]: ")
+
+_WORDS = {
+    "dict_type": "must be a mapping, such as {key: value}",
+    "model_type": "must be a mapping, such as {key: value}",
+    "tuple_type": "must be a list, such as [a, b]",
+    "string_type": 'must be text, in quotes if YAML reads it as anything else: "999"',
+    "path_type": "must be the path of a file",
+}
+
 _OWN_ERRORS = {
     "named_unknown", "named_form", "requirements", "nothing_published", "source_place",
-    "source_table", "source_url", "output_url", "ledger_place", "ledger_url",
+    "source_table", "source_url", "output_url", "ledger_place", "ledger_url", "value_error",
+    "role_unknown",
 }  # fmt: skip
 
 
 def _known_keys(trail: tuple[str | int, ...]) -> str:
+    """What a key that nobody knows may have been meant to be."""
+    *above, key = trail
     parts: dict[str, type[BaseModel]] = {
         "source": Source,
         "output": Output,
@@ -427,10 +474,21 @@ def _known_keys(trail: tuple[str | int, ...]) -> str:
         "ledger": LedgerSettings,
         "measure": MeasureSettings,
     }
-    if len(trail) == 1:
-        return nearest(str(trail[0]), Job.model_fields)
-    if trail[0] == "attributes" and len(trail) == 3:
-        return nearest(str(trail[2]), Attribute.model_fields)
-    if str(trail[0]) in parts and len(trail) == 2:
-        return nearest(str(trail[1]), parts[str(trail[0])].model_fields)
-    return "Remove it."
+    named: dict[str | int, Iterable[type[BaseModel]]] = {
+        "method": METHODS, "requirements": REQUIREMENTS.values(), "verify": ATTACKS
+    }  # fmt: skip
+    kind: type[BaseModel] | None = None
+    if not above:
+        kind = Job
+    elif above[0] == "attributes" and len(above) == 2:
+        kind = Attribute
+    elif above[0] == "attributes" and above[2:] == ["knowledge"]:
+        kind = KnowledgeSource
+    elif len(above) == 1:
+        kind = parts.get(str(above[0]))
+    else:
+        kinds = {getattr(one, "name", ""): one for one in named.get(above[0], ())}
+        kind = kinds.get(above[-1])
+    if kind is None or not kind.model_fields:
+        return "Remove it."
+    return nearest(str(key), kind.model_fields)

@@ -30,13 +30,16 @@ ROWS = st.lists(
         st.sampled_from("xyz"),
         *(st.sets(st.sampled_from(TERMS[name]), max_size=3).map(sorted) for name in MULTI),
     ),
-    min_size=2,
+    min_size=6,
     max_size=20,
 )
 KNOWLEDGE = st.tuples(
     *(
         st.fixed_dictionaries(
-            {label: st.sets(st.sampled_from(TERMS[name]), min_size=1) for label in LABELS}
+            {
+                label: st.sets(st.sampled_from(TERMS[name]), min_size=1, max_size=2)
+                for label in LABELS
+            }
         )
         for name in MULTI
     )
@@ -151,8 +154,8 @@ class Reader:
     rows=ROWS,
     tables=KNOWLEDGE,
     requirement=st.sampled_from(
-        [{"qs-cl-diversity": {"c": 2, "l": 2}}, {"qs-t-closeness": {"t": 0.3}},
-         {"qs-t-closeness": {"t": 0.7}}]
+        [{"qs-cl-diversity": {"c": 1, "l": 2}}, {"qs-cl-diversity": {"c": 0.5, "l": 2}},
+         {"qs-t-closeness": {"t": 0.1}}, {"qs-t-closeness": {"t": 0.4}}]
     ),
     sides=st.sampled_from([(1, 1), (2, 1), (0, 1), (1, 2), (2, 3), (0, 3)]),
 )  # fmt: skip

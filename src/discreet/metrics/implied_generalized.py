@@ -68,7 +68,8 @@ class ImpliedGeneralized(Implied):
     ) -> Floats:
         """By combinations of what the queries ask for beside their last multi-valued attribute."""
         *others, (last, wanted) = batch.terms.items()
-        shares += [self._term_coverages[name].shares(asked.asked) for name, asked in others]
+        by_set = [self._term_coverages[name].shares(asked.asked) for name, asked in others]
+        shares = [*shares, *by_set]
         beside = group_codes(cells[:-1], [len(share) for share in shares], len(count))
         first, order = _by_class(beside.class_of_row, beside.count)
         return self._term_coverages[last].sum_of_products(

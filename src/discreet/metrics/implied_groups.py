@@ -254,18 +254,22 @@ def _add_pairs(
     mass: Floats,
     table: Floats,
 ) -> None:
-    share = np.zeros(table.shape[1])  # of a group's people, by value
+    share = np.empty(table.shape[1])  # of a group's people, by value
     values = np.empty(table.shape[1], np.int64)  # of the group
+    last_group = np.full(table.shape[1], -1)  # that has each value
     for group in range(len(people_start) - 1):
         size = people_start[group + 1] - people_start[group]
+        if not size:
+            continue
         count = 0
         for entry in range(rows_start[group], rows_start[group + 1]):
             value = value_of_signature[signature[entry]]
-            if share[value] == 0:
+            if last_group[value] != group:
+                last_group[value] = group
+                share[value] = 0
                 values[count] = value
                 count += 1
             share[value] += mass[entry] / size
         for person in range(people_start[group], people_start[group + 1]):
             for place in range(count):
                 table[people[person], values[place]] += share[values[place]]
-        share[values[:count]] = 0

@@ -63,6 +63,22 @@ def test_a_multi_valued_attribute_counts_cells_that_contain_any_term():
     assert (asked.share_of_domain == np.array([1, 2, 2, 1])[term] / 5).all()
 
 
+@pytest.mark.parametrize("times", [1, 254, 255, 256, 1000])
+def test_sets_of_many_rows_are_counted_exactly(times):
+    cells = ["a|b"] * times + ["b"] * 200 + ["c"] * 2 * times + [None]
+    ages = [number % 3 for number in range(len(cells))]
+    ill = coded_column("ill", cells, Role.QUASI_SENSITIVE, separator="|")
+    table = CodedTable({"age": coded_column("age", ages), "ill": ill}, len(cells))
+    workload = QueryWorkload(queries=21, quasi_identifiers=1, selectivity=0.4)
+    for batch in workload.batches(table, np.random.default_rng(0), sets=True):
+        found = exact(list(table), table.rows).estimate(batch)
+        for query, count in enumerate(found):
+            terms = {"abc"[code] for code in np.flatnonzero(batch.terms["ill"].asked[:, query])}
+            of_ages = set(np.flatnonzero(batch.members["age"][:, query]))
+            both = zip(ages, cells, strict=True)
+            assert count == sum(a in of_ages and bool(terms & {*(c or "")}) for a, c in both)
+
+
 def test_every_query_asks_for_qd_and_m_attributes():
     names = [f"q{i}" for i in range(4)] + [f"s{i}" for i in range(3)]
     table = coded_table({name: ["x", "y", "z"] for name in names}, "qqqqsss")

@@ -58,6 +58,25 @@ def group_codes(
     return replace(classes, size=size)
 
 
+def group_lists(start: NDArray[np.int64], value: Codes, cardinality: int) -> Classes:
+    """Group lists of codes: together are those with the same codes in the same order.
+
+    List i is ``value[start[i]:start[i + 1]]``; codes are below the cardinality.
+    """
+    length = np.diff(start)
+    longest_first = np.argsort(-length, kind="stable")
+    beyond = len(length) - np.cumsum(np.bincount(length, minlength=1))  # place: lists with more
+    number = np.zeros(len(length), np.int32)  # of what a list has up to a place
+    numbers = 1
+    for place in range(len(beyond) - 1):
+        rest = longest_first[: beyond[place]]
+        codes = [number[rest], value[start[rest] + place]]
+        found = group_codes(codes, [numbers, cardinality], len(rest))
+        number[rest] = found.class_of_row
+        numbers = found.count
+    return group_codes([number, length.astype(np.int32)], [len(length), len(beyond)], len(length))
+
+
 def pack_keys(
     codes: Sequence[Codes], cardinalities: Sequence[int], rows: int
 ) -> tuple[NDArray[np.int64], int]:

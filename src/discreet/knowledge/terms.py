@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -45,7 +46,18 @@ class Terms:
 
 
 def terms_of(column: Column) -> Terms:
-    """Split the values of a column at its separator (a column without one has a term a cell)."""
+    """The values of a column split at its separator; once for the same column."""
+    known = _split.get(column)
+    if known is None:
+        known = _split[column] = _split_cells(column)
+    return known
+
+
+_split: WeakKeyDictionary[Column, Terms] = WeakKeyDictionary()
+
+
+def _split_cells(column: Column) -> Terms:
+    """A column without a separator has a term a cell."""
     text = column.text
     has_terms = (text.is_not_null() & (text != SUPPRESSED)).fill_null(False)
     cells = text.filter(has_terms)

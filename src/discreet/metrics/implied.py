@@ -15,7 +15,7 @@ Every published row carries mass 1/n; here masses are multiplied by n, so they a
 kind                p2
 ==================  ===============================================================
 generalized         ``implied_generalized``: evenly over the values that a cell covers
-term-suppressed     the same, with ``terms.TermCoverage``
+term-suppressed     the same, with ``term_coverage.TermCoverage``
 bucketized          ``implied_groups``: a group's people share its sensitive rows
 decomposed          the same with raked rows; ``uniform_sets`` as the paper reads it
 projected           ``projected``: one table, and what the others say given its class

@@ -26,7 +26,7 @@ from discreet.data.table import CodedTable, Codes, Column
 from discreet.hierarchies.coverage import Coverage, identity
 from discreet.kernels import kernel
 from discreet.metrics.implied import Floats, Implied, QueryBatch, below, even_draw
-from discreet.metrics.terms import TermCoverage, exact_terms
+from discreet.metrics.term_coverage import TermCoverage, exact_terms
 
 Ints = NDArray[np.int64]
 
@@ -54,39 +54,30 @@ class ImpliedGeneralized(Implied):
     def estimate(self, batch: QueryBatch) -> Floats:
         names = [*batch.members, *batch.terms]
         cells, count = self._roll_up(names)
-        queries = len(batch.number)
-        shares = [
-            np.zeros((0, queries)),
-            *(self._coverages[name].shares(asked) for name, asked in batch.members.items()),
-        ]
-        own = len(batch.members)
-        estimate = _sum_of_products(
-            count.astype(np.float64),
-            _places(cells[:own], [len(share) for share in shares[1:]]),
-            np.concatenate(shares),
-            _places(cells[own:], [self._cells_of(name) for name in batch.terms]),
-            *self._stacked_terms(batch),
-        )
+        shares = [self._coverages[name].shares(asked) for name, asked in batch.members.items()]
+        if batch.terms:
+            estimate = self._sum_over_sets(batch, cells, count, shares)
+        else:
+            estimate = _sum_of_products(
+                count.astype(np.float64), *_stacked(cells, shares, len(batch.number))
+            )
         return estimate + self._suppressed_rows * batch.share_of_domain()
 
-    def _stacked_terms(self, batch: QueryBatch) -> tuple[Ints, Ints, NDArray[np.uint8], Floats]:
-        """Of all multi-valued attributes: terms of each cell, which are asked, what is hidden."""
-        queries = len(batch.number)
-        start, term = [np.zeros(1, np.int64)], [np.zeros(0, np.int64)]
-        asked, hidden = [np.zeros((0, queries), np.uint8)], [np.zeros((0, queries))]
-        entries, terms = 0, 0
-        for name, wanted in batch.terms.items():
-            coverage = self._term_coverages[name]
-            start.append(coverage.start[1:] + entries)
-            term.append(np.where(coverage.term < 0, -1, coverage.term.astype(np.int64) + terms))
-            asked.append(wanted.asked.astype(np.uint8))
-            hidden.append(coverage.share_of_hidden(wanted.asked)[None])
-            entries, terms = entries + len(coverage.term), terms + len(wanted.asked)
-        return (
-            np.concatenate(start),
-            np.concatenate(term),
-            np.concatenate(asked),
-            np.concatenate(hidden),
+    def _sum_over_sets(
+        self, batch: QueryBatch, cells: list[Codes], count: Ints, shares: list[Floats]
+    ) -> Floats:
+        """By combinations of what the queries ask for beside their last multi-valued attribute."""
+        *others, (last, wanted) = batch.terms.items()
+        by_set = [self._term_coverages[name].shares(asked.asked) for name, asked in others]
+        shares = [*shares, *by_set]
+        beside = group_codes(cells[:-1], [len(share) for share in shares], len(count))
+        first, order = _by_class(beside.class_of_row, beside.count)
+        return self._term_coverages[last].sum_of_products(
+            *_stacked([c[beside.first_row] for c in cells[:-1]], shares, len(batch.number)),
+            first,
+            cells[-1][order],
+            count[order],
+            wanted.asked,
         )
 
     def _roll_up(self, names: Sequence[str]) -> tuple[list[Codes], Ints]:
@@ -283,12 +274,13 @@ class Unlinked(Implied):
         return {c.name: c.codes for c in known} | {c.name: c.codes[order] for c in hidden}
 
 
-def _places(cells: Sequence[Codes], sizes: Sequence[int]) -> Ints:
-    """(combinations, attributes) Cells numbered through all attributes."""
+def _stacked(cells: Sequence[Codes], shares: Sequence[Floats], queries: int) -> tuple[Ints, Floats]:
+    """Where each combination's shares are, and the shares of all attributes below each other."""
     if not cells:
-        return np.zeros((0, 0), np.int64)
-    first = np.cumsum([0, *sizes])
-    return np.stack([cell + before for cell, before in zip(cells, first, strict=False)], axis=1)
+        return np.zeros((0, 0), np.int64), np.zeros((0, queries))
+    first = np.cumsum([0, *(len(share) for share in shares)])
+    place = [cell + before for cell, before in zip(cells, first, strict=False)]
+    return np.stack(place, axis=1), np.concatenate(shares)
 
 
 @kernel
@@ -296,33 +288,16 @@ def _sum_of_products(
     count: Floats,  # (combinations,)
     place: Ints,  # (combinations, attributes)
     shares: Floats,  # (cells of all attributes, queries)
-    set_place: Ints,  # (combinations, multi-valued attributes)
-    start: Ints,  # (sets of all multi-valued attributes + 1,)
-    term: Ints,  # (occurrences,) −1: a term that nothing asks for
-    asked: NDArray[np.uint8],  # (terms of all multi-valued attributes, queries) 0 or 1
-    hidden: Floats,  # (multi-valued attributes, queries)
 ) -> Floats:
     queries = shares.shape[1]
     total = np.zeros(queries)
     product = np.empty(queries)
-    shown = np.empty(queries, np.uint8)
     for combination in range(len(count)):
         product[:] = count[combination]
         for attribute in range(place.shape[1]):
             share = shares[place[combination, attribute]]
             for query in range(queries):
                 product[query] *= share[query]
-        for attribute in range(set_place.shape[1]):
-            shown[:] = 0
-            which = set_place[combination, attribute]
-            for entry in range(start[which], start[which + 1]):
-                if term[entry] >= 0:
-                    wanted = asked[term[entry]]
-                    for query in range(queries):
-                        shown[query] |= wanted[query]
-            unseen = hidden[attribute]
-            for query in range(queries):  # without a branch, so that it is done many at a time
-                product[query] *= unseen[query] + (1.0 - unseen[query]) * shown[query]
         for query in range(queries):
             total[query] += product[query]
     return total

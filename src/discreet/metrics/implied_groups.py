@@ -121,9 +121,16 @@ class ImpliedGroups(Implied):
             cell = rows.codes[first.name].astype(np.int64) * shape[1] + rows.codes[second.name]
             table = np.bincount(cell, of_signature, shape[0] * shape[1]).astype(np.float64)
             return table.reshape(shape) + self.suppressed_rows / table.size
-        start, value, mass = rows.by_number(rows.codes[second.name], shape[1])
         table = np.zeros(shape)
-        _add_pairs(self.people.start, self.people.codes[first.name], start, value, mass, table)
+        _add_pairs(
+            self.people.start,
+            self.people.codes[first.name],
+            rows.start,
+            rows.codes[second.name],
+            rows.signature,
+            rows.mass,
+            table,
+        )
         return table + self.suppressed_rows / table.size
 
     def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
@@ -239,10 +246,30 @@ def _mass_of_lines(
 
 @kernel
 def _add_pairs(
-    people_start: Places, people: Codes, start: Places, value: Codes, mass: Floats, table: Floats
+    people_start: Places,
+    people: Codes,  # (people,)
+    rows_start: Places,
+    value_of_signature: Codes,
+    signature: NDArray[np.int32],
+    mass: Floats,
+    table: Floats,
 ) -> None:
+    share = np.empty(table.shape[1])  # of a group's people, by value
+    values = np.empty(table.shape[1], np.int64)  # of the group
+    last_group = np.full(table.shape[1], -1)  # that has each value
     for group in range(len(people_start) - 1):
         size = people_start[group + 1] - people_start[group]
+        if not size:
+            continue
+        count = 0
+        for entry in range(rows_start[group], rows_start[group + 1]):
+            value = value_of_signature[signature[entry]]
+            if last_group[value] != group:
+                last_group[value] = group
+                share[value] = 0
+                values[count] = value
+                count += 1
+            share[value] += mass[entry] / size
         for person in range(people_start[group], people_start[group + 1]):
-            for entry in range(start[group], start[group + 1]):
-                table[people[person], value[entry]] += mass[entry] / size
+            for place in range(count):
+                table[people[person], values[place]] += share[values[place]]

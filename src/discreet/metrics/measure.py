@@ -18,7 +18,8 @@ from discreet.metrics.implied_generalized import ImpliedGeneralized
 from discreet.metrics.loss import entropy, loss_of_cells, mean_loss
 from discreet.metrics.reading import Reading
 from discreet.metrics.structure import structure
-from discreet.metrics.terms import TermCoverage, measure_terms, term_coverage
+from discreet.metrics.term_coverage import TermCoverage, term_coverage
+from discreet.metrics.terms import measure_terms
 
 
 def read_generalized(

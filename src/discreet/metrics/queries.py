@@ -23,7 +23,7 @@ from discreet.data.table import CodedTable, Column
 from discreet.knowledge.terms import Terms, terms_of
 from discreet.metrics.implied import AskedTerms, Implied, QueryBatch
 from discreet.metrics.implied_generalized import Unlinked, exact
-from discreet.metrics.terms import share_of_sets
+from discreet.metrics.term_coverage import share_of_sets
 
 BATCH = 256  # queries in a batch at most
 BATCH_CELLS = 2**24  # values of an attribute × queries in a batch at most; bounds the memory
@@ -63,9 +63,8 @@ class QueryWorkload(BaseModel):
             picked = (*_pick(quasi_identifiers, qd, rng), *_pick(sensitive, m, rng))
             asked.setdefault(picked, []).append(number)
         for names, numbers in asked.items():
-            greatest = max(
-                (original[name].cardinality for name in names if name not in terms), default=1
-            )
+            by_cell = names[:-1] if names[-1] in terms else names  # the last sets are only counted
+            greatest = max((original[name].cardinality for name in by_cell), default=1)
             batch = min(BATCH, max(1, BATCH_CELLS // greatest))
             for start in range(0, len(numbers), batch):
                 part = numbers[start : start + batch]

@@ -5,6 +5,10 @@ rows' counts, masses are scaled in turn until each primary value of a group has 
 person (a merged group as a whole that of its people) and each row of T^S its count: iterative
 proportional fitting, which finds the distribution nearest to "any row of T^S" that agrees with all
 that is published.
+
+A mass is a factor of its row times one of its cell, a primary value of a group or a merged group.
+The first decides the second, and cells of the same people and rows have the same, so only the rows'
+factors are fitted, on the cells that differ: tens of thousands where people are a million.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.classes import group_codes, group_lists
 from discreet.kernels import kernel
 from discreet.releases.sensitive_sets import Sets, Signatures, supporting_rows
 
@@ -22,48 +27,75 @@ Floats = NDArray[np.float64]
 ROUNDS = 200
 CLOSE = 1e-6  # how far a mass may be off, relatively
 ENTRIES = 2**26  # more are not raked
+LEAST, GREATEST = 1e-100, 1e100  # a factor beyond belongs to a release that cannot be fitted
 
 
 def rake(
     sets: Sets, signatures: Signatures, primary: int, size: Ints
 ) -> tuple[Ints, Small, Floats] | None:
     """Where each group's rows begin, the rows, and their masses; None where they are too many."""
-    cell_start, _ = sets.of(primary)
+    pair_start, _ = sets.of(primary)
     begin, signature = supporting_rows(sets, signatures, primary, ENTRIES)
     if signature is None:
         return None
-    entry_start = begin[cell_start]  # of groups
-    single = np.diff(cell_start) == size
-    cells = np.repeat(single, np.diff(cell_start))  # one a primary value, or one a merged group
-    cell_of_pair = np.cumsum(cells | np.isin(np.arange(len(cells)), cell_start[:-1])) - 1
-    cell = np.repeat(cell_of_pair, np.diff(begin))
-    first_pair = np.flatnonzero(np.diff(cell_of_pair, prepend=-1))
-    group_of_pair = np.repeat(np.arange(sets.groups), np.diff(cell_start))
-    target = np.where(single, 1, size)[group_of_pair[first_pair]].astype(np.float64)
-    mass = _fit(cell, signature, target, signatures.count.astype(np.float64))
-    return entry_start, signature, mass
+    single = np.diff(pair_start) == size
+    opens = np.repeat(single, np.diff(pair_start))  # a cell: each pair, or a merged group's first
+    opens |= np.isin(np.arange(len(opens)), pair_start[:-1])
+    first_pair = np.flatnonzero(opens)
+    start = np.append(begin[first_pair], begin[-1])
+    group = np.repeat(np.arange(sets.groups), np.diff(pair_start))[first_pair]
+    people = np.where(single, 1, size)[group]
+    count = signatures.count.astype(np.float64)
+    factor = _fit_distinct(start, signature, people, count)
+    return begin[pair_start], signature, _masses(start, signature, people, factor)
+
+
+def _fit_distinct(start: Ints, signature: Small, people: Ints, count: Floats) -> Floats:
+    """The rows' factors, fitted on one of each kind of cell."""
+    lists = group_lists(start, signature, len(count))
+    greatest = int(people.max(initial=0)) + 1
+    kinds = group_codes(
+        [lists.class_of_row, people.astype(np.int32)], [lists.count, greatest], len(people)
+    )
+    one = kinds.first_row
+    return _fit(start[one], start[one + 1], signature, people[one] * kinds.size, count)
 
 
 @kernel
-def _fit(cell: Ints, signature: Small, target: Floats, count: Floats) -> Floats:
-    mass = np.empty(len(cell))
-    for entry in range(len(cell)):
-        mass[entry] = count[signature[entry]]
-    for round_ in range(ROUNDS):
-        total = np.zeros(len(target))
-        for entry in range(len(cell)):
-            total[cell[entry]] += mass[entry]
-        for entry in range(len(cell)):
-            mass[entry] *= target[cell[entry]] / total[cell[entry]]
-        total = np.zeros(len(count))
-        for entry in range(len(cell)):
-            total[signature[entry]] += mass[entry]
-        away = 0.0
+def _fit(begin: Ints, end: Ints, signature: Small, target: Ints, count: Floats) -> Floats:
+    factor = count.copy()
+    for _ in range(ROUNDS - 1):
+        total = np.zeros(len(count))  # of each row, over its factor
+        for cell in range(len(target)):
+            if begin[cell] == end[cell]:
+                continue
+            held = 0.0
+            for entry in range(begin[cell], end[cell]):
+                held += factor[signature[entry]]
+            scale = target[cell] / held
+            for entry in range(begin[cell], end[cell]):
+                total[signature[entry]] += scale
+        better = factor.copy()
+        away, bounded = 0.0, True
         for row in range(len(count)):
             if total[row] > 0:
-                away = max(away, abs(total[row] / count[row] - 1))
-        if away < CLOSE or round_ == ROUNDS - 1:  # people's masses are exact in any case
+                better[row] = count[row] / total[row]
+                away = max(away, abs(factor[row] / better[row] - 1))
+                bounded &= LEAST < better[row] < GREATEST
+        if away < CLOSE or not bounded:
             break
-        for entry in range(len(cell)):
-            mass[entry] *= count[signature[entry]] / total[signature[entry]]
+        factor = better
+    return factor
+
+
+@kernel
+def _masses(start: Ints, signature: Small, people: Ints, factor: Floats) -> Floats:
+    """The mass of every row in every cell: together that of its people, exactly."""
+    mass = np.empty(len(signature))
+    for cell in range(len(people)):
+        held = 0.0
+        for entry in range(start[cell], start[cell + 1]):
+            held += factor[signature[entry]]
+        for entry in range(start[cell], start[cell + 1]):
+            mass[entry] = factor[signature[entry]] * people[cell] / held
     return mass

@@ -7,9 +7,7 @@ published and original rows, as the sum over rows of what remains decides it.
 *Belief change*: |β − α| over labels and groups, β the belief that a published group leaves (labels
 of a row equally likely), α the prior.
 
-*p2*: a published set says that its terms are there. Of the removed terms a reader knows the number
-alone, so each row may have lost as many as the mean, any of the domain: a predicate that asks for
-some of the D terms and finds none of them holds with 1 − (1 − asked/D)^mean.
+What a reader believes of the terms, for queries, is in ``term_coverage``.
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ from discreet.data.classes import Classes
 from discreet.data.counts import count_values
 from discreet.data.table import Column
 from discreet.hierarchies.cells import SUPPRESSED
-from discreet.kernels import kernel
 from discreet.knowledge.links import Links, link_terms
 from discreet.knowledge.terms import Terms, terms_of
 from discreet.models.links import Beliefs
@@ -129,61 +126,3 @@ def _change(column: Column, terms: Terms, classes: Classes, links: Links) -> Bel
     published = link_terms(terms, links.knowledge).with_prior(links.prior)
     mean, greatest = Beliefs(count_values(classes, column), published, "equal").changes()
     return BeliefChange(float(mean.mean()), float(greatest.max()))
-
-
-@dataclass(frozen=True, eq=False)
-class TermCoverage:
-    """What published sets say about the terms of the original."""
-
-    start: NDArray[np.int64]  # (cells + 1,)
-    term: NDArray[np.int32]  # codes of the original's terms
-    domain: int  # terms of the original
-    removed: float  # of a row, on average
-
-    @property
-    def cells(self) -> int:
-        return len(self.start) - 1
-
-    def share_of_hidden(self, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """How likely a row that shows no asked term has lost one; ``asked`` is (terms, queries)."""
-        share: NDArray[np.float64] = asked.sum(axis=0) / max(self.domain, 1)
-        return np.asarray(1 - (1 - share) ** self.removed, np.float64)
-
-
-def exact_terms(column: Column) -> TermCoverage:
-    """How the original's own cells are read: they show all that there is."""
-    terms = terms_of(column)
-    return TermCoverage(terms.start, terms.term, len(terms.names), 0.0)
-
-
-def term_coverage(original: Column, published: Column) -> TermCoverage:
-    """How the cells of a published quasi-sensitive column are read."""
-    before, after = terms_of(original), terms_of(published)
-    names = before.names.to_list()
-    rows = len(published.codes)
-    # the original's terms of suppressed rows are not known to be removed from published ones
-    lost = before.counts(original.counts).sum() / max(len(original.codes), 1)
-    kept = after.counts(published.counts).sum() / max(rows, 1)
-    return TermCoverage(
-        after.start, after.codes_in(names), len(names), max(float(lost - kept), 0.0)
-    )
-
-
-def share_of_sets(terms: Terms, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(queries,) The share of the different sets that have any asked term."""
-    return _sets_with(terms.start, terms.term, asked) / max(len(terms.start) - 1, 1)
-
-
-@kernel
-def _sets_with(
-    start: NDArray[np.int64], term: NDArray[np.int32], asked: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    queries = asked.shape[1]
-    found = np.zeros(queries, np.int64)
-    shown = np.empty(queries, np.bool_)
-    for cell in range(len(start) - 1):
-        shown[:] = False
-        for place in range(start[cell], start[cell + 1]):
-            shown |= asked[term[place]]
-        found += shown
-    return found

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.groups import Grouping, nearest_groups
+from discreet.algorithms.group_tree import nearest_of_all
+from discreet.algorithms.groups import Grouping
 from discreet.algorithms.hulls import Floats, Integers, Ranks, Space, joined_cost
 from discreet.algorithms.promises import Promises
 from discreet.kernels import kernel
@@ -45,9 +46,7 @@ def mend(made: Grouping, promises: Promises) -> Grouping:
         failing = np.flatnonzero(~promises.kept_by(made))
         if not len(failing):
             break
-        near, added = nearest_groups(
-            made.space, made.low, made.high, made.size, made.cost, failing, LENDERS
-        )
+        near, added = nearest_of_all(made, failing, LENDERS)
         joins = _joins(failing, near[:, :NEAREST], added[:, :NEAREST])
         loans = Remedies(
             *_loans(

@@ -35,4 +35,4 @@ def test_the_wheel_installs_and_demonstrates(tmp_path):
     demonstrated = call(place / "bin" / "discreet", "demo", cwd=tmp_path)
     assert demonstrated.returncode == 0, demonstrated.stderr
     assert "Every promise holds" in demonstrated.stdout
-    assert (tmp_path / "discreet-demo" / "release" / "records.csv").is_file()
+    assert (tmp_path / "discreet-demo" / "release" / "groups.csv").is_file()

@@ -227,8 +227,10 @@ def test_demo_tells_the_whole_journey_twice(tmp_path, run):
     for _ in range(2):
         done = run("demo")
         assert done.returncode == 0, done.stderr
-    for word in ("published", "Holds", "attacked", "worth"):
+    for word in ("One sensitive attribute at a time", "published", "Holds", "attacked", "worth"):
         assert word in done.stdout
+    certain = [int(n.replace(",", "")) for n in re.findall(r"for ([\d,]+) of 3,000", done.stdout)]
+    assert certain[0] > 10 * certain[1]  # people whom one more known value gives away
     assert (tmp_path / "discreet-demo" / "release" / "report.html").exists()
 
 

@@ -11,7 +11,7 @@ from tests.report.browser import Browser, installed, running
 from tests.report.pages import write_pages
 
 import discreet as dc
-from discreet.demonstration import JOB, make_patients
+from discreet.demonstration import ONE_AT_A_TIME, make_patients
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def browser() -> Iterator[Browser]:
 def pages(tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     make_patients(folder / "patients.csv", rows=400)
-    (folder / "job.yaml").write_text(JOB + "verify: {ceiling: 1}\n", encoding="utf-8")
+    (folder / "job.yaml").write_text(ONE_AT_A_TIME + "verify: {ceiling: 1}\n", encoding="utf-8")
     return write_pages(folder, dc.Job.load(folder / "job.yaml"))
 
 

@@ -78,8 +78,9 @@ class AttackReport(Shown):
         }
 
     def __str__(self) -> str:
+        wide = max([25, *(len(f.title) for f in self.findings)])
         head = (
-            f"{'attack':25} {'aim':25} {'targets':>9} {'mean':>6} {'max':>6} "
+            f"{'attack':{wide}} {'aim':25} {'targets':>9} {'mean':>6} {'max':>6} "
             f"{'>' + format(self.threshold, 'g'):>6} {'base':>6} {'bound':>6}  verdict"
         )
         lines = [self.summary, "", head]
@@ -87,7 +88,7 @@ class AttackReport(Shown):
             bound = "–" if f.bound is None else f"{f.bound:.3f}"
             how = "" if f.method == "exact" else f" ({f.method})"
             lines.append(
-                f"{f.title:25} {_short(f.shown_aim):25} {f.targets:>9,} {f.mean:>6.3f} "
+                f"{f.title:{wide}} {_short(f.shown_aim):25} {f.targets:>9,} {f.mean:>6.3f} "
                 f"{f.greatest:>6.3f} {f.above:>6.3f} {f.baseline:>6.3f} {bound:>6}  "
                 f"{f.verdict}{how}"
             )

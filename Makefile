@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test explore lint bench docs screenshots clean
+.PHONY: setup demo test explore lint bench docs screenshots fresh clean
 
 setup: $(VENV)/.installed
 
@@ -47,5 +47,9 @@ docs: $(VENV)/.documented
 	$(BIN)/python -m tests.docs.reference
 	$(BIN)/mkdocs build --strict
 
-clean:
+# Compiled kernels and bytecode, which would outlive a change in a kernel of another file.
+fresh:
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean: fresh
 	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

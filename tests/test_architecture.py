@@ -16,8 +16,8 @@ PACKAGE = Path(discreet.__file__).parent
 ORDER = [
     "errors", "kernels", "named", "shown", "yaml_places", "data", "hierarchies", "knowledge",
     "models", "algorithms", "io", "ledger", "releases", "attacks", "metrics", "proposal", "profile",
-    "job", "preparation", "recording", "verifying", "varying", "report", "exploration", "forming",
-    "engines", "publishing", "comparing", "checking", "series_audit", "simulation",
+    "job_parts", "job", "preparation", "recording", "verifying", "varying", "report", "exploration",
+    "forming", "engines", "publishing", "comparing", "checking", "series_audit", "simulation",
     "demonstration", "cli", "__main__",
 ]  # fmt: skip
 ENGINE_LIBRARIES = {"pyspark"}

@@ -12,9 +12,9 @@ __version__ = "0.1.0"
 
 _HOME_OF_NAME = {
     "Job": "discreet.job",
-    "Attribute": "discreet.job",
-    "Output": "discreet.job",
-    "Verify": "discreet.job",
+    "Attribute": "discreet.job_parts",
+    "Output": "discreet.job_parts",
+    "Verify": "discreet.job_parts",
     "Source": "discreet.io.source",
     "publish": "discreet.publishing",
     "minimal_nodes": "discreet.publishing",
@@ -115,10 +115,10 @@ if TYPE_CHECKING:
     from discreet.exploration import explore_projections as explore_projections
     from discreet.io.knowledge import KnowledgeSource as KnowledgeSource
     from discreet.io.source import Source as Source
-    from discreet.job import Attribute as Attribute
     from discreet.job import Job as Job
-    from discreet.job import Output as Output
-    from discreet.job import Verify as Verify
+    from discreet.job_parts import Attribute as Attribute
+    from discreet.job_parts import Output as Output
+    from discreet.job_parts import Verify as Verify
     from discreet.ledger.ledger import Ledger as Ledger
     from discreet.ledger.settings import LedgerSettings as LedgerSettings
     from discreet.metrics.comparison import Comparison as Comparison

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +59,11 @@ def audit(
     manifest = Manifest.load(folder)
     if manifest.kind != DecomposedKind.name:
         return found
-    return replace(found, readers=tuple(reader_findings(read_tables(folder, manifest), manifest)))
+    readers = reader_findings(read_tables(folder, manifest), manifest)
+    problems = found.problems
+    if manifest.readers and manifest.readers != json.loads(json.dumps(readers)):
+        problems += ("the manifest says something else of what readers find than its files",)
+    return replace(found, readers=tuple(readers), problems=problems)
 
 
 def _knowledge(

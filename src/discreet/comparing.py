@@ -24,7 +24,8 @@ from discreet.algorithms.method import Method, Progress, no_progress
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Codes
 from discreet.errors import DiscreetError, InputError
-from discreet.job import Attribute, Job
+from discreet.job import Job
+from discreet.job_parts import Attribute
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
 from discreet.metrics.comparison import CEILING, Comparison, Point, Use, mark_dominated

@@ -60,6 +60,17 @@ def form_manifest(
     )
 
 
+def show_published_leaves(manifest: Manifest, values: Mapping[str, Collection[str | None]]) -> None:
+    """Leave out of hierarchies the values that no published row has.
+
+    That they occur at all is known of suppressed people alone. ``values`` are the published ones.
+    """
+    for name, entry in manifest.attributes.items():
+        rows, shown = entry.hierarchy, values.get(name)
+        if rows is not None and shown is not None and {row[0] for row in rows}.issuperset(shown):
+            entry.hierarchy = [row for row in rows if row[0] in shown]
+
+
 def promised(task: Task, by_method: Sequence[Requirement]) -> list[Requirement]:
     """The job's requirements, and what the method promises beside them."""
     asked = list(task.requirements)

@@ -6,233 +6,42 @@ job is reported at once; those of a file with their line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
-from discreet.algorithms.catalog import AnyMethod
+from discreet.algorithms.catalog import METHODS, AnyMethod
 from discreet.algorithms.full_domain import FullDomain
 from discreet.algorithms.method import Method
 from discreet.algorithms.quasi_sensitive import QuasiSensitive
-from discreet.attacks.catalog import ATTACKS, AnyAttack
-from discreet.data.roles import Distance, Role, ValueType
+from discreet.attacks.catalog import ATTACKS
+from discreet.data.roles import Role
 from discreet.errors import InputError, JobError
-from discreet.hierarchies.specs import HIERARCHY_KINDS, AnyHierarchy
-from discreet.io.databases import dialect_of
+from discreet.hierarchies.specs import HIERARCHY_KINDS
 from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source
+from discreet.job_parts import Attribute, Output, Part, Verify
 from discreet.ledger.settings import LedgerSettings
 from discreet.metrics.settings import MeasureSettings
-from discreet.models.catalog import AnyRequirement
+from discreet.models.catalog import REQUIREMENTS, AnyRequirement
 from discreet.models.links import LinkRequirement
 from discreet.models.requirement import AttributeRequirement
 from discreet.named import nearest
 from discreet.yaml_places import Places, load_yaml
 
-Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None  # null is a missing value
-Values = Annotated[tuple[Value, ...], BeforeValidator(lambda given: _listed(given))]
 
-
-def _listed(given: object) -> object:
-    """YAML reads ``{a, b}`` as keys without values."""
-    if isinstance(given, Mapping) and all(value is None for value in given.values()):
-        return tuple(given)
-    return given
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Attribute(_Part):
-    """One column of the table."""
-
-    role: Role = Field(description="What the column means to a reader of the release.")
-    type: ValueType | None = Field(
-        None, description="What its values are; text for text files, else the column's own type."
-    )
-    hierarchy: AnyHierarchy | None = Field(
-        None, description="How its values generalize; built automatically where a method needs one."
-    )
-    distance: Distance | None = Field(
-        None,
-        description="The ground distance of a sensitive attribute: equal for text, ordered for "
-        "numbers and dates, unless said otherwise.",
-    )
-    multi_valued: str | None = Field(
-        None,
-        min_length=1,
-        description="What separates the members of a cell that holds a set. A sensitive attribute "
-        "is then published as bits, one for each member.",
-    )
-    min_support: int | None = Field(
-        None,
-        ge=1,
-        description="Of a multi-valued sensitive attribute: members that fewer rows hold share "
-        "one bit, so that the sets can't be had back.",
-    )
-    sensitive_values: Values | None = Field(
-        None, description="The values of a sensitive attribute that are sensitive; else all are."
-    )
-    non_sensitive_values: Values | None = Field(
-        None, description="The values of a sensitive attribute that are not sensitive."
-    )
-    knowledge: KnowledgeSource | None = Field(
-        None,
-        description="Of a quasi-sensitive attribute: the table that links its terms to labels.",
-    )
-    escape: bool = Field(
-        False,
-        description="Publish a value that looks like '*', a range or a set behind a backslash, "
-        "instead of refusing it.",
-    )
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> Attribute:
-        if self.role is Role.STRUCTURE:
-            raise PydanticCustomError(
-                "structure_role",
-                "the role 'structure' is for columns that a release makes itself. Give it another.",
-            )
-        if self.hierarchy is not None and self.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
-            raise PydanticCustomError(
-                "hierarchy_role",
-                "a hierarchy is for quasi-identifiers and sensitive attributes, not for role "
-                "'{role}'. Remove it, or change the role.",
-                {"role": str(self.role)},
-            )
-        if self.knowledge is not None and self.role is not Role.QUASI_SENSITIVE:
-            raise PydanticCustomError(
-                "knowledge_role",
-                "a knowledge table is for quasi-sensitive attributes, not for role '{role}'. "
-                "Remove it, or change the role.",
-                {"role": str(self.role)},
-            )
-        if self.escape and self.role is Role.QUASI_SENSITIVE:
-            raise PydanticCustomError(
-                "escape_role",
-                "the terms of a quasi-sensitive attribute can't be escaped. Remove 'escape'.",
-            )
-        if self.distance is Distance.HIERARCHICAL and self.hierarchy is None:
-            raise PydanticCustomError(
-                "distance_hierarchy",
-                "distance 'hierarchical' needs a hierarchy. Add one, or use 'equal' or 'ordered'.",
-            )
-        if self.distance is not None and self.role is not Role.SENSITIVE:
-            raise PydanticCustomError(
-                "distance_role",
-                "a distance is for sensitive attributes, not for role '{role}'. Remove it.",
-                {"role": str(self.role)},
-            )
-        self._sets_fit()
-        self._sensitive_values_fit()
-        return self
-
-    def _sets_fit(self) -> None:
-        """Bits have neither a hierarchy nor another distance."""
-        becomes_bits = self.multi_valued is not None and self.role is Role.SENSITIVE
-        if becomes_bits and (self.hierarchy is not None or self.distance is not None):
-            raise PydanticCustomError(
-                "multi_valued_bits",
-                "a multi-valued sensitive attribute becomes bits, which have neither a hierarchy "
-                "nor a distance of their own. Remove them.",
-            )
-        if self.min_support is not None and not becomes_bits:
-            raise PydanticCustomError(
-                "min_support",
-                "'min_support' is for a multi-valued sensitive attribute. Remove it, or add "
-                "'multi_valued'.",
-            )
-
-    def _sensitive_values_fit(self) -> None:
-        named = self.sensitive_values is not None, self.non_sensitive_values is not None
-        if any(named) and self.role is not Role.SENSITIVE:
-            raise PydanticCustomError(
-                "sensitive_values_role",
-                "sensitive values are for sensitive attributes, not for role '{role}'. Remove "
-                "them.",
-                {"role": str(self.role)},
-            )
-        if all(named):
-            raise PydanticCustomError(
-                "sensitive_values_both",
-                "give either 'sensitive_values' or 'non_sensitive_values', not both.",
-            )
-
-
-class Output(_Part):
-    """Where the release goes, and in which format."""
-
-    path: str = Field("release", description="The release folder.")
-    format: Literal["csv", "parquet"] = Field("csv", description="The format of its tables.")
-    url: str | None = Field(
-        None, description="A database that gets the tables too, in one transaction."
-    )
-    prefix: str = Field("", description="Before the names of the tables in that database.")
-
-    @field_validator("url")
-    @classmethod
-    def _sound_url(cls, url: str | None) -> str | None:
-        if url is not None:
-            try:
-                dialect_of(url)
-            except InputError as error:
-                raise PydanticCustomError(
-                    "output_url", "{problem}", {"problem": str(error)}
-                ) from None
-        return url
-
-
-def _short_forms(schema: dict[str, Any]) -> None:
-    """Let the schema of ``Verify`` allow the short forms that it reads."""
-    schema["properties"]["attacks"]["anyOf"].append({"const": "all"})
-    full = dict(schema)
-    schema.clear()
-    schema["anyOf"] = [{"const": "attacks"}, full]
-
-
-class Verify(_Part):
-    """Attacks that a release must withstand before it appears."""
-
-    model_config = ConfigDict(json_schema_extra=_short_forms)
-
-    attacks: tuple[AnyAttack, ...] | None = Field(
-        None, description="Which attacks; all that the promises speak of if left out."
-    )
-    ceiling: float = Field(
-        1.0, ge=0, le=1, description="The greatest belief that any of them may reach."
-    )
-    threshold: float = Field(
-        0.5, ge=0, le=1, description="The report counts the targets that are believed in above it."
-    )
-    population: str | None = Field(
-        None, description="A table of everybody's quasi-identifiers, for membership."
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short_form(cls, written: Any) -> Any:
-        """``verify: attacks``, or ``attacks: all``."""
-        if written == "attacks":
-            return {}
-        if isinstance(written, Mapping) and written.get("attacks") == "all":
-            return {**written, "attacks": [kind.name for kind in ATTACKS]}
-        return written
-
-
-class Job(_Part):
+class Job(Part):
     """A whole job."""
 
     source: Source | None = Field(None, description="The table; not needed when a frame is given.")
@@ -402,24 +211,54 @@ def _problems(error: ValidationError, places: Places) -> list[str]:
     lines = []
     for detail in error.errors(include_url=False):
         trail = tuple(part for part in detail["loc"] if part not in HIERARCHY_KINDS)
-        message = str(detail["msg"]).removeprefix("Value error, ")
-        if detail["type"] == "extra_forbidden":
-            message = "unknown key. " + _known_keys(trail)
-        elif detail["type"] == "missing":
-            message = "is missing"
-        elif detail["type"] not in _OWN_ERRORS and not isinstance(detail["input"], Mapping):
-            message = f"{message}; found {detail['input']!r}"
-        lines += [places.describe(trail, line) for line in message.split("\n")]
+        for message in _worded(detail, trail).split("\n"):
+            below = _REQUIREMENT_PLACE.match(message)  # found where all of the job was at hand
+            if below and not trail:
+                lines.append(
+                    places.describe(("requirements", int(below[1])), message[below.end() :])
+                )
+            else:
+                lines.append(places.describe(trail, message))
     return lines
 
 
+def _worded(detail: ErrorDetails, trail: tuple[str | int, ...]) -> str:
+    """A problem in words of YAML, not of Python."""
+    message = _WORDS.get(detail["type"], str(detail["msg"])).removeprefix("Value error, ")
+    if detail["type"] == "extra_forbidden":
+        return "unknown key. " + _known_keys(trail)
+    if detail["type"] == "missing":
+        return "is missing"
+    if detail["type"] in _OWN_ERRORS:
+        return message
+    found = "a mapping" if isinstance(detail["input"], Mapping) else _found(detail["input"])
+    return f"{message}; found {found}"
+
+
+def _found(written: object) -> str:
+    return "nothing" if written is None else repr(written)
+
+
+_REQUIREMENT_PLACE = re.compile(r"requirements\[(\d+)\]: ")
+
+_WORDS = {
+    "dict_type": "must be a mapping, such as {key: value}",
+    "model_type": "must be a mapping, such as {key: value}",
+    "tuple_type": "must be a list, such as [a, b]",
+    "string_type": 'must be text, in quotes if YAML reads it as anything else: "999"',
+    "path_type": "must be the path of a file",
+}
+
 _OWN_ERRORS = {
     "named_unknown", "named_form", "requirements", "nothing_published", "source_place",
-    "source_table", "source_url", "output_url", "ledger_place", "ledger_url",
+    "source_table", "source_url", "output_url", "ledger_place", "ledger_url", "value_error",
+    "role_unknown",
 }  # fmt: skip
 
 
 def _known_keys(trail: tuple[str | int, ...]) -> str:
+    """What a key that nobody knows may have been meant to be."""
+    *above, key = trail
     parts: dict[str, type[BaseModel]] = {
         "source": Source,
         "output": Output,
@@ -427,10 +266,21 @@ def _known_keys(trail: tuple[str | int, ...]) -> str:
         "ledger": LedgerSettings,
         "measure": MeasureSettings,
     }
-    if len(trail) == 1:
-        return nearest(str(trail[0]), Job.model_fields)
-    if trail[0] == "attributes" and len(trail) == 3:
-        return nearest(str(trail[2]), Attribute.model_fields)
-    if str(trail[0]) in parts and len(trail) == 2:
-        return nearest(str(trail[1]), parts[str(trail[0])].model_fields)
-    return "Remove it."
+    named: dict[str | int, Iterable[type[BaseModel]]] = {
+        "method": METHODS, "requirements": REQUIREMENTS.values(), "verify": ATTACKS
+    }  # fmt: skip
+    kind: type[BaseModel] | None = None
+    if not above:
+        kind = Job
+    elif above[0] == "attributes" and len(above) == 2:
+        kind = Attribute
+    elif above[0] == "attributes" and above[2:] == ["knowledge"]:
+        kind = KnowledgeSource
+    elif len(above) == 1:
+        kind = parts.get(str(above[0]))
+    else:
+        kinds = {getattr(one, "name", ""): one for one in named.get(above[0], ())}
+        kind = kinds.get(above[-1])
+    if kind is None or not kind.model_fields:
+        return "Remove it."
+    return nearest(str(key), kind.model_fields)

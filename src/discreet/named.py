@@ -129,7 +129,7 @@ def _described(written: object) -> str:
     if isinstance(written, Mapping):
         names = ", ".join(str(name) for name in written)
         return f"{len(written)} names ({names})" if written else "an empty mapping"
-    return f"a {type(written).__name__}"
+    return "nothing" if written is None else repr(written)
 
 
 def _below(name: str, error: ValidationError) -> ValidationError:

@@ -279,7 +279,7 @@ def source_of(job: Job, path: str | Path | None = None) -> Source:
     if path is not None:
         elsewhere = {"path", "url", "table", "query"}
         given = {} if job.source is None else job.source.model_dump(exclude=elsewhere)
-        return Source(path=Path(path), **given)
+        return Source.of_file(Path(path), **given)
     if job.source is None:
         raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
     if job.source.in_catalog:

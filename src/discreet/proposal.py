@@ -94,7 +94,7 @@ def read_untyped(path: Path) -> CodedTable:
 
 def _read(path: Path) -> tuple[CodedTable, tuple[str, ...]]:
     """The table, typed by its values, and the tokens in it that seem to mean "missing"."""
-    source = Source(path=path)
+    source = Source.of_file(path)
     names = column_names(source)
     table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})
     if not source.is_text:

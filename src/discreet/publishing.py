@@ -27,7 +27,7 @@ from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
-from discreet.forming import form_manifest, promised
+from discreet.forming import form_manifest, promised, show_published_leaves
 from discreet.io.atomic import release_place, write_private
 from discreet.io.databases import writing_tables
 from discreet.io.frames import FrameKind, code_frame, frame_kind, is_spark_frame, to_frame
@@ -174,11 +174,12 @@ class Release:
                     manifest.tables[name].sha256 = digest
             manifest.promises = list(audit.promises)
             manifest.readers = list(audit.readers)
-            (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
             attacks = verify_attacks(self.job, tables, self.task, manifest, progress)
             if report:
                 page = release_page(manifest, self.job, audit.picture, attacks)
                 (folder / REPORT).write_text(page.html(), encoding="utf-8")
+                manifest.report_sha256 = sha256_of(folder / REPORT)
+            (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
         self.manifest, self.audit = manifest, audit
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
 
@@ -356,6 +357,8 @@ def _audit(
     source_rows: Mapping[str, NDArray[np.int32]],
 ) -> Audit:
     """Audit tables, raise unless all is in order, and add what readers find."""
+    shown = {c.name: set(c.text.to_list()) for table in tables.values() for c in table.sensitive}
+    show_published_leaves(manifest, shown)
     audit = audit_tables(tables, manifest, task, source_rows)
     require_sound(audit)
     return replace(audit, readers=tuple(reader_findings(tables, manifest)))

@@ -35,6 +35,10 @@ class Places:
         return None
 
 
+class _ScalarError(Exception):
+    """A value that is not what it looks like, or is tagged as."""
+
+
 def load_yaml(text: str, place: str) -> tuple[Any, Places, list[str]]:
     """Read YAML text: its data, its places, and its doubled keys as problems."""
     try:
@@ -43,6 +47,8 @@ def load_yaml(text: str, place: str) -> tuple[Any, Places, list[str]]:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         reason = getattr(error, "problem", None) or str(error)
+        if "'\\t'" in reason:
+            reason = "a tab where only blanks may stand. Indent with blanks"
         raise InputError(f"{place}{where}: not valid YAML: {reason}") from None
     places = Places()
     doubled: list[str] = []
@@ -50,7 +56,12 @@ def load_yaml(text: str, place: str) -> tuple[Any, Places, list[str]]:
         raise InputError(
             f"{place}: the file is empty. See 'discreet init' for a job to begin with."
         )
-    data = _construct(root, (), places, doubled)
+    try:
+        data = _construct(root, (), places, doubled)
+    except RecursionError:
+        raise InputError(f"{place}: an alias stands within itself. Write it out.") from None
+    except _ScalarError as error:
+        raise InputError(f"{place}, {error}") from None
     if not isinstance(data, dict):
         raise InputError(f"{place}: a job is a mapping with 'attributes', 'requirements', …")
     return data, places, doubled
@@ -78,5 +89,11 @@ def _construct(node: yaml.Node, trail: Trail, places: Places, doubled: list[str]
     loader = yaml.SafeLoader("")
     try:
         return loader.construct_object(node)
+    except (yaml.YAMLError, ValueError):
+        line, kind = node.start_mark.line + 1, node.tag.removeprefix("tag:yaml.org,2002:")
+        raise _ScalarError(
+            f"line {line}: {node.value!r} can't be read as {kind}. Put quotes around it if it is"
+            " text, and leave tags (!) out."
+        ) from None
     finally:
         loader.dispose()

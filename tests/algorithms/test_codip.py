@@ -187,3 +187,16 @@ def test_local_recodings_have_a_closest_t_and_an_unreachable_one_names_it():
     reachable, _ = local_job(t=nearest, dm=ceiling)
     plan = dc.explore_projections(reachable, frame).to_dict()["steps"]
     assert any(step["feasible"] for step in plan)
+
+
+def test_a_hierarchy_with_hundreds_of_levels():
+    long = ["x" * 300, "y" * 300]
+    frame = pl.DataFrame({"text": long * 4, "s": ["a", "b", "b", "a"] * 2, "t": ["c", "d"] * 4})
+    attributes = {
+        "text": {"role": "quasi-identifier", "hierarchy": {"mask": "right"}},
+        "s": {"role": "sensitive"},
+        "t": {"role": "sensitive"},
+    }
+    release = dc.publish(frame, job(attributes, [dc.KAnonymity(k=5)], beta=0.9))
+    for table in release.tables.values():
+        assert table["text"].n_unique() == 1

@@ -14,7 +14,8 @@ FOLDER = Path(os.environ.get("DISCREET_DATA", DEFAULT)) / "adult" / "arx-form"
 from benchmarks.full_domain import NINE, SEVEN, adult, task  # noqa: E402
 
 from discreet.algorithms.local_recoding import LocalRecoding  # noqa: E402
-from discreet.models.diversity import DistinctLDiversity  # noqa: E402
+from discreet.models.closeness import TCloseness  # noqa: E402
+from discreet.models.diversity import DistinctLDiversity, EntropyLDiversity  # noqa: E402
 from discreet.models.sizes import KAnonymity  # noqa: E402
 
 pytestmark = [
@@ -32,6 +33,10 @@ DIVERSE = DistinctLDiversity(l=3, attribute="occupation")
         (NINE, "quick", [], 0.028, 0.0510),
         (SEVEN, "quick", [DIVERSE], 0.016, 0.0295),
         (SEVEN, "good", [DIVERSE], 0.0230, 0.0275),
+        (SEVEN, "quick", [EntropyLDiversity(l=2, attribute="occupation")], 0.015, 0.0297),
+        (SEVEN, "quick", [EntropyLDiversity(l=3, attribute="occupation")], 0.016, 0.0407),
+        (SEVEN, "quick", [TCloseness(t=0.4, attribute="occupation")], 0.014, 0.1370),
+        (SEVEN, "quick", [TCloseness(t=0.3, attribute="occupation")], 0.014, 0.2800),
     ],
 )
 def test_loss_and_bound(names, effort, further, least, most):

@@ -24,7 +24,8 @@ from discreet.attacks.catalog import ATTACKS
 from discreet.cli.app import app
 from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source
-from discreet.job import Attribute, Job, Output, Verify
+from discreet.job import Job
+from discreet.job_parts import Attribute, Output, Verify
 from discreet.ledger.settings import LedgerSettings
 from discreet.metrics.settings import MeasureSettings
 from discreet.models.catalog import REQUIREMENTS

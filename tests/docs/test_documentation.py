@@ -13,7 +13,8 @@ from discreet.algorithms.catalog import METHODS
 from discreet.cli.app import app
 from discreet.demonstration import make_patients
 from discreet.io.source import Source
-from discreet.job import Attribute, Job
+from discreet.job import Job
+from discreet.job_parts import Attribute
 from discreet.models.catalog import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -105,6 +105,16 @@ def test_categories_that_do_not_occur_are_no_values() -> None:
     assert table["a"].text.to_list() == ["b", "z", None]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "low"), [(pl.UInt64, 2**64 - 3), (pl.Int128, -1), (pl.Int128, 2**100)]
+)
+def test_whole_numbers_of_any_width(dtype: type[pl.DataType], low: int) -> None:
+    series = pl.Series("a", [low + 2, low, None, low + 1, low], dtype)
+    table = code_frame(series.to_frame(), {"a": ColumnSpec(Role.SENSITIVE)})
+    assert sorted(table["a"].text.drop_nulls()) == sorted(map(str, (low, low + 1, low + 2)))
+    assert table["a"].text.gather(table["a"].codes).to_list() == series.cast(pl.String).to_list()
+
+
 def test_declared_types_of_frames() -> None:
     frame = pl.DataFrame({"a": ["07", "7", "x"]})
     with pytest.raises(InputError, match="The table, row 3, column 'a'"):
@@ -123,6 +133,7 @@ def test_declared_types_of_frames() -> None:
         (pd.DataFrame([[1, 2]]), "must be text, found 0, 1"),
         (pl.DataFrame({"a": []}), "no row"),
         (pl.DataFrame({"a": [[1], [2]]}), "type List"),
+        (pl.DataFrame({"a": [dt.timedelta(days=1)]}), "type Duration"),
         (pd.DataFrame({"a": [1, "x", dt.date(2020, 1, 1)]}), "one type"),
         (pa.table([[1], [2]], names=["a", "a"]), "same name: 'a'"),
         ([1, 2], "not list"),

@@ -94,7 +94,7 @@ def test_numbers_name_values_as_text() -> None:
         ({"zzz": {}}, "Known: k-anonymity, distinct-l-diversity"),
         ({"k-anonymity": {"k": 5}, "t-closeness": {"t": 1}}, "found 2 names"),
         ({}, "found an empty mapping"),
-        (5, "found a int"),
+        (5, "found 5"),
         ("k-anonymity", "k-anonymity.k: Field required"),
         ({"k-anonymity": None}, "k-anonymity.k: Field required"),
         ({"k-anonymity": {"k": 0}}, "k-anonymity.k: Input should be greater than or equal to 1"),

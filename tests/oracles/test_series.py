@@ -32,6 +32,25 @@ def random_series(draw: random.Random, people: int, releases: int):
     return series
 
 
+def random_series_with_twins(draw: random.Random, releases: int):
+    """Two or three of five persons are always in the same groups, whoever else is there."""
+    names = draw.sample("pqrst", 5)
+    twins = draw.choice([2, 2, 3])
+    units = [names[:twins], *([name] for name in names[twins:])]
+    series = []
+    for _ in range(releases):
+        here = [unit for unit in units if draw.random() < 0.8] or units
+        cut = draw.choice([0, 0, 1, len(here) - 1])
+        groups = []
+        for part in (here[:cut], here[cut:]):
+            persons = [name for unit in part for name in unit]
+            values = [draw.choice(LETTERS) for _ in range(len(persons) + draw.choice([0, 0, 1]))]
+            if persons:
+                groups.append((persons, values))
+        series.append(groups)
+    return series
+
+
 def random_odds(draw: random.Random) -> dict[tuple[str, str], float]:
     stated = {}
     for old in LETTERS:
@@ -42,10 +61,11 @@ def random_odds(draw: random.Random) -> dict[tuple[str, str], float]:
     return stated
 
 
+@pytest.mark.parametrize("twins", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-def test_beliefs_are_shares_of_worlds(seed):
+def test_beliefs_are_shares_of_worlds(seed, twins):
     draw = random.Random(seed)
-    releases = random_series(draw, 4, 3 + seed % 2)
+    releases = random_series_with_twins(draw, 3) if twins else random_series(draw, 4, 3 + seed % 2)
     stated = random_odds(draw)
     unstated = draw.choice(["spread", "stay"])
     odds = Correlation.of([(old, new, p) for (old, new), p in stated.items()], unstated)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.algorithms.hulls import Integers, Space, cell_cost, cell_level
+from discreet.algorithms.hulls import Integers, Ranks, Space, cell_cost, cell_level
+from discreet.kernels import kernel
 
 BLOCK = 2**15  # units
 
@@ -20,32 +21,52 @@ def cut_blocks(space: Space, least: int, most: int = BLOCK) -> list[Integers]:
     closed = []
     while open_:
         units = open_.pop()
-        halves = _cut(space, units, least) if len(units) > most else None
-        if halves is None:
-            closed.append(units)
+        place = 0
+        if len(units) > most:
+            place = cut(space, space.rank, space.rows, units, least)
+        if place:
+            open_.extend((units[:place], units[place:]))
         else:
-            open_.extend(halves)
+            closed.append(units)
     return closed
 
 
-def _cut(space: Space, units: Integers, least: int) -> tuple[Integers, Integers] | None:
-    """Two halves of a block; None where no cut leaves enough rows on both sides."""
-    ranks, rows = space.rank[units], space.rows[units]
-    low, high = ranks.min(axis=0), ranks.max(axis=0)
-    costs = [cell_cost(space, j, low[j], high[j]) for j in range(len(low))]
-    for j in np.argsort(-np.array(costs), kind="stable"):
+@kernel
+def cut(space: Space, rank: Ranks, rows: Integers, items: Integers, least: int) -> int:
+    """Order items, given by ranks and rows, so that they can be cut in two, and say where.
+
+    0, and the order as it was, where no cut leaves enough rows on both sides.
+    """
+    attributes = rank.shape[1]
+    low, high = rank[items[0]].copy(), rank[items[0]].copy()
+    total = 0
+    for item in items:
+        total += rows[item]
+        for j in range(attributes):
+            low[j] = min(low[j], rank[item, j])
+            high[j] = max(high[j], rank[item, j])
+    costs = np.array([cell_cost(space, j, low[j], high[j]) for j in range(attributes)])
+    for j in np.argsort(-costs, kind="mergesort"):
         if low[j] == high[j]:
             continue
-        order = np.argsort(ranks[:, j], kind="stable")
-        rank = ranks[order, j]
-        node = rank
+        base = np.int64(-1)  # of the level below the hull's node; a free range has none
         if space.levels[j]:
             level = cell_level(space, j, low[j], high[j])
-            node = space.node[space.first[j] + (level - 1) * space.values[j] + rank]
-        before = np.cumsum(rows[order])
-        cuts = np.flatnonzero(node[1:] != node[:-1])
-        cuts = cuts[(before[cuts] >= least) & (before[-1] - before[cuts] >= least)]
-        if len(cuts):
-            cut = cuts[np.abs(2 * before[cuts] - before[-1]).argmin()] + 1
-            return units[order[:cut]], units[order[cut:]]
-    return None
+            base = space.first[j] + (level - 1) * space.values[j]
+        order = items[np.argsort(rank[items, j], kind="mergesort")]
+        best, nearest = 0, total + 1
+        before = 0
+        for place in range(1, len(order)):
+            before += rows[order[place - 1]]
+            left, right = rank[order[place - 1], j], rank[order[place], j]
+            apart = left != right
+            if base >= 0:
+                apart = space.node[base + left] != space.node[base + right]
+            if not apart or before < least or total - before < least:
+                continue
+            if abs(2 * before - total) < nearest:
+                best, nearest = place, abs(2 * before - total)
+        if best:
+            items[:] = order
+            return best
+    return 0

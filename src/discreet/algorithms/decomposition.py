@@ -157,7 +157,7 @@ class Decomposition(ShardedMethod):
                     f"{self.name}: what a reader knows must be the primary attribute '{primary}', "
                     f"not '{requirement.known}'. Make that one primary."
                 )
-        if self.conditional_l is not None:
+        if self.conditional_l is not None and targets.others:  # else it would say nothing
             own = self.conditional_l
             asked.append(ConditionalLDiversity(l=own.l, reader=own.reader, known=primary))
         if not asked:

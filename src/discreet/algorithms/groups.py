@@ -153,45 +153,57 @@ def hulls_of(
 
 @kernel
 def nearest_groups(
+    space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, group: int, count: int
+) -> tuple[Integers, Floats]:
+    """The groups that are cheapest to join with one, and what all rows pay more.
+
+    Cheapest first; −1 and ∞ where there are fewer. Neighbours in number tend to be near, so they
+    are looked at first.
+    """
+    near = np.full(count, -1, np.int64)
+    added = np.full(count, np.inf)
+    for ahead in range(1, len(size)):
+        other = (group + ahead) % len(size)
+        if size[other] > 0:
+            more = join_adds(space, low, high, size, cost, group, other, added[-1])
+            keep_nearest(near, added, other, more)
+    return near, added
+
+
+@kernel
+def join_adds(
     space: Space,
     low: Ranks,
     high: Ranks,
     size: Integers,
     cost: Floats,
-    groups: Integers,
-    count: int,
-) -> tuple[Integers, Floats]:
-    """The groups that are cheapest to join with each of some, and what all rows pay more.
+    one: int,
+    other: int,
+    most: float,
+) -> float:
+    """What all rows pay more if two groups are joined; given up once that is too much."""
+    joined = 0.0
+    more = 0.0
+    for j in range(low.shape[1]):
+        joined += cell_cost(
+            space, j, min(low[one, j], low[other, j]), max(high[one, j], high[other, j])
+        )
+        more = size[one] * (joined - cost[one]) + size[other] * (joined - cost[other])
+        if more >= most:
+            break
+    return more
 
-    Cheapest first; −1 and ∞ where there are fewer. A group is given up as soon as the attributes
-    that were looked at cost more than the last one kept. Neighbours in number tend to be near, so
-    they are looked at first.
-    """
-    attributes = low.shape[1]
-    near = np.full((len(groups), count), -1, np.int64)
-    added = np.full((len(groups), count), np.inf)
-    for i in range(len(groups)):
-        f = groups[i]
-        for ahead in range(1, len(size)):
-            g = (f + ahead) % len(size)
-            if size[g] == 0:
-                continue
-            rows = size[f] + size[g]
-            more = -size[f] * cost[f] - size[g] * cost[g]
-            for j in range(attributes):
-                more += rows * cell_cost(
-                    space, j, min(low[f, j], low[g, j]), max(high[f, j], high[g, j])
-                )
-                if more >= added[i, count - 1]:
-                    break
-            if more >= added[i, count - 1]:
-                continue
-            place = count - 1
-            while place > 0 and added[i, place - 1] > more:
-                near[i, place], added[i, place] = near[i, place - 1], added[i, place - 1]
-                place -= 1
-            near[i, place], added[i, place] = g, more
-    return near, added
+
+@kernel
+def keep_nearest(near: Integers, added: Floats, group: int, more: float) -> None:
+    """Put a group among the nearest, in order, if it adds less than the last of them."""
+    place = len(added) - 1
+    if more >= added[place]:
+        return
+    while place > 0 and added[place - 1] > more:
+        near[place], added[place] = near[place - 1], added[place - 1]
+        place -= 1
+    near[place], added[place] = group, more
 
 
 @kernel

@@ -31,11 +31,11 @@ from discreet.algorithms.method import Generalized, Method, Task
 from discreet.algorithms.row_groups import (
     cells_of_groups,
     count_groups,
-    greatest_share,
     require_all,
 )
 from discreet.data.classes import classes_of
 from discreet.errors import InfeasibleError, InputError
+from discreet.models.exact import by_class
 
 
 class LiYe(Method):
@@ -69,16 +69,20 @@ class LiYe(Method):
         advice = "It bounds no probability; use msa-diversity or mondrian."
         require_all(task, group_of_row, "li-ye: its classes do not meet all requirements", advice)
         counts = count_groups(task, group_of_row)
-        masked, masked_cells = {}, {}
+        masked, masked_cells, shares = {}, {}, {}
         for column in table.sensitive:
-            short = np.diff(counts.values[column.name].start) < self.alpha_sa
+            values = counts.values[column.name]
+            short = np.diff(values.start) < self.alpha_sa
+            if not short.all():  # of what stays; how masked values were spread is not to be told
+                greatest = by_class(np.maximum, values.count, values) / counts.size
+                shares[column.name] = float(greatest[~short].max())
             if short.any():
                 masked[column.name] = short
                 masked_cells[column.name] = int(counts.size[short].sum())
         facts = {
             "groups": counts.classes,
             "masked_cells": masked_cells,
-            "greatest_share": greatest_share(task, group_of_row),
+            "greatest_share": shares,
         }
         cells = cells_of_groups(task, group_of_row)
         return Generalized(group_of_row, cells, facts, masked=masked)

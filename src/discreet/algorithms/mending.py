@@ -2,8 +2,9 @@
 
 A group that fails borrows one row from a neighbour that can spare it, or is joined with a
 neighbour: whatever costs least and lets every group that is touched pass. Where nothing helps, it
-is joined with the cheapest neighbour, so that groups get fewer until all pass or one is left:
-every requirement is at its best where the whole table is one class.
+is joined with the neighbour that costs least for what the two lack less when joined. So groups get
+fewer until all pass or one is left: every requirement is at its best where the whole table is one
+class.
 
 This goes in rounds. In each, all remedies of all failing groups are judged together, then applied
 cheapest first, unless one of the two groups was touched in the same round.
@@ -16,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.groups import Grouping, nearest_groups
+from discreet.algorithms.group_tree import nearest_of_all
+from discreet.algorithms.groups import Grouping
 from discreet.algorithms.hulls import Floats, Integers, Ranks, Space, joined_cost
 from discreet.algorithms.promises import Promises
 from discreet.kernels import kernel
@@ -45,9 +47,7 @@ def mend(made: Grouping, promises: Promises) -> Grouping:
         failing = np.flatnonzero(~promises.kept_by(made))
         if not len(failing):
             break
-        near, added = nearest_groups(
-            made.space, made.low, made.high, made.size, made.cost, failing, LENDERS
-        )
+        near, added = nearest_of_all(made, failing, LENDERS)
         joins = _joins(failing, near[:, :NEAREST], added[:, :NEAREST])
         loans = Remedies(
             *_loans(
@@ -57,7 +57,7 @@ def mend(made: Grouping, promises: Promises) -> Grouping:
         )  # fmt: skip
         remedies = Remedies(*(np.concatenate(both) for both in zip(joins, loans, strict=True)))
         helps = _helping(made, promises, remedies)
-        made = _apply(made, _chosen(made, remedies, helps), promises.least)
+        made = _apply(made, _chosen(made, promises, remedies, helps), promises.least)
     return made
 
 
@@ -149,19 +149,46 @@ def _pieces_of(made: Grouping, groups: Integers) -> tuple[Integers, Integers]:
     return np.repeat(made.start[groups], lengths) + within, place
 
 
-def _chosen(made: Grouping, remedies: Remedies, helps: NDArray[np.bool_]) -> Remedies:
+def _chosen(
+    made: Grouping, promises: Promises, remedies: Remedies, helps: NDArray[np.bool_]
+) -> Remedies:
     """The remedies to try, cheapest first: what helps and is not much dearer than the best one.
 
-    Where nothing helps a group, its cheapest join.
+    Where nothing helps a group, the join that costs least for what it relieves.
     """
     best = np.full(made.count, np.inf)
     np.minimum.at(best, remedies.group[helps], remedies.added[helps])
     good = helps & (remedies.added <= PATIENCE * np.maximum(best, 0)[remedies.group] + 1e-9)
-    hopeless = (remedies.unit < 0) & np.isinf(best[remedies.group])
-    np.minimum.at(best, remedies.group[hopeless], remedies.added[hopeless])
-    good |= hopeless & (remedies.added <= best[remedies.group])
+    hopeless = np.flatnonzero((remedies.unit < 0) & np.isinf(best[remedies.group]))
+    price = remedies.added.copy()
+    if len(hopeless):
+        relief = _relief(made, promises, remedies.take(hopeless))
+        # where joins are for nothing, what they relieve still counts
+        price[hopeless] = (price[hopeless] + 1e-6) / np.maximum(relief, 1e-12)
+        np.minimum.at(best, remedies.group[hopeless], price[hopeless])
+        good[hopeless] = price[hopeless] <= best[remedies.group[hopeless]]
     chosen = np.flatnonzero(good)
-    return remedies.take(chosen[np.lexsort((remedies.added[chosen], ~helps[chosen]))])
+    return remedies.take(chosen[np.lexsort((price[chosen], ~helps[chosen]))])
+
+
+def _relief(made: Grouping, promises: Promises, joins: Remedies) -> Floats:
+    """How much less two groups lack once they are joined, as a share of what all groups lack.
+
+    What a group lacks is its rows times the distance of its figure from the worst that passes, or
+    where none passes from the best.
+    """
+    group, neighbour = joins.group, joins.neighbour
+    one, other = _pieces_of(made, group), _pieces_of(made, neighbour)
+    piece, join = (np.concatenate(both) for both in zip(one, other, strict=True))
+    before = promises.figures(made.unit, made.group_of_piece, made.rows, made.count)
+    after = promises.figures(made.unit[piece], join, made.rows[piece], len(group))
+    relief = np.zeros(len(group))
+    for (apart, passing), (joined, _) in zip(before, after, strict=True):
+        bound = apart[passing].min() if passing.any() else apart.max()
+        lacks = made.size * np.maximum(bound - apart, 0)
+        left = (made.size[group] + made.size[neighbour]) * np.maximum(bound - joined, 0)
+        relief += (lacks[group] + lacks[neighbour] - left) / max(lacks.sum(), 1e-12)
+    return relief
 
 
 def _apply(made: Grouping, chosen: Remedies, least: int) -> Grouping:

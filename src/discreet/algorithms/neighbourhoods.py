@@ -130,10 +130,10 @@ class _Search:
             groups.high,
             groups.size,
             groups.cost,
-            np.array([self.seed]),
+            self.seed,
             HOSTS,
         )
-        nearest = nearest[0][nearest[0] >= 0]
+        nearest = nearest[nearest >= 0]
         many = groups.size > SPARED * least
         count = int(self.rng.integers(3, NEIGHBOURS + 1))
         near, far = nearest[:count], nearest[count:]

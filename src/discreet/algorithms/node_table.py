@@ -80,7 +80,7 @@ class NodeTable:
 
         reached = np.zeros(lattice.nodes, bool)
         for node in minimal_nodes(lattice, holds):
-            reached |= (lattice.levels >= np.array(node, np.uint8)).all(axis=1)
+            reached |= (lattice.levels >= np.array(node, lattice.levels.dtype)).all(axis=1)
         nodes = np.flatnonzero(reached)
         if len(nodes) > NODE_LIMIT:
             raise InputError(
@@ -169,7 +169,7 @@ class NodeTable:
         common, lattice = self._common(block), self.recodings.lattice
         sets, names = self._block_sets(block), [self.attributes[a] for a in block]
         asked = [part for r in self._on_blocks if (part := r.within(names)) is not None]
-        failed = np.zeros((0, len(lattice.shape)), np.uint8)
+        failed = np.zeros((0, len(lattice.shape)), lattice.levels.dtype)
         while common:
             number = (common & -common).bit_length() - 1
             common &= common - 1

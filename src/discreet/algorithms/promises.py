@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algorithms.frequency_sets import OnDemand, refine
 from discreet.algorithms.groups import Grouping, Members
-from discreet.algorithms.hulls import Integers
+from discreet.algorithms.hulls import Floats, Integers
 from discreet.algorithms.method import Task
 from discreet.algorithms.needs import Needs, needs_of
 from discreet.data.classes import group_codes
@@ -17,6 +17,8 @@ from discreet.data.counts import ClassCounts, RefinedCounts, ValueCounts, order_
 from discreet.models.requirement import SizeRequirement
 
 Mask = NDArray[np.bool_]
+
+FAR = 1e6  # stands for figures without end
 
 
 class Promises:
@@ -61,6 +63,20 @@ class Promises:
         for requirement in self.requirements:
             passes &= requirement.passes(counts, self.domains)
         return passes
+
+    def figures(
+        self, unit: Integers, group: Integers, rows: Integers, groups: int
+    ) -> Iterator[tuple[Floats, Mask]]:
+        """For each requirement and attribute the groups' figures, and which of them pass.
+
+        The greater the better, all finite.
+        """
+        counts = self.counts(unit, group, rows, groups)
+        for requirement in self.requirements:
+            sign = -1 if requirement.figure[1] else 1
+            for attribute in requirement.attributes(counts):
+                figures = requirement.figures(counts, self.domains, attribute)
+                yield np.clip(sign * figures, -FAR, FAR), requirement.accepts(figures)
 
     def counts(self, unit: Integers, group: Integers, rows: Integers, groups: int) -> ClassCounts:
         """The counts of groups, compared with the whole table where that is asked for.

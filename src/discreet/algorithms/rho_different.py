@@ -37,7 +37,8 @@ speaks of consecutive appearances of a person, whatever lies between. What an ea
 already broken cannot be repaired; it is counted for the publisher.
 
 Cost: for each *shape* of families (``shapes``), of which there are far fewer than families, the
-product of the states of neighbouring releases, n! each for n persons.
+product of the states of neighbouring releases, n! each for n persons, divided by m! for m of them
+who were always in the same groups (``models.twins``).
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def _tables(given: list[str] | None) -> dict[str, str] | str | None:
 
 def _conclusion(found: Audit) -> str:
     if found.ok:
-        return "Every promise holds."
+        return "Every promise holds." if found.promises else "The release promises nothing."
     others = [promise for promise in found.promises if promise.unproved is None]
     if found.problems or not all(promise.holds for promise in others):
         return "The release does not keep its promises."

@@ -10,6 +10,7 @@ import json
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,6 +86,22 @@ def guarded(*, as_json: bool = False, debug: bool = False) -> Iterator[None]:
             raise
         reason = f"{error.filename or 'input or output'}: {error.strerror or error}"
         _end({"error": reason, "exit_status": 2}, as_json)
+    except typer.Exit:
+        raise
+    except Exception as error:
+        if debug:
+            raise
+        _end({"error": _defect(error), "exit_status": 2}, as_json)
+
+
+def _defect(error: Exception) -> str:
+    """What to say of an error that nobody foresaw; its own words may hold cells of the table."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"a defect of discreet: {type(error).__name__} in {Path(frame.filename).name}, line"
+        f" {frame.lineno}. Please report it with what --debug shows, but look through that first:"
+        " it may hold cells of the table."
+    )
 
 
 def _terminate(signum: int, frame: object) -> NoReturn:

@@ -42,7 +42,10 @@ def publish(
         str | None, typer.Option("--master", help="For spark: its master, such as local[4].")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Make the run reproducible.")
+        int | None,
+        typer.Option(
+            "--seed", min=0, help="Make the run reproducible; who guesses it undoes the order."
+        ),
     ] = None,
     ledger: Annotated[
         str | None,

@@ -29,6 +29,7 @@ from discreet.releases.audit import Audit, domains_of, specs_of
 from discreet.releases.bucketized import BucketizedKind
 from discreet.releases.catalog import kind_of
 from discreet.releases.decomposed import DecomposedKind
+from discreet.releases.forms import form_problems
 from discreet.releases.generalized import RECORDS
 from discreet.releases.kind import View
 from discreet.releases.linking import linked_domains
@@ -248,7 +249,8 @@ def joined_audit(
         verdicts = [v for r in results if (v := r.verdicts[number]) is not None]
         _, smaller = requirement.figure
         promises.append(Promise.of(requirement, Verdict.worst(verdicts, smaller_is_better=smaller)))
-    found = [*problems, *dict.fromkeys(line for result in results for line in result.problems)]
+    found = form_problems(kind_of(manifest.kind).forms(len(manifest.tables)), manifest)
+    found += [*problems, *dict.fromkeys(line for result in results for line in result.problems)]
     if primary_counts is not None:
         crowded = [held for result in results for held in result.crowded]
         listed = sum(

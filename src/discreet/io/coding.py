@@ -104,7 +104,7 @@ def render(values: pl.Series, kind: ValueType = ValueType.TEXT) -> pl.Series:
                 return whole.cast(pl.String)
     if isinstance(dtype, pl.Datetime) and _all_midnight(values):
         return values.dt.date().cast(pl.String)
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
         raise InputError(
             f"Column {values.name!r} holds values of type {dtype}, which are not cells. Make them "
             "text; join the members of a list with a separator and name it as `multi_valued`."

@@ -69,8 +69,8 @@ def value_pairs(
     old: Path, new: Path, person: str, attribute: str
 ) -> list[tuple[str | None, str | None]]:
     """The old and the new value of everybody who is in both tables."""
-    before = _values(Source(path=old), person, attribute)
-    after = _values(Source(path=new), person, attribute)
+    before = _values(Source.of_file(old), person, attribute)
+    after = _values(Source.of_file(new), person, attribute)
     pairs = [(value, after[name]) for name, value in before.items() if name in after]
     if not pairs:
         raise InputError(f"{old} and {new} have nobody in common. Check the column '{person}'.")

@@ -138,9 +138,10 @@ def _factorize_narrow(series: pl.Series) -> tuple[pl.Series, Codes] | None:
     physical = series.cast(pl.UInt8) if series.dtype == pl.Boolean else series.to_physical()
     low: Any = physical.min()
     high: Any = physical.max()
-    if low is None or high - low >= DIRECT_RANGE:
+    if low is None or high - low >= DIRECT_RANGE or physical.dtype == pl.Int128:
         return None
-    shifted = (physical.cast(pl.Int64) - low).cast(pl.Int32)
+    wide = physical if physical.dtype == pl.UInt64 else physical.cast(pl.Int64)
+    shifted = (wide - low).cast(pl.Int32)
     return _compact(series, shifted, high - low + 1)
 
 

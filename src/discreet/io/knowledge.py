@@ -62,7 +62,7 @@ class KnowledgeSource(KnowledgeColumns):
 
 def read_knowledge(given: KnowledgeSource, folder: Path) -> Knowledge:
     """Read a knowledge table; one InputError names all its problems."""
-    source = Source(path=folder / given.path, delimiter=given.delimiter)
+    source = Source.of_file(folder / given.path, delimiter=given.delimiter)
     place = f"Knowledge table {given.path}"
     names = column_names(source)
     term_columns = _term_columns(given, names)

@@ -119,6 +119,13 @@ class Source(BaseModel):
                 ) from None
         return self
 
+    @classmethod
+    def of_file(cls, path: Path, **given: Any) -> Source:
+        """The table in a file that a call names."""
+        if path == NO_PATH:
+            raise InputError(f"{path}: is a folder. Name one file in it.")
+        return cls(path=path, **given)
+
     @property
     def in_catalog(self) -> bool:
         """Whether it is a table or a query of the engine's own catalog."""
@@ -138,6 +145,7 @@ class Source(BaseModel):
         endings = [ending.lower() for ending in self.path.suffixes if ending.lower() != ".gz"]
         found = FORMAT_OF_ENDING.get(endings[-1]) if endings else None
         if found is None:
+            self.require_file()
             known = ", ".join(FORMAT_OF_ENDING)
             raise InputError(
                 f"{self.path}: the ending does not tell the format. Known are {known} (text also "

@@ -77,4 +77,5 @@ class LedgerSettings(BaseModel):
                 f"The ledger's key file is not named. Add 'key:' to the job's ledger, or set "
                 f"{KEY_VARIABLE}."
             )
-        return folder / self.path.with_name(f"{self.path.name}.key")
+        path = folder / self.path
+        return path.with_name(f"{path.name}.key")

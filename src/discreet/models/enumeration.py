@@ -5,7 +5,8 @@ which entry of the published values every person has (or had when last sharing a
 person comes back), and sums run forward and backward over the states. A person who is *alone* in a
 group hangs together with nobody there, so such appearances are no part of a state: they are summed
 out of the person's own chain, from one shared group to the next (``chains``). A group of one person
-with all values equally often therefore costs nothing and tells nothing.
+with all values equally often therefore costs nothing and tells nothing. Sums are made for one of
+all states that differ only among persons of the same past (``twins``).
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.kernels import kernel
 from discreet.models.chains import (
@@ -27,6 +27,7 @@ from discreet.models.chains import (
     component_of,
     quotient,
 )
+from discreet.models.twins import Entries, first_alike
 
 MOST_STATES = 20_000  # of one release
 MOST_PEOPLE = 48  # of one component
@@ -36,8 +37,6 @@ EXACT = 1
 IMPOSSIBLE = 0  # no world agrees with what was published
 TOO_LARGE = -1
 
-Entries = NDArray[np.int32]
-
 
 class States(NamedTuple):
     """The states of all releases, one after the other."""
@@ -45,6 +44,7 @@ class States(NamedTuple):
     entry: Entries  # (states, persons) −1 for a person of whom nothing need be known
     weight: Floats  # (states,)
     begin: Places  # (releases + 1,) where the states of each release begin
+    alike: Places  # (states,) the first state that each is alike to, see ``twins``
 
 
 @kernel
@@ -81,8 +81,8 @@ def component_beliefs(
 def _states_of(own: Component, chains: Chains) -> tuple[int, States]:
     """The states of all releases, each with the weight of what lies before and after its chains."""
     layers, people = own.group_of.shape
-    entry = np.empty((64, people), np.int32)
-    weight = np.empty(64)
+    entry = np.empty((256, people), np.int32)
+    weight = np.empty(256)
     begin = np.zeros(layers + 1, np.int64)
     found = EXACT
     for layer in range(layers):
@@ -100,7 +100,9 @@ def _states_of(own: Component, chains: Chains) -> tuple[int, States]:
                     weight[state] *= chains.opening[person, entry[state, person]]
                 if own.last[person] == layer:
                     weight[state] *= chains.ending[person, entry[state, person]]
-    return found, States(entry, weight[: begin[layers]], begin)
+    return found, States(
+        entry, weight[: begin[layers]], begin, first_alike(own.group_of, entry, begin)
+    )
 
 
 @kernel
@@ -171,23 +173,23 @@ def _alive(own: Component, layer: int) -> tuple[Places, Places, Places, Flags]:
 def _moves(
     one: Entries,
     states: Entries,
-    begin: int,
-    end: int,
+    targets: Places,
     moves: Flags,
     table: Floats,
+    product: Floats,  # (persons + 1,) to reckon with; begins with 1
     moved: Floats,
 ) -> None:
-    """The weight of going from one state to each of the next: by C where a person moves.
+    """The weight of going from one state to each of some others: by C where a person moves.
 
     States stand in the order of their entries, so what leads to a person is kept from one to the
     next as long as nobody before that person changes.
     """
     people = len(one)
-    product = np.ones(people + 1)
-    for s in range(begin, end):
+    for i in range(len(targets)):
+        s = targets[i]
         person = 0
-        if s > begin:
-            while person < people and states[s, person] == states[s - 1, person]:
+        if i > 0:
+            while person < people and states[s, person] == states[targets[i - 1], person]:
                 person += 1
         while person < people:
             weight = product[person]
@@ -198,13 +200,13 @@ def _moves(
                     weight = 0.0
             person += 1
             product[person] = weight
-        moved[s - begin] = product[people]
+        moved[i] = product[people]
 
 
 @kernel
 def _sum_forward(shared: Flags, step: Floats, states: States, forward: Floats) -> int:
     """The weight of all that leads to each state, as shares of its release."""
-    entry, weight, begin = states
+    entry, weight, begin, alike = states
     before = -1  # the release with states before this one
     for layer in range(len(shared)):
         first, end = begin[layer], begin[layer + 1]
@@ -214,12 +216,15 @@ def _sum_forward(shared: Flags, step: Floats, states: States, forward: Floats) -
         if before >= 0:
             if float(end - first) * (begin[before + 1] - begin[before]) > MOST_STEPS:
                 return TOO_LARGE
-            moved = np.empty(end - first)
+            targets = first + np.flatnonzero(alike[first:end] == np.arange(first, end))
+            product, moved = np.ones(entry.shape[1] + 1), np.empty(len(targets))
             for b in range(begin[before], begin[before + 1]):
                 if forward[b] > 0.0:
-                    _moves(entry[b], entry, first, end, shared[layer], step[layer], moved)
-                    for s in range(first, end):
-                        forward[s] += forward[b] * moved[s - first]
+                    _moves(entry[b], entry, targets, shared[layer], step[layer], product, moved)
+                    for i in range(len(targets)):
+                        forward[targets[i]] += forward[b] * moved[i]
+            for s in range(first, end):
+                forward[s] = forward[alike[s]]
         mass = 0.0
         for s in range(first, end):
             forward[s] *= weight[s]
@@ -244,19 +249,23 @@ def _sum_backward(
     backward: Floats,
 ) -> Floats:
     """Carry the sums back by one release; the weight of pairs of entries of those with a gap."""
-    entry, weight, begin = states
+    entry, weight, begin, alike = states
     people = entry.shape[1]
     width = step.shape[2]
     any_gap = gap.any()
     pair = np.zeros((people if any_gap else 0, width, width))
     first, end = begin[layer], begin[layer + 1]
-    moved = np.empty(end - first)
+    targets = np.arange(first, end)
+    product, moved = np.ones(people + 1), np.empty(end - first)
     greatest = 0.0
     for b in range(begin[before], begin[before + 1]):
         backward[b] = 0.0
         if forward[b] <= 0.0:
             continue
-        _moves(entry[b], entry, first, end, shared[layer], step[layer], moved)
+        if alike[b] < b and not any_gap:
+            backward[b] = backward[alike[b]]
+            continue
+        _moves(entry[b], entry, targets, shared[layer], step[layer], product, moved)
         for s in range(first, end):
             flow = moved[s - first] * weight[s] * backward[s]
             backward[b] += flow

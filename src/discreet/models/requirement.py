@@ -161,6 +161,8 @@ class Requirement(Named):
     def check(self, counts: ClassCounts, domains: Domains) -> Verdict:
         """Judge a table: does it hold, what was achieved, which classes fail."""
         passes = self.passes(counts, domains)
+        if not tuple(self.attributes(counts)):  # it says nothing here, so nothing is kept
+            return Verdict(False, {}, {}, passes)
         if not counts.classes:
             return Verdict(True, {}, {}, passes)
         name, smaller_is_better = self.figure

@@ -109,7 +109,9 @@ class ConditionalLDiversity(Requirement):
 
     def problems(self, domains: Domains) -> list[str]:
         if self.known in domains:
-            return []
+            if len(domains) > 1:
+                return []
+            return [f"{self.name}: there is no sensitive attribute beside '{self.known}'. Drop it."]
         allowed = ", ".join(f"'{name}'" for name in domains) or "none"
         return [f"{self.name}: '{self.known}' is not a sensitive attribute. Allowed: {allowed}."]
 

@@ -8,8 +8,9 @@ original table it also checks that nothing was lost or invented.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,13 @@ from discreet.io.atomic import hash_of_folder
 from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import read_table
 from discreet.knowledge.table import Knowledge
-from discreet.models.requirement import Domain, Requirement
+from discreet.models.requirement import TOLERANCE, Domain, Requirement
 from discreet.releases.catalog import kind_of
+from discreet.releases.forms import form_problems
 from discreet.releases.linking import linked_domains, other_knowledge, underivable
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, sha256_of
+from discreet.releases.orders import source_order_problems
+from discreet.releases.originals import unlike_original
 from discreet.releases.picture import Picture, picture_of
 from discreet.shown import Shown
 
@@ -97,7 +101,8 @@ def audit_folder(
     damages = _damages(folder, manifest)
     if damages:
         return Audit(tuple(_unproved(manifest)), tuple(damages), original is not None)
-    return audit_tables(read_tables(folder, manifest), manifest, original, knowledge=knowledge)
+    found = audit_tables(read_tables(folder, manifest), manifest, original, knowledge=knowledge)
+    return replace(found, problems=(*found.problems, *_misstated(manifest, found.promises)))
 
 
 def audit_tables(
@@ -113,6 +118,9 @@ def audit_tables(
     ``knowledge`` is that of the original where there is one.
     """
     kind = kind_of(manifest.kind)
+    misshapen = form_problems(kind.forms(len(manifest.tables)), manifest)
+    if misshapen:
+        return Audit(tuple(_unproved(manifest)), tuple(misshapen), original is not None)
     requirements = [promise.to_requirement() for promise in manifest.promises]
     refined = any(requirement.needs_refined_counts for requirement in requirements)
     found = linked_domains(tables, manifest, original, knowledge or {})
@@ -124,12 +132,10 @@ def audit_tables(
             promises.append(Promise.of(requirement, kind.verdict(requirement, views)))
         else:
             promises.append(_not_derived(requirement, reason))
-    problems = kind.inconsistencies(tables, manifest) + other_knowledge(found, manifest)
+    problems = miscounted(tables, manifest) + kind.inconsistencies(tables, manifest)
+    problems += kind.order_problems(tables) + other_knowledge(found, manifest)
     if original is not None:
-        if source_rows is None:
-            problems += kind.changes(tables, original, manifest)
-        else:
-            problems += kind.traced_changes(tables, original, manifest, source_rows)
+        problems += _changes(tables, manifest, original, source_rows)
     remarks = () if problems else tuple(kind.remarks(tables))
     by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
     return Audit(
@@ -139,6 +145,23 @@ def audit_tables(
         remarks=remarks,
         picture=picture_of(by_table, kind),
     )
+
+
+def _changes(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task,
+    source_rows: Mapping[str, NDArray[np.int32]] | None,
+) -> list[str]:
+    """What was lost or invented against the original, or stands in its order."""
+    unlike = unlike_original(tables, manifest, original)
+    if unlike:
+        return unlike
+    kind = kind_of(manifest.kind)
+    related = source_order_problems(tables, original.table)
+    if source_rows is None:
+        return related + kind.changes(tables, original, manifest)
+    return related + kind.traced_changes(tables, original, manifest, source_rows)
 
 
 def read_tables(
@@ -195,6 +218,53 @@ def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str
     return domains
 
 
+def miscounted(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+    """Tables that have not as many rows as the manifest says of each."""
+    return [
+        f"the manifest says {entry.rows} rows of '{name}'; it has {tables[name].rows}"
+        for name, entry in manifest.tables.items()
+        if entry.rows != tables[name].rows
+    ]
+
+
+def _misstated(manifest: Manifest, derived: Sequence[Promise]) -> list[str]:
+    """Promises of which the manifest says something else than its files."""
+    return [
+        f"the manifest says of {stated.requirement} {stated.parameters} that it "
+        f"{_said(stated)}; the files say that it {_said(found)}"
+        for stated, found in zip(manifest.promises, derived, strict=True)
+        if found.unproved is None
+        and not (
+            stated.holds == found.holds
+            and _same_figures(stated.achieved, found.achieved)
+            and _same_figures(stated.by_attribute, found.by_attribute, lenient=True)
+        )
+    ]
+
+
+def _said(promise: Promise) -> str:
+    figures = {**promise.by_attribute, **promise.achieved}
+    return f"{'holds' if promise.holds else 'does not hold'}, with {figures or 'no figure'}"
+
+
+def _same_figures(
+    stated: Mapping[str, float | None], found: Mapping[str, float | None], lenient: bool = False
+) -> bool:
+    """Whether figures agree but for rounding; one without bound is null, or may be left out."""
+    left_out = {name for name in found if name not in stated and lenient and found[name] is None}
+    if stated.keys() != found.keys() - left_out:
+        return False
+    return all(
+        (one is None and found[name] is None)
+        or (
+            one is not None
+            and (other := found[name]) is not None
+            and isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        )
+        for name, one in stated.items()
+    )
+
+
 def _damages(folder: Path, manifest: Manifest) -> list[str]:
     """What does not stand in the folder as the manifest says."""
     expected = {FILE_NAME, REPORT} | {entry.file for entry in manifest.tables.values()}
@@ -208,8 +278,13 @@ def _damages(folder: Path, manifest: Manifest) -> list[str]:
             raise ReleaseError(f"{FILE_NAME}: table '{name}' points outside the folder.")
         if not path.exists():
             problems.append(f"'{entry.file}' is missing")
-        elif entry.sha256 and hash_of_table(path) != entry.sha256:
+        elif not entry.sha256:
+            problems.append(f"the manifest has no sha256 of '{entry.file}'")
+        elif hash_of_table(path) != entry.sha256:
             problems.append(f"'{entry.file}' was changed after it was published (sha256)")
+    report = folder / REPORT
+    if report.exists() and not (report.is_file() and sha256_of(report) == manifest.report_sha256):
+        problems.append(f"'{REPORT}' is not the page that was published (sha256)")
     return problems
 
 

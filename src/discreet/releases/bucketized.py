@@ -31,10 +31,12 @@ from discreet.data.counts import (
 from discreet.data.published import COUNT, GROUP, PublishedColumn, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable
+from discreet.errors import ReleaseError
 from discreet.models.requirement import Domains
 from discreet.releases.comparison import excess, recoded
+from discreet.releases.forms import Form
 from discreet.releases.groups import (
-    column_problems,
+    PUBLIC,
     exact_columns,
     group_codes_in,
     group_column,
@@ -48,6 +50,7 @@ from discreet.releases.groups import (
 )
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
+from discreet.releases.orders import related_columns, same_order
 
 PEOPLE = "quasi_identifiers"
 SENSITIVE = "sensitive"
@@ -77,6 +80,13 @@ class BucketizedKind(Kind):
             sensitive = PublishedTable(SENSITIVE, columns, len(group), source_rows(kept))
         return {PEOPLE: people, SENSITIVE: sensitive}
 
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        return {
+            PEOPLE: Form(PUBLIC, (GROUP,)),
+            SENSITIVE: Form((Role.SENSITIVE,), (GROUP,), (COUNT,), Role.SENSITIVE),
+            COUNTERFEITS: Form((), (GROUP, COUNT), may_lack=True),
+        }
+
     def suppressed(self, outcome: Bucketized) -> int:
         return int((outcome.group_of_row < 0).sum())
 
@@ -88,9 +98,6 @@ class BucketizedKind(Kind):
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         problems = row_problems(people, PEOPLE, manifest)
-        public = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE)
-        problems += column_problems(tables, PEOPLE, public, (GROUP,))
-        problems += column_problems(tables, SENSITIVE, (Role.SENSITIVE,), (GROUP, COUNT))
         code = group_codes_in(people, sensitive)
         sizes = -counterfeits_of(people, tables)
         present = code >= 0
@@ -104,7 +111,13 @@ class BucketizedKind(Kind):
         fakes, said = count_counterfeits(tables), getattr(manifest.method, COUNTERFEITS, 0)
         if fakes != said:
             problems.append(f"the manifest says {said} counterfeits, the tables {fakes}")
+        for name in (SENSITIVE, COUNTERFEITS):
+            problems += _count_problems(tables, name)
         return problems
+
+    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        related = related_columns(tables[PEOPLE], tables[SENSITIVE])
+        return [same_order(PEOPLE, SENSITIVE, related)] if related else []
 
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
@@ -112,8 +125,6 @@ class BucketizedKind(Kind):
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         problems = people_changes(people, PEOPLE, task, manifest)
         columns = sensitive.sensitive
-        if [c.name for c in columns] != [c.name for c in task.table.sensitive]:
-            return [*problems, f"'{SENSITIVE}' has not the sensitive columns of the original"]
         cells = [column.codes for column in columns]
         of_original = [recoded(column, task.table[column.name]) for column in columns]
         cardinalities = [column.cardinality + 1 for column in columns]
@@ -210,6 +221,13 @@ def people_counted(sensitive: CodedTable) -> NDArray[np.int64] | None:
     return number.astype(np.int64)[column.codes]
 
 
+def _count_problems(tables: Mapping[str, CodedTable], name: str) -> list[str]:
+    """Counts that are no whole number above 0: a value that nobody has would seem to occur."""
+    number = people_counted(tables[name]) if name in tables else None
+    wrong = 0 if number is None else int((number < 1).sum())
+    return [f"{wrong} rows of '{name}' have no count above 0"] if wrong else []
+
+
 def _sizes(sensitive: CodedTable) -> NDArray[np.int64]:
     """The people in each group, by the sensitive table's own codes."""
     group = sensitive[GROUP]
@@ -225,6 +243,9 @@ def count_groups(sensitive: CodedTable, *, refined: bool = False) -> ClassCounts
         first[group.codes[::-1]] = np.arange(len(group.codes))[::-1]
         classes = Classes(group.codes, first, group.counts)
         return count_classes(classes, sensitive.sensitive, refined=refined)
+    if len(sensitive.sensitive) != 1:
+        columns = len(sensitive.sensitive)
+        raise ReleaseError(f"'{SENSITIVE}' counts the values of {columns} columns, not of one.")
     (column,) = sensitive.sensitive
     entries = group_codes(
         [group.codes, column.codes], [group.cardinality, column.cardinality], sensitive.rows

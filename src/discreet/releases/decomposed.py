@@ -28,8 +28,9 @@ from discreet.models.sa_diversity import ConditionalLDiversity, SADiversity
 from discreet.models.sizes import KAnonymity
 from discreet.releases.aligned_orders import FEW, chance_of_order
 from discreet.releases.comparison import code_of_value, excess_rows
+from discreet.releases.forms import Form
 from discreet.releases.groups import (
-    column_problems,
+    PUBLIC,
     exact_columns,
     group_column,
     people_changes,
@@ -83,6 +84,13 @@ class DecomposedKind(Kind):
             SENSITIVE: PublishedTable(SENSITIVE, exact_columns(sensitive, None), task.table.rows),
         }
 
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        return {
+            PEOPLE: Form(PUBLIC, (GROUP,)),
+            VALUES: Form((), (GROUP, ATTRIBUTE, VALUE)),
+            SENSITIVE: Form((Role.SENSITIVE,), wanted=Role.SENSITIVE),
+        }
+
     def suppressed(self, outcome: Decomposed) -> int:
         return 0
 
@@ -108,10 +116,6 @@ class DecomposedKind(Kind):
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         names = [column.name for column in sensitive.sensitive]
         problems = row_problems(people, PEOPLE, manifest)
-        public = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE)
-        problems += column_problems(tables, PEOPLE, public, (GROUP,))
-        problems += column_problems(tables, VALUES, (), (GROUP, ATTRIBUTE, VALUE))
-        problems += column_problems(tables, SENSITIVE, (Role.SENSITIVE,), ())
         if sensitive.rows != people.rows:
             problems.append(
                 f"'{SENSITIVE}' has {sensitive.rows} rows, '{PEOPLE}' has {people.rows}"
@@ -120,7 +124,7 @@ class DecomposedKind(Kind):
         signatures = index_signatures(sensitive, names)
         problems += _set_problems(sets, signatures, names)
         problems += _primary_problems(sets, signatures, people, sensitive, manifest)
-        return problems or _order_problems(sets, signatures, people)
+        return problems
 
     def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
@@ -149,8 +153,6 @@ class DecomposedKind(Kind):
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         problems = people_changes(people, PEOPLE, task, manifest)
         names = [column.name for column in sensitive.sensitive]
-        if names != [column.name for column in task.table.sensitive]:
-            return [*problems, f"'{SENSITIVE}' has not the sensitive columns of the original"]
         invented = excess_rows(sensitive, names, task.table)
         if invented:
             problems.append(f"{invented} rows of '{SENSITIVE}' are not in the original")

@@ -17,12 +17,14 @@ from discreet.data.table import CodedTable, Column, gather
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.knowledge.terms import terms_of
 from discreet.models.requirement import Domains
+from discreet.releases.forms import Form
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
 from discreet.releases.matching import excess_problems, unmatched_rows
 from discreet.releases.tracing import untraced_rows
 
 RECORDS = "records"
+ATTRIBUTES = tuple(role for role in Role if role.published and role is not Role.STRUCTURE)
 
 
 class GeneralizedKind(Kind):
@@ -32,6 +34,9 @@ class GeneralizedKind(Kind):
 
     def tables(self, task: Task, outcome: Generalized) -> dict[str, PublishedTable]:
         return {RECORDS: recoded_table(RECORDS, list(task.table), outcome)}
+
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        return {RECORDS: Form(ATTRIBUTES)}
 
     def suppressed(self, outcome: Generalized) -> int:
         return int((outcome.class_of_row < 0).sum())
@@ -59,7 +64,7 @@ class GeneralizedKind(Kind):
                 f"published and suppressed rows ({manifest.published_rows} + "
                 f"{manifest.suppressed_rows}) are not the {manifest.source_rows} source rows"
             )
-        return problems
+        return problems + mask_problems(tables[RECORDS], manifest)
 
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
@@ -80,6 +85,25 @@ class GeneralizedKind(Kind):
         records = tables[RECORDS]
         excess = untraced_rows(records, task, _levels(manifest), source_rows[RECORDS])
         return _said(records, task, manifest, excess)
+
+
+def mask_problems(table: CodedTable, manifest: Manifest) -> list[str]:
+    """Sensitive cells ``*`` beside others of their class, where they would pass for one more value.
+
+    A mask may be any value, so it proves no diversity; methods mask all of a class or nothing.
+    """
+    problems = []
+    for column in table.sensitive:
+        entry = manifest.attributes.get(column.name)
+        mask = (column.text == SUPPRESSED).fill_null(False).to_numpy()
+        if not mask.any() or (entry is not None and entry.escaped):
+            continue
+        counts = count_classes(table.classes, [column]).values[column.name]
+        masked = np.flatnonzero(mask[counts.value])
+        partly = int((np.diff(counts.start)[counts.class_of_entry[masked]] > 1).sum())
+        if partly:
+            problems.append(f"'{column.name}' is masked in part of {partly} classes")
+    return problems
 
 
 def _levels(manifest: Manifest) -> Mapping[str, int]:

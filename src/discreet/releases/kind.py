@@ -20,6 +20,7 @@ from discreet.data.counts import ClassCounts
 from discreet.data.published import PublishedTable
 from discreet.data.table import CodedTable
 from discreet.models.requirement import Domains, Requirement, Verdict
+from discreet.releases.forms import Form
 from discreet.releases.manifest import Manifest
 
 
@@ -41,6 +42,10 @@ class Kind(ABC):
     @abstractmethod
     def tables(self, task: Task, outcome: Any) -> dict[str, PublishedTable]:
         """The tables to publish, rows in the source's order (they are shuffled in writing)."""
+
+    @abstractmethod
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        """The tables of a release that has so many, and the columns that each may hold."""
 
     @abstractmethod
     def suppressed(self, outcome: Any) -> int:

@@ -110,7 +110,12 @@ class Promise(_Part):
                 f"{FILE_NAME}: unknown requirement '{self.requirement}'. "
                 "The release may come from a newer version of discreet."
             )
-        return kind.model_validate(self.parameters)
+        try:
+            return kind.model_validate(self.parameters)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in (self.requirement, *first["loc"]))
+            raise ReleaseError(f"{FILE_NAME}: damaged at '{place}': {first['msg']}.") from None
 
 
 def _finite(figure: float) -> float | int | None:
@@ -136,6 +141,7 @@ class Manifest(_Part):
     promises: list[Promise] = Field(default_factory=list)
     readers: list[dict[str, Any]] = Field(default_factory=list)  # what attacks found, if anything
     utility: dict[str, Any] = Field(default_factory=dict)
+    report_sha256: str | None = None  # of the page beside it, where there is one
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:

@@ -15,11 +15,15 @@ that agree are found as soon as a table has more than some dozens of rows that c
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import log, sqrt
 
 import numpy as np
 
+from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
+from discreet.releases.comparison import code_of_text
 
 CHANCE = 1e-12  # of calling unrelated orders related
 LOOKED_AT = 2**16  # places; the first rows of a random order are a random sample
@@ -33,9 +37,27 @@ def related_columns(first: CodedTable, second: CodedTable) -> list[str]:
     return [column.name for column in shared if _related(column, second[column.name])]
 
 
+def same_order(first: str, second: str, columns: Sequence[str]) -> str:
+    """What to say of two tables whose orders are related by some columns."""
+    return (
+        f"the rows of '{first}' stand in an order that tells of those of '{second}' "
+        f"(by {', '.join(columns)}), so that rows can be joined"
+    )
+
+
+def source_order_problems(tables: Mapping[str, CodedTable], original: CodedTable) -> list[str]:
+    """Tables whose rows stand as those of the original do, wherever both have as many."""
+    problems = []
+    for name, table in tables.items():
+        columns = {c.name: c for c in table if c.role is not Role.STRUCTURE}
+        related = related_columns(replace(table, columns=columns), original)
+        if related:
+            problems.append(same_order(name, "the original", related))
+    return problems
+
+
 def _related(first: Column, second: Column) -> bool:
-    code_of = {text: code for code, text in enumerate(second.text.to_list())}
-    there = np.array([code_of.get(text, -1) for text in first.text.to_list()], np.int64)
+    there = code_of_text(second.text, first.text)
     sought = there[first.codes[:LOOKED_AT]]
     agreeing = int((sought == second.codes[:LOOKED_AT]).sum())
     share = np.append(second.counts / max(len(second.codes), 1), 0.0)  # the last for code −1

@@ -23,11 +23,12 @@ from discreet.data.roles import Role
 from discreet.data.table import CodedTable
 from discreet.models.information import association_loss, information_exposure
 from discreet.models.requirement import Domains, Requirement, Verdict
-from discreet.releases.generalized import recoded_table
+from discreet.releases.forms import Form
+from discreet.releases.generalized import mask_problems, recoded_table
 from discreet.releases.kind import Kind, View
 from discreet.releases.manifest import Manifest
 from discreet.releases.matching import excess_problems, unmatched_rows
-from discreet.releases.orders import related_columns
+from discreet.releases.orders import related_columns, same_order
 from discreet.releases.tracing import untraced_rows
 
 AGREEMENT = 1e-9  # of a ratio in the manifest with the same derived again
@@ -51,6 +52,11 @@ class ProjectedKind(Kind):
             name = projection_name(number)
             tables[name] = recoded_table(name, own, projection.recoding)
         return tables
+
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        own = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+        first = (*own, Role.INSENSITIVE)
+        return {projection_name(i): Form(own if i else first) for i in range(max(tables, 1))}
 
     def suppressed(self, outcome: Projected) -> int:
         return 0
@@ -78,11 +84,12 @@ class ProjectedKind(Kind):
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         problems = [*_row_problems(tables, manifest), *_plan_problems(tables, manifest)]
         problems += _bound_problems(tables, manifest)
-        return [*problems, *self.order_problems(tables)]
+        problems += [line for table in tables.values() for line in mask_problems(table, manifest)]
+        return problems
 
     def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         return [
-            _same_order(first, second, related)
+            same_order(first, second, related)
             for first, second in combinations(tables, 2)
             if (related := related_columns(tables[first], tables[second]))
         ]
@@ -121,18 +128,14 @@ def _changes(
     excess_of: Callable[[str], int | None],
 ) -> list[str]:
     problems = []
+    if manifest.source_rows != task.table.rows:
+        problems.append(
+            f"the original has {task.table.rows} rows; the manifest says {manifest.source_rows}"
+        )
     for name, table in tables.items():
         if table.rows != task.table.rows:
             problems.append(f"the original has {task.table.rows} rows, '{name}' has {table.rows}")
-        unknown = [column.name for column in table if column.name not in task.table.columns]
-        if unknown:
-            problems.append(f"'{name}' has columns that the original lacks: {', '.join(unknown)}")
-            continue
         problems += excess_problems(excess_of(name), table.rows, name)
-        related = related_columns(table, task.table)
-        if related:
-            problems.append(_same_order(name, "the original", related))
-    problems += _lacking(tables, task)
     return [*problems, *_ratio_problems(tables, task, manifest)]
 
 
@@ -186,19 +189,6 @@ def _bound_problems(tables: Mapping[str, CodedTable], manifest: Manifest) -> Ite
         confused = int((table.classes.size**2).sum())
         if ceiling is not None and confused > ceiling:
             yield f"the discernibility of '{name}' is {confused}, above dm = {ceiling:g}"
-
-
-def _same_order(first: str, second: str, columns: Sequence[str]) -> str:
-    return (
-        f"the rows of '{first}' stand in an order that tells of those of '{second}' "
-        f"(by {', '.join(columns)}), so that rows can be joined"
-    )
-
-
-def _lacking(tables: Mapping[str, CodedTable], task: Task) -> list[str]:
-    published = {column.name for table in tables.values() for column in table}
-    lost = [column.name for column in task.table if column.name not in published]
-    return [f"columns of the original are in no table: {', '.join(lost)}"] if lost else []
 
 
 def _ratio_problems(

@@ -47,7 +47,7 @@ from discreet.job import Job
 from discreet.preparation import prepare_coded
 from discreet.releases.audit import REPORT, Audit, hash_of_table, require_sound
 from discreet.releases.explanation import explain
-from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry
+from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry, sha256_of
 from discreet.report.release_page import release_page
 
 STAGING = ".staging"
@@ -137,10 +137,11 @@ def publish_folder(
             run = _Run(session, job, staging, seed, progress)
             manifest, audit = run.publish(data, folder, format)
         shutil.rmtree(staging)
-        (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
         if report:
             page = release_page(manifest, job, audit.picture)
             (folder / REPORT).write_text(page.html(), encoding="utf-8")
+            manifest.report_sha256 = sha256_of(folder / REPORT)
+        (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
     private = {"seed": seed, "engine": "spark", "timings": run.timings}
     if path.parent.is_dir():
         _write_private(path, private)

@@ -219,8 +219,12 @@ def test_missing_file_names_the_nearest(path: Path) -> None:
     path.write_text("a\n")
     with pytest.raises(InputError, match=r"Did you mean people\.csv"):
         column_names(Source(path=path.with_name("poeple.csv")))
+    other = path.with_name("people.xyz")
+    with pytest.raises(InputError, match=r"there is no such file.*people\.csv"):
+        column_names(Source(path=other))
+    other.write_text("a\n")
     with pytest.raises(InputError, match="ending does not tell"):
-        column_names(Source(path=path.with_name("people.xyz")))
+        column_names(Source(path=other))
 
 
 def test_columns_are_checked_all_at_once() -> None:

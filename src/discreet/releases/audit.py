@@ -289,5 +289,6 @@ def _damages(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def _unproved(manifest: Manifest) -> list[Promise]:
-    """The promises of a damaged release: none holds until the files are whole."""
-    return [promise.model_copy(update={"holds": False}) for promise in manifest.promises]
+    """The promises of a damaged release: none holds, with no figure, until the files are whole."""
+    nothing: dict[str, Any] = {"holds": False, "achieved": {}, "by_attribute": {}}
+    return [promise.model_copy(update=nothing) for promise in manifest.promises]

@@ -1,16 +1,27 @@
 """Whether two tables about the same people have their rows in unrelated orders.
 
-Were the orders related, rows at the same place would be of the same person more often than chance
-has it, and so agree in what both tables say of people. For each column that both have, with some
-labels in common, count the places at which the cells agree. If the orders are independent and at
-least one is uniformly random, that count is Σ a(i, π(i)) for a random permutation π with a 0 or 1,
-and Chatterjee's bound ("Stein's method for concentration inequalities", 2007, proposition 1.1)
-holds whatever the columns are:
+If the orders were related, rows at the same place would belong to the same person more often than
+by chance, and so agree in what both tables say of that person. For each column that both tables
+have, with some labels in common, count the places at which the cells agree.
 
-    P(|count − mean| ≥ x) ≤ 2 exp(−x² / (4·mean + 2x))
+No sound release is refused, whatever the columns hold and however the other table is sorted:
 
-An order is called related where that is below 10⁻¹²: no sound release is ever refused, and orders
-that agree are found as soon as a table has more than some dozens of rows that can be told apart.
+1. Let n be the number of rows, f(i) the cell at place i of one table, s(j) that of the other, and
+   a(i, j) = 1 if f(i) = s(j), else 0. Of a sound release at least one of the two orders is
+   uniformly random and independent of the other. Given the other order, sorted or not, and given
+   the rows of the shuffled table, the count is Σ a(i, π(i)) for a uniformly random permutation π
+   of all n places.
+2. Its mean is Σ_i Σ_j a(i, j) / n = Σ over labels of (cells of one) · (cells of the other) / n.
+   Both counts must be those of the places that are compared: the first places of a sorted file are
+   no sample of it. All places are compared here. The Spark engine compares the first places of two
+   shuffled tables by the counts of these places: given which rows are there, their order is again
+   uniformly random, so that n is the number of these places and the same holds.
+3. With a in [0, 1], Chatterjee ("Stein's method for concentration inequalities", 2007,
+   proposition 1.1) bounds P(|count − mean| ≥ x) ≤ 2 exp(−x² / (4·mean + 2x)).
+
+Orders are called related where that is below 10⁻¹². Orders that agree are found as soon as a table
+has more than some dozens of rows that can be told apart; orders that agree in part, as soon as the
+agreeing rows are some √(113·mean) more than chance explains.
 """
 
 from __future__ import annotations
@@ -26,7 +37,6 @@ from discreet.data.table import CodedTable, Column
 from discreet.releases.comparison import code_of_text
 
 CHANCE = 1e-12  # of calling unrelated orders related
-LOOKED_AT = 2**16  # places; the first rows of a random order are a random sample
 
 
 def related_columns(first: CodedTable, second: CodedTable) -> list[str]:
@@ -57,11 +67,11 @@ def source_order_problems(tables: Mapping[str, CodedTable], original: CodedTable
 
 
 def _related(first: Column, second: Column) -> bool:
-    there = code_of_text(second.text, first.text)
-    sought = there[first.codes[:LOOKED_AT]]
-    agreeing = int((sought == second.codes[:LOOKED_AT]).sum())
-    share = np.append(second.counts / max(len(second.codes), 1), 0.0)  # the last for code −1
-    mean = float(share[sought].sum())
+    code = code_of_text(second.text, first.text)
+    agreeing = int((code.astype(np.int32)[first.codes] == second.codes).sum())
+    shared = np.flatnonzero(code >= 0)
+    pairs = float(first.counts[shared].astype(np.float64) @ second.counts[code[shared]])
+    mean = pairs / max(len(first.codes), 1)
     return agreeing - mean > _deviation(mean)
 
 

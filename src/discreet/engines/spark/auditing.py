@@ -42,12 +42,12 @@ from discreet.releases.bucketized import BucketizedKind
 from discreet.releases.catalog import kind_of
 from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.manifest import Manifest
-from discreet.releases.orders import LOOKED_AT
 from discreet.releases.picture import Picture
 from discreet.releases.sensitive_sets import PEOPLE, SENSITIVE, VALUES
 
 SHARD, TABLE = "shard", "table"
 READ_AT_ONCE = 1 << 24
+LOOKED_AT = 1 << 16  # first places of each table whose orders are compared (releases/orders.py)
 
 
 @dataclass(frozen=True)

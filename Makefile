@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test explore lint bench docs screenshots fresh clean
+.PHONY: setup demo test explore mass lint bench docs screenshots fresh clean
 
 setup: $(VENV)/.installed
 
@@ -26,6 +26,11 @@ test: $(VENV)/.tested
 # New random examples for every property and oracle, where `make test` always draws the same ones.
 explore: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto --hypothesis-profile exploring tests/properties tests/oracles
+
+# Releases of random tables by every method, each derived again from its files; it goes on where it
+# stopped. RELEASES=100000 for the whole run.
+mass: $(VENV)/.tested
+	$(BIN)/python -m tests.mass --releases $(or $(RELEASES),1000)
 
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .

@@ -1,0 +1,5 @@
+import sys
+
+from tests.mass.driver import main
+
+sys.exit(main())

@@ -28,6 +28,7 @@ from discreet.publishing import Release
 from discreet.releases.audit import Audit, audit_folder, read_tables
 from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.manifest import Manifest
+from discreet.releases.originals import as_published
 from discreet.verifying import read_population
 
 
@@ -206,7 +207,7 @@ def _opened(
         task = prepare(_job(original), progress=progress)
     else:
         task = prepare(job, original, progress=progress)
-    return read_tables(folder, manifest), task, manifest
+    return read_tables(folder, manifest), as_published(task, manifest), manifest
 
 
 def _job(original: Any) -> Job:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from discreet import __version__
 from discreet.algorithms.method import Task
+from discreet.data.published import PublishedColumn, PublishedTable
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.table import Column
-from discreet.hierarchies.files import rows_of_hierarchy
+from discreet.errors import InputError
+from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
+from discreet.io.coding import render
 from discreet.job import Job
-from discreet.models.requirement import Requirement
+from discreet.models.requirement import PublishedValues, Requirement, requirements_within
 from discreet.releases.manifest import (
     AttributeEntry,
     BitmapEntry,
@@ -33,15 +38,20 @@ def form_manifest(
     suppressed: int,
     *,
     masked: Collection[str] = (),
+    gone: Collection[str] = (),
 ) -> Manifest:
     """What a release says about itself, but for what its audit and its measures find.
 
-    ``masked`` are the sensitive attributes of which some cells are published as ``*``.
+    ``masked`` are the sensitive attributes of which some cells are published as ``*``; ``gone``
+    the bits that are not published, which the task lacks too.
     """
+    parameters = without_names(job.method.parameters(), gone)
     return Manifest(
         discreet=__version__,
         kind=kind,
-        method=MethodEntry(name=job.method.name, parameters=job.method.parameters(), **facts),
+        method=MethodEntry(
+            name=job.method.name, parameters=parameters, **without_names(facts, gone)
+        ),
         tables=tables,
         attributes={c.name: _attribute_entry(c, task, job, c.name in masked) for c in task.table},
         bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
@@ -60,21 +70,78 @@ def form_manifest(
     )
 
 
-def show_published_leaves(manifest: Manifest, values: Mapping[str, Collection[str | None]]) -> None:
-    """Leave out of hierarchies the values that no published row has.
+def name_published_values(manifest: Manifest, values: PublishedValues) -> None:
+    """Remove from hierarchies and from parameters the values that no published row has.
 
-    That they occur at all is known of suppressed people alone. ``values`` are the published ones.
+    Only suppressed people have them. ``values`` are the published ones, by sensitive attribute.
     """
     for name, entry in manifest.attributes.items():
         rows, shown = entry.hierarchy, values.get(name)
         if rows is not None and shown is not None and {row[0] for row in rows}.issuperset(shown):
-            entry.hierarchy = [row for row in rows if row[0] in shown]
+            entry.hierarchy = rows_of_published(rows, shown, ordered=entry.type.ordered)
+    for promise in manifest.promises:
+        said = promise.to_requirement().naming(values)
+        promise.requirement, promise.parameters = said.name, said.parameters()
 
 
-def promised(task: Task, by_method: Sequence[Requirement]) -> list[Requirement]:
+def unpublished_bits(task: Task, tables: Iterable[PublishedTable]) -> set[str]:
+    """Return the bits of members that no published row has.
+
+    A bit names its member, so a column of zeros would tell that a suppressed person has it.
+    """
+    return {bit for bitmap in task.bitmaps.values() for bit in bitmap.bits} - published_bits(
+        task, tables
+    )
+
+
+def published_bits(task: Task, tables: Iterable[PublishedTable]) -> set[str]:
+    """Return the bits that are set in some published row."""
+    bits = {bit for bitmap in task.bitmaps.values() for bit in bitmap.bits}
+    return {
+        column.name
+        for table in tables
+        for column in table.columns
+        if column.name in bits and _has_one(column)
+    }
+
+
+def _has_one(column: PublishedColumn) -> bool:
+    occurs = np.zeros(len(column.dictionary), bool)
+    occurs[column.codes] = True
+    return bool((render(column.dictionary) == "1").fill_null(False).to_numpy()[occurs].any())
+
+
+def require_members(task: Task, gone: Collection[str]) -> None:
+    """Raise where no bit of an attribute is left: the column cannot be published at all."""
+    for name, bitmap in task.bitmaps.items():
+        if gone and set(bitmap.bits) <= set(gone):
+            raise InputError(
+                f"Column '{name}': every row with a member was suppressed, so nothing of it can "
+                "be published. Give it the role 'drop', or ask for less, so that fewer rows are "
+                "suppressed."
+            )
+
+
+def without_names(data: Any, gone: Collection[str]) -> Any:
+    """Return parameters or facts without the entries of some attributes."""
+    if isinstance(data, Mapping):
+        return {k: without_names(value, gone) for k, value in data.items() if k not in gone}
+    if isinstance(data, list | tuple):
+        return [
+            without_names(value, gone)
+            for value in data
+            if not (isinstance(value, str) and value in gone)
+        ]
+    return data
+
+
+def promised(
+    task: Task, by_method: Sequence[Requirement], gone: Collection[str] = ()
+) -> list[Requirement]:
     """The job's requirements, and what the method promises beside them."""
     asked = list(task.requirements)
-    return asked + [promise for promise in by_method if promise not in asked]
+    others = requirements_within(by_method, task.table.columns, gone)
+    return asked + [promise for promise in others if promise not in asked]
 
 
 def _attribute_entry(column: Column, task: Task, job: Job, masked: bool) -> AttributeEntry:

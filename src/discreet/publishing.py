@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,13 @@ from discreet.attacks.link_through_sensitive import reader_findings
 from discreet.data.published import PublishedTable
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
-from discreet.forming import form_manifest, promised, show_published_leaves
+from discreet.forming import (
+    form_manifest,
+    name_published_values,
+    promised,
+    require_members,
+    unpublished_bits,
+)
 from discreet.io.atomic import release_place, write_private
 from discreet.io.databases import writing_tables
 from discreet.io.frames import FrameKind, code_frame, frame_kind, is_spark_frame, to_frame
@@ -62,19 +68,19 @@ if TYPE_CHECKING:
     from discreet.report.pieces import Page
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Release:
     """A release: its manifest, its tables, and the audit that they passed."""
 
     manifest: Manifest
     published: Mapping[str, PublishedTable]
     orders: Mapping[str, NDArray[np.int32] | None]  # the random order of each table's rows
-    task: Task = field(repr=False)
-    job: Job = field(repr=False)
-    private: dict[str, Any] = field(repr=False)  # source hash, seed, engine, timings
+    task: Task
+    job: Job
+    private: dict[str, Any]  # source hash, seed, engine, timings
     like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
-    audit: Audit | None = field(default=None, repr=False)
-    draft: Draft | None = field(default=None, repr=False)  # what a ledger is to record
+    audit: Audit | None = None
+    draft: Draft | None = None  # what a ledger is to record
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -103,6 +109,17 @@ class Release:
             )
             if order is not None
         }
+
+    def __repr__(self) -> str:
+        tables = ", ".join(f"{name}: {table.rows} rows" for name, table in self.published.items())
+        suppressed = self.manifest.suppressed_rows
+        return f"<Release by {self.manifest.method.name}; {tables}; {suppressed} rows suppressed>"
+
+    def __getstate__(self) -> NoReturn:
+        raise InputError(
+            "A release in memory holds the source table beside the published ones, so it cannot be "
+            "pickled or copied. Save it with release.save(), or use release.tables."
+        )
 
     @property
     def explanation(self) -> list[str]:
@@ -293,6 +310,10 @@ def make_release(
     outcome = job.method.run(task)
     kind = kind_of_outcome(outcome)
     published = kind.tables(task, outcome)
+    gone = unpublished_bits(task, published.values())
+    require_members(task, gone)
+    published = {name: table.without(gone).compacted() for name, table in published.items()}
+    task = task.without(gone)
     timings["method"] = round(time.perf_counter() - started, 3)
 
     orders = {
@@ -304,7 +325,7 @@ def make_release(
         task,
         kind.name,
         outcome.facts,
-        promised(task, outcome.promises),
+        promised(task, outcome.promises, gone),
         {
             name: TableEntry(
                 file=f"{name}.csv",
@@ -315,6 +336,7 @@ def make_release(
         },
         kind.suppressed(outcome),
         masked=outcome.masked if isinstance(outcome, Generalized) else (),
+        gone=gone,
     )
     private: dict[str, Any] = {"seed": seed, "engine": "local", "timings": timings}
     private |= outcome.private
@@ -358,7 +380,7 @@ def _audit(
 ) -> Audit:
     """Audit tables, raise unless all is in order, and add what readers find."""
     shown = {c.name: set(c.text.to_list()) for table in tables.values() for c in table.sensitive}
-    show_published_leaves(manifest, shown)
+    name_published_values(manifest, shown)
     audit = audit_tables(tables, manifest, task, source_rows)
     require_sound(audit)
     return replace(audit, readers=tuple(reader_findings(tables, manifest)))

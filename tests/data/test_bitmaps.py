@@ -53,7 +53,6 @@ def test_rare_members_share_a_bit_under_a_name_that_no_member_has(sets, floor):
     support = {m: sum(m in s for s in sets if s) for s in sets if s for m in s}
     rare = {member for member, rows in support.items() if rows < floor}
     assert set(bitmap.members.values()) == set(support) - rare
-    assert bitmap.rest_members == len(rare)
     assert bitmap.lossless == (not rare)
     if rare:
         assert bitmap.rest == bits[-1].name

@@ -275,3 +275,36 @@ def beside_their_groups(folder: Path, lines: list[str]) -> list[str]:
     place = maximum_bipartite_matching(csr_matrix(fits), perm_type="column")
     assert (place >= 0).all()
     return [lines[number] for number in place]
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_values_of_the_suppressed_alone_are_nowhere_in_a_release(spark, tmp_path, format):
+    """Their set member has no column, though each part knows the members of the whole table."""
+    rows = 3000
+    secret = "a value that one suppressed person has"
+    frame = pl.DataFrame(
+        {
+            "age": [30 + n % 2 for n in range(rows)] + [90],
+            "ill": [("flu", "flu|gout", "", "gout")[n % 4] for n in range(rows)] + [secret],
+            "note": [f"note {n % 7}" for n in range(rows)] + [secret],
+        }
+    )
+    frame.write_csv(tmp_path / "people.csv")
+    job = Job(
+        source={"path": tmp_path / "people.csv"},
+        attributes={
+            "age": {"role": "quasi-identifier", "hierarchy": "suppress"},
+            "ill": {"role": "sensitive", "multi_valued": "|"},
+            "note": {"role": "insensitive"},
+        },
+        requirements=[{"k-anonymity": {"k": 5}}, {"t-closeness": {"t": 0.9, "attribute": "ill"}}],
+        method={"full-domain": {"suppression": 0.01}},
+    )
+    made = on_spark(spark, job, tmp_path / "spark", format=format)
+    assert made.manifest.suppressed_rows == 1
+    assert list(made.manifest.bitmaps["ill"].members) == ["ill=flu", "ill=gout"]
+    files = [path for path in (tmp_path / "spark").rglob("*") if path.is_file()]
+    assert len(files) >= 3
+    for file in files:
+        assert secret.encode() not in file.read_bytes(), file.name
+    assert dc.audit(tmp_path / "spark", original=job).ok

@@ -7,8 +7,8 @@ of the outcomes below; ``discreet.releases`` turns each kind into published tabl
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ from discreet.knowledge.links import Links, estimated_prior, link
 from discreet.knowledge.table import Knowledge
 from discreet.models.correlation import Correlation, Unstated
 from discreet.models.information import Information, measure_information
-from discreet.models.requirement import Domain, Domains, Requirement
+from discreet.models.requirement import Domain, Domains, Requirement, requirements_within
 from discreet.named import Named
 
 Progress = Callable[[str, float], None]  # the phase, and how much of it is done in [0, 1]
@@ -53,6 +53,18 @@ class Task:
     history: History | None = None  # what a ledger knows; only for methods that need it
     people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
     correlation: Correlation | None = None  # how values follow each other, where the job says so
+
+    def without(self, gone: Collection[str]) -> Task:
+        """Return the task as it is without some bits of multi-valued attributes."""
+        if not gone:
+            return self
+        columns = {name: c for name, c in self.table.columns.items() if name not in gone}
+        return replace(
+            self,
+            table=replace(self.table, columns=columns),
+            requirements=requirements_within(self.requirements, columns, gone),
+            bitmaps={name: bitmap.without(gone) for name, bitmap in self.bitmaps.items()},
+        )
 
     @property
     def domains(self) -> Domains:

@@ -13,7 +13,7 @@ member has, which says whether a person has any of them. That is not lossless.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,7 +35,6 @@ class Bitmap:
     separator: str
     members: Mapping[str, str]  # by the name of the bit
     rest: str | None = None  # the bit that members below the floor share
-    rest_members: int = 0  # how many share it
 
     @property
     def bits(self) -> tuple[str, ...]:
@@ -46,6 +45,11 @@ class Bitmap:
     def lossless(self) -> bool:
         """Whether the sets can be had back."""
         return self.rest is None
+
+    def without(self, gone: Collection[str]) -> Bitmap:
+        """Return the bitmap that lacks some bits."""
+        members = {bit: member for bit, member in self.members.items() if bit not in gone}
+        return replace(self, members=members, rest=None if self.rest in gone else self.rest)
 
 
 def expand(column: Column, min_support: int = 1) -> tuple[Bitmap, list[Column]]:
@@ -76,8 +80,7 @@ def expand(column: Column, min_support: int = 1) -> tuple[Bitmap, list[Column]]:
     if shared:
         rest = _rest_name(column.name, codes_of_member)
         bits.append(_bit(column, rest, shared))
-    left_over = len(codes_of_member) - len(own)
-    return Bitmap(column.name, separator, names, rest, left_over), bits
+    return Bitmap(column.name, separator, names, rest), bits
 
 
 def members_of(cell: str | None, separator: str) -> list[str]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.roles import Role
-from discreet.data.table import Codes
+from discreet.data.table import Codes, count_codes, gather
 
 GROUP = "group"  # columns that a release makes for itself
 COUNT = "count"
@@ -28,6 +28,22 @@ class PublishedColumn:
     codes: Codes  # (rows,)
     dictionary: pl.Series  # (values,) a null is an empty cell
 
+    def compacted(self) -> PublishedColumn:
+        """Return the column with a dictionary that holds published values and nothing else.
+
+        The texts are copied: a slice of a Polars column shares the memory of the whole column, and
+        whatever serializes the slice writes all of it.
+        """
+        occurs = count_codes(self.codes, len(self.dictionary)) > 0
+        codes, dictionary = self.codes, self.dictionary
+        if not occurs.all():
+            codes = gather((np.cumsum(occurs) - 1).astype(np.int32), codes)
+            dictionary = dictionary.filter(pl.Series(occurs))
+        if dictionary.dtype == pl.String:
+            array = dictionary.to_arrow(compat_level=pl.CompatLevel.oldest())
+            dictionary = pl.Series(dictionary.name, array)
+        return replace(self, codes=codes, dictionary=dictionary)
+
 
 @dataclass(frozen=True, eq=False)
 class PublishedTable:
@@ -42,3 +58,11 @@ class PublishedTable:
     # (rows,) the source's row that each stands for; None where all of the source's are, in order
     source_row: NDArray[np.int32] | None = None
     keeps_order: bool = False
+
+    def compacted(self) -> PublishedTable:
+        """Return the table with dictionaries that hold published values and nothing else."""
+        return replace(self, columns=[column.compacted() for column in self.columns])
+
+    def without(self, gone: Collection[str]) -> PublishedTable:
+        """Return the table without some columns."""
+        return replace(self, columns=[c for c in self.columns if c.name not in gone])

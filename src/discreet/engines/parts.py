@@ -7,7 +7,7 @@ that codes mean the same everywhere and requirements compare with the whole tabl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from discreet.data.published import GROUP, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable, Codes
-from discreet.forming import form_manifest, promised
+from discreet.forming import form_manifest, promised, published_bits
 from discreet.io.coding import render
 from discreet.io.frames import FrameKind, code_frame, code_series, to_frame
 from discreet.job import Job
@@ -118,6 +118,7 @@ class PartResult:
     tables: dict[str, StagedTable]
     problems: tuple[str, ...]
     left: str | None = None  # the file of the rows that found no group
+    bits: frozenset[str] = frozenset()  # of multi-valued attributes: those that some row has set
 
 
 def stage_part(
@@ -146,7 +147,26 @@ def stage_part(
         private=outcome.private,
         tables=staged,
         problems=tuple(_traced(plan, kind, task, outcome, tables, suppressed)),
+        bits=frozenset(published_bits(task, tables.values())),
     )
+
+
+def without_bits(result: PartResult, gone: Collection[str]) -> PartResult:
+    """Stage the tables of a part again without some columns."""
+    tables = {}
+    for name, staged in result.tables.items():
+        kept = {column: role for column, role in staged.columns.items() if column not in gone}
+        if kept != staged.columns:
+            names = list(staged.columns)
+            frame = pl.read_parquet(staged.path)
+            frame = frame.rename({f"c{names.index(c)}": c for c in names}).drop(
+                set(names) - set(kept)
+            )
+            print_ = fingerprint(frame.select(c for c in kept if c != GROUP))
+            frame.rename({c: f"c{i}" for i, c in enumerate(kept)}).write_parquet(staged.path)
+            staged = replace(staged, columns=kept, fingerprint=print_)
+        tables[name] = staged
+    return replace(result, tables=tables)
 
 
 def _stage(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from discreet.hierarchies.building import (
     named,
     present,
 )
+from discreet.hierarchies.cells import Range, ValueSet, parse_cell, range_cell, set_cell
 from discreet.hierarchies.hierarchy import Hierarchy
 
 DELIMITERS = (",", ";", "\t")
@@ -137,6 +138,35 @@ def rows_of_hierarchy(hierarchy: Hierarchy, column: Column) -> list[list[str | N
         for level in hierarchy.levels[1:]
     ]
     return [list(row) for row in zip(column.text.to_list(), *above, strict=True)]
+
+
+def rows_of_published(
+    rows: Sequence[Sequence[str | None]], shown: Collection[str | None], *, ordered: bool
+) -> list[list[str | None]]:
+    """Return the rows of published leaves, with labels that name no other value.
+
+    A set or a closed range as the label of a node lists values of the source; it is written anew
+    from the published leaves below the node.
+    """
+    kept = [list(row) for row in rows if row[0] in shown]
+    for level in range(1, len(kept[0]) if kept else 0):
+        leaves: dict[str | None, list[str | None]] = {}
+        for row in kept:
+            leaves.setdefault(row[level], []).append(row[0])
+        for row in kept:
+            row[level] = _label_of(row[level], leaves[row[level]], ordered)
+    return kept
+
+
+def _label_of(label: str | None, leaves: Sequence[str | None], ordered: bool) -> str | None:
+    cell = label if label is None else parse_cell(label)
+    if not isinstance(cell, ValueSet) and not (isinstance(cell, Range) and cell.closed):
+        return label
+    if len(leaves) == 1:
+        return leaves[0]
+    if ordered and None not in leaves:
+        return range_cell(str(leaves[0]), str(leaves[-1]), closed=True)
+    return set_cell(leaves)
 
 
 def write_hierarchy_file(hierarchy: Hierarchy, column: Column, path: Path) -> None:

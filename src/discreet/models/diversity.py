@@ -39,6 +39,8 @@ from discreet.models.requirement import (
     Domain,
     Domains,
     Figures,
+    PublishedValues,
+    Requirement,
     codes_of,
 )
 
@@ -225,6 +227,9 @@ class PdRecursiveCLDiversity(RecursiveCLDiversity):
             *self.missing_values(domains, "disclosable", self.disclosable),
         ]
 
+    def naming(self, values: PublishedValues) -> Requirement:
+        return self.model_copy(update={"disclosable": self.occurring(self.disclosable, values)})
+
     @property
     def _commonest(self) -> str:
         return f"of the values of {self.subject} that may not be disclosed the most frequent"
@@ -300,6 +305,12 @@ class NpdRecursiveCLDiversity(Diversity):
             *self.missing_values(domains, "disclosable", self.disclosable),
             *self.missing_values(domains, "not_ruled_out", self.not_ruled_out),
         ]
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        kept = {"disclosable": self.occurring(self.disclosable, values)}
+        if self.c2 == 0:  # else a value of W that no row has breaks the promise, and must stay
+            kept["not_ruled_out"] = self.occurring(self.not_ruled_out, values)
+        return self.model_copy(update=kept)
 
     def sentence(self) -> str:
         if not self.not_ruled_out:

@@ -28,8 +28,11 @@ from discreet.models.requirement import (
     Domain,
     Domains,
     Figures,
+    PublishedValues,
+    Requirement,
     codes_of,
 )
+from discreet.models.sizes import KAnonymity
 
 Sizes = NDArray[np.int64]
 
@@ -96,6 +99,11 @@ class AlphaKAnonymity(AttributeRequirement):
     def problems(self, domains: Domains) -> list[str]:
         wanted = () if self.value is None else (self.value,)
         return [*super().problems(domains), *self.missing_values(domains, "value", wanted)]
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        if self.value is None or self.occurring((self.value,), values):
+            return self
+        return KAnonymity(k=self.k)  # no published row has the value: sizes are all it says
 
     def sentence(self) -> str:
         bound = f"{100 * self.alpha:.12g} % of it"

@@ -52,6 +52,7 @@ class Domain:
 
 
 Domains = Mapping[str, Domain]
+PublishedValues = Mapping[str, Collection[str | None]]  # by sensitive attribute
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +210,10 @@ class Requirement(Named):
         """What it says of a table with these sensitive attributes alone; None for nothing."""
         return self
 
+    def naming(self, values: PublishedValues) -> Requirement:
+        """Return what it says of a release with these values, without naming any other value."""
+        return self
+
 
 class SizeRequirement(Requirement):
     """A requirement on the sizes of classes alone."""
@@ -318,6 +323,15 @@ class AttributeRequirement(Requirement):
             if name not in known
         ]
 
+    def occurring(
+        self, wanted: Iterable[str | None], values: PublishedValues
+    ) -> tuple[str | None, ...]:
+        """Return those of some values that one of its attributes has."""
+        spoken_of = self.named or tuple(values)
+        return tuple(
+            value for value in wanted if any(value in values.get(name, ()) for name in spoken_of)
+        )
+
     def missing_values(
         self, domains: Domains, field_name: str, wanted: Iterable[str | None]
     ) -> list[str]:
@@ -331,6 +345,14 @@ class AttributeRequirement(Requirement):
             for value in wanted
             if value not in known
         ]
+
+
+def requirements_within(
+    requirements: Iterable[Requirement], left: Collection[str], gone: Collection[str]
+) -> list[Requirement]:
+    """Return what requirements say once some attributes are gone; those on them alone go too."""
+    kept = (r.within(left) if set(r.named) & set(gone) else r for r in requirements)
+    return [requirement for requirement in kept if requirement is not None]
 
 
 def codes_of(domain: Domain, wanted: Iterable[str | None]) -> NDArray[np.int64]:

@@ -33,7 +33,7 @@ from discreet.releases.forms import form_problems
 from discreet.releases.linking import linked_domains, other_knowledge, underivable
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, sha256_of
 from discreet.releases.orders import source_order_problems
-from discreet.releases.originals import unlike_original
+from discreet.releases.originals import as_published, hidden_members, unlike_original
 from discreet.releases.picture import Picture, picture_of
 from discreet.shown import Shown
 
@@ -101,8 +101,13 @@ def audit_folder(
     damages = _damages(folder, manifest)
     if damages:
         return Audit(tuple(_unproved(manifest)), tuple(damages), original is not None)
+    hidden: list[str] = []
+    if original is not None:
+        hidden = hidden_members(original, manifest)
+        original = as_published(original, manifest)
     found = audit_tables(read_tables(folder, manifest), manifest, original, knowledge=knowledge)
-    return replace(found, problems=(*found.problems, *_misstated(manifest, found.promises)))
+    misstated = _misstated(manifest, found.promises)
+    return replace(found, problems=(*found.problems, *hidden, *misstated))
 
 
 def audit_tables(

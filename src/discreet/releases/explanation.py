@@ -168,8 +168,7 @@ def _sets(manifest: Manifest) -> list[str]:
             sentence += ", from which they can be had back where all stand in one table."
         else:
             sentence += (
-                f", and '{entry.rest}' for all rare members (there are {entry.rest_members}), so "
-                "that the sets can't be had back."
+                f", and '{entry.rest}' for all rare members, so that the sets can't be had back."
             )
         sentences.append(sentence)
     return sentences

@@ -64,21 +64,15 @@ class BitmapEntry(_Part):
     separator: str
     members: dict[str, str]  # by the name of the bit
     rest: str | None = None  # the bit that rare members share
-    rest_members: int = 0
 
     @classmethod
     def of(cls, bitmap: Bitmap) -> BitmapEntry:
         """The entry of a bitmap."""
-        return cls(
-            separator=bitmap.separator,
-            members=dict(bitmap.members),
-            rest=bitmap.rest,
-            rest_members=bitmap.rest_members,
-        )
+        return cls(separator=bitmap.separator, members=dict(bitmap.members), rest=bitmap.rest)
 
     def to_bitmap(self, attribute: str) -> Bitmap:
         """The bitmap of an entry."""
-        return Bitmap(attribute, self.separator, self.members, self.rest, self.rest_members)
+        return Bitmap(attribute, self.separator, self.members, self.rest)
 
 
 class Promise(_Part):

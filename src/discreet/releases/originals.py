@@ -12,7 +12,7 @@ from discreet.algorithms.method import Task
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Column
 from discreet.hierarchies.cells import SUPPRESSED
-from discreet.hierarchies.files import rows_of_hierarchy
+from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
 from discreet.releases.manifest import Manifest
 
 
@@ -37,10 +37,12 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
     if lost:
         problems.append(f"columns of the original are in no table: {', '.join(lost)}")
     promised = [promise.to_requirement() for promise in manifest.promises]
+    values = {c.name: set(c.text.to_list()) for table in tables.values() for c in table.sensitive}
+    asked = [requirement.naming(values) for requirement in task.requirements]
     problems += [
-        f"the job asks for {asked.name} {asked.parameters()}, which the release does not promise"
-        for asked in task.requirements
-        if asked not in promised
+        f"the job asks for {one.name} {one.parameters()}, which the release does not promise"
+        for one in asked
+        if one not in promised
     ]
     return problems or list(_other_distances(tables, manifest, task))
 
@@ -55,7 +57,7 @@ def _other_distances(
             if _is_masked(column, source):
                 continue
             same = (column.type, column.distance) == (source.type, source.distance)
-            if not same or _other_tree(column.name, manifest, task):
+            if not same or _other_tree(column, manifest, task):
                 yield (
                     f"the manifest says '{column.name}' is {column.type} with the "
                     f"{column.distance} distance, not as the job has it"
@@ -67,9 +69,48 @@ def _is_masked(column: Column, source: Column) -> bool:
     return SUPPRESSED in column.text.to_list() and SUPPRESSED not in source.text.to_list()
 
 
-def _other_tree(name: str, manifest: Manifest, task: Task) -> bool:
-    entry = manifest.attributes.get(name)
-    if entry is None or entry.hierarchy is None or name not in task.hierarchies:
+def _other_tree(column: Column, manifest: Manifest, task: Task) -> bool:
+    entry = manifest.attributes.get(column.name)
+    hierarchy = task.hierarchies.get(column.name)
+    if entry is None or entry.hierarchy is None or hierarchy is None:
         return False
-    rows = rows_of_hierarchy(task.hierarchies[name], task.table[name])
-    return any(row not in rows for row in entry.hierarchy)
+    rows = rows_of_hierarchy(hierarchy, task.table[column.name])
+    shown = {row[0] for row in entry.hierarchy}
+    known = rows_of_published(rows, shown, ordered=entry.type.ordered)
+    return any(row not in known for row in entry.hierarchy)
+
+
+def as_published(task: Task, manifest: Manifest) -> Task:
+    """Return the original without the bits of members that no published row has."""
+    return task.without(_absent_bits(task, manifest))
+
+
+def _absent_bits(task: Task, manifest: Manifest) -> set[str]:
+    published = {name for entry in manifest.tables.values() for name in entry.columns}
+    return {
+        bit
+        for name, bitmap in task.bitmaps.items()
+        if published.intersection(bitmap.bits)
+        for bit in bitmap.bits
+        if bit not in published
+    }
+
+
+def hidden_members(task: Task, manifest: Manifest) -> list[str]:
+    """Return a problem where more people have a member that is not published than may be hidden.
+
+    A method that masks cells hides members of published people too.
+    """
+    if getattr(manifest.method, "masked_cells", None) is not None:
+        return []
+    most = 0
+    for bit in _absent_bits(task, manifest):
+        column = task.table[bit]
+        ones = (column.text == "1").fill_null(False).to_numpy()
+        most = max(most, int(column.counts[ones].sum()))
+    if most <= manifest.suppressed_rows:
+        return []
+    return [
+        f"{most} people of the original have a set member that no table has a column for, and "
+        f"{manifest.suppressed_rows} rows are said to be suppressed"
+    ]

@@ -2,7 +2,7 @@
 
 Left out: where the table comes from and goes to, folders of files, and every value of a sensitive
 attribute that a job may name (which are sensitive, how they generalize), since it may occur in rows
-that were suppressed. What a promise names stands in the manifest too, and is kept.
+that were suppressed. Requirements may name such values too; the report has the promises instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def publishable_job(job: Job) -> str:
         mode="json",
         exclude_none=True,
         exclude_defaults=True,
-        exclude={"source", "output", "verify", "ledger", "measure"},
+        exclude={"source", "output", "verify", "ledger", "measure", "requirements"},
     )
     data["method"] = {job.method.name: job.method.parameters()}
     for name, attribute in data["attributes"].items():

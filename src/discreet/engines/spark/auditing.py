@@ -33,7 +33,7 @@ from discreet.engines.shards import (
 from discreet.engines.spark.session import each, spread
 from discreet.engines.spark.writing import WrittenFile, read_header
 from discreet.errors import InputError
-from discreet.forming import show_published_leaves
+from discreet.forming import name_published_values
 from discreet.io.frames import code_frame
 from discreet.io.source import Source
 from discreet.io.tables import read_table
@@ -78,7 +78,7 @@ def audit_files(
     problems += _unread(files)
     problems += _unlike(readings, results, manifest)
     totals = _totals(readings)
-    show_published_leaves(manifest, totals)
+    name_published_values(manifest, totals)
     signatures, primary = _sensitive_rows(readings, manifest, totals, limit)
     problems += _order_problems(session, readings, manifest, staging)
     shared = session.sparkContext.broadcast((manifest, task, totals, signatures))

@@ -12,7 +12,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from discreet.algorithms.catalog import METHODS
 from discreet.algorithms.method import Progress, ShardedMethod, Spread, no_progress
-from discreet.engines.parts import PartResult, Plan, coded_columns
+from discreet.engines.parts import PartResult, Plan, coded_columns, without_bits
 from discreet.engines.shards import utility_of
 from discreet.engines.spark.auditing import audit_files
 from discreet.engines.spark.by_counts import run_by_counts
@@ -40,7 +40,7 @@ from discreet.engines.spark.reading import (
 from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
 from discreet.engines.spark.writing import put_together, write_tables
 from discreet.errors import InputError
-from discreet.forming import form_manifest, promised
+from discreet.forming import form_manifest, promised, require_members
 from discreet.io.atomic import release_place, require_free, write_private
 from discreet.io.writing import OutputFormat
 from discreet.job import Job
@@ -188,7 +188,13 @@ class _Run:
         counted = self.job.method.spread is Spread.COUNTS
         results = run_by_counts(rows) if counted else run_by_parts(rows)
         self._done(self.job.method.name)
-        manifest = self._manifest(plan, results)
+        bits = {bit for bitmap in plan.task.bitmaps.values() for bit in bitmap.bits}
+        gone = bits.difference(*(result.bits for result in results))
+        if gone:
+            require_members(plan.task, gone)
+            results = [without_bits(result, gone) for result in results]
+            plan = replace(plan, task=plan.task.without(gone))
+        manifest = self._manifest(plan, results, gone)
         rows_of_part = setting(self.session, ROWS_OF_PART)
         written = write_tables(
             self.session, results, self.staging / "files", format, rows_of_part, self.seed
@@ -233,7 +239,7 @@ class _Run:
         self._done("encoding")
         return plan
 
-    def _manifest(self, plan: Plan, results: list[PartResult]) -> Manifest:
+    def _manifest(self, plan: Plan, results: list[PartResult], gone: set[str]) -> Manifest:
         whole = [result for result in results if result.kind]
         suppressed = sum(result.suppressed for result in results)
         facts = self.job.method.joined_facts([result.facts for result in whole])
@@ -244,9 +250,9 @@ class _Run:
             staged = [result.tables[name] for result in whole if name in result.tables]
             rows = sum(part.rows for part in staged)
             tables[name] = TableEntry(file=name, rows=rows, columns=staged[0].columns)
-        promises = promised(plan.task, whole[0].promises)
+        promises = promised(plan.task, whole[0].promises, gone)
         return form_manifest(
-            self.job, plan.task, whole[0].kind, facts, promises, tables, suppressed
+            self.job, plan.task, whole[0].kind, facts, promises, tables, suppressed, gone=gone
         )
 
     def _done(self, step: str) -> None:

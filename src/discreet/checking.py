@@ -189,7 +189,9 @@ def read_attacks(path: str | Path) -> list[Attack]:
     try:
         written = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        raise InputError(f"{path}: not YAML ({error}).") from None
+        mark = getattr(error, "problem_mark", None)
+        line = "" if mark is None else f", line {mark.line + 1}"
+        raise InputError(f"{path}{line}: not valid YAML.") from None
     if not isinstance(written, list):
         raise InputError(f"{path}: a list of attacks is wanted, such as '- linking'.")
     return parse_attacks(written)

@@ -23,6 +23,7 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.specs import Automatic
 from discreet.io.correlations import read_correlation
 from discreet.io.databases import read_frame
+from discreet.io.delimited import suspect_header
 from discreet.io.frames import code_frame, frame_columns
 from discreet.io.knowledge import read_knowledge
 from discreet.io.names import check_columns
@@ -186,7 +187,7 @@ def _read_columns(job: Job, data: Any, person: str | None, tell: Tell) -> CodedT
         return code_frame(data, specs, source.missing)
     if data is None or isinstance(data, str | Path):
         source = source_of(job, data)
-        require_columns(column_names(source), specs, str(source.path))
+        require_columns(column_names(source), specs, str(source.path), source)
         return read_table(source, specs, tell)
     require_columns(frame_columns(data), specs, "the table")
     return code_frame(data, specs, job.source.missing if job.source else ())
@@ -269,7 +270,7 @@ def prepare_population(job: Job, path: str | Path) -> tuple[CodedTable, dict[str
         },
         **{name: ColumnSpec(role) for name, role in others.items()},
     }
-    require_columns(column_names(source), specs, str(source.path))
+    require_columns(column_names(source), specs, str(source.path), source)
     table = read_table(source, specs)
     return table, _build_hierarchies(job, table)
 
@@ -287,11 +288,14 @@ def source_of(job: Job, path: str | Path | None = None) -> Source:
     return job.source.model_copy(update={"path": job.folder / job.source.path})
 
 
-def require_columns(present: Sequence[str], named: Collection[str], place: str) -> None:
-    """Raise unless a table has exactly the columns that a job names."""
-    problems = check_columns(present, named)
-    if problems:
-        raise JobError(problems, place)
+def require_columns(
+    present: Sequence[str], named: Collection[str], place: str, source: Source | None = None
+) -> None:
+    """Raise unless a table, such as that of a source, has exactly the columns that a job names."""
+    if set(present) == set(named):
+        return
+    suspect = source is not None and source.is_text and suspect_header(source)
+    raise JobError(check_columns(present, named, suspect=suspect), place)
 
 
 def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:

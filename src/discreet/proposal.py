@@ -18,7 +18,9 @@ import yaml
 from discreet.data.roles import Role, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable, Column
+from discreet.errors import InputError
 from discreet.hierarchies.automatic import propose
+from discreet.io.delimited import lacks_header
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 
@@ -95,6 +97,11 @@ def read_untyped(path: Path) -> CodedTable:
 def _read(path: Path) -> tuple[CodedTable, tuple[str, ...]]:
     """The table, typed by its values, and the tokens in it that seem to mean "missing"."""
     source = Source.of_file(path)
+    if source.is_text and lacks_header(source):
+        raise InputError(
+            f"{source.path}: the first line looks like a row of cells, not like a header. Add a "
+            "line with the names of the columns."
+        )
     names = column_names(source)
     table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})
     if not source.is_text:

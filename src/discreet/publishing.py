@@ -356,7 +356,8 @@ def _source_hash(job: Job, data: Any) -> str | None:
     if data is not None and not isinstance(data, str | Path):
         return None
     try:
-        return sha256_of(source_of(job, data).path)
+        source = source_of(job, data)
+        return sha256_of(source.path) if source.path.is_file() else None  # a pipe would block
     except (InputError, OSError):
         return None  # reading the table says what is wrong
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 
 import pytest
 from tests import naive
@@ -96,3 +97,60 @@ def test_missing_tokens_are_values_of_their_own(tmp_path, run):
     assert done.returncode == 0, done.stderr
     published = naive.read_csv(tmp_path / "release" / "records.csv")
     assert sorted(row["q"] for row in published) == ["", "", "1", "1"]
+
+
+HEADERLESS = """\
+Marysecret,39,secret@example.org,flusecret
+Annesecret,40,other@example.org,flusecret
+"""
+DAMAGED = "name,age,mail,illMarysecret,39,m@example.org,flusecret\nAnnesecret,40,a@b.org,colds\n"
+PLAIN = "Marysecret,Femalesecret\nAnnesecret,Femalesecret\nZoesecret,Femalesecret\n"
+JOB = """\
+source: {path: t.csv}
+attributes:
+  name: {role: identifier}
+  age: {role: quasi-identifier}
+  mail: {role: identifier}
+  ill: {role: sensitive}
+"""
+
+
+@pytest.mark.parametrize("data", [HEADERLESS, DAMAGED, PLAIN, "a,5,5\n" + HEADERLESS])
+def test_the_first_person_is_not_printed_as_names_of_columns(tmp_path, run, data):
+    (tmp_path / "t.csv").write_text(data)
+    (tmp_path / "job.yaml").write_text(JOB)
+    for command in (["publish", "job.yaml"], ["publish", "job.yaml", "--json"]):
+        done = run(*command)
+        assert done.returncode == 2
+        said = done.stdout + done.stderr
+        assert "secret" not in said
+        assert "39" not in said
+        assert "header" in said
+
+
+def test_a_job_is_not_proposed_for_a_table_without_a_header(tmp_path, run):
+    (tmp_path / "t.csv").write_text(HEADERLESS)
+    for command in (["init", "t.csv"], ["profile", "t.csv"]):
+        done = run(*command)
+        assert done.returncode == 2
+        assert "secret" not in done.stdout + done.stderr
+        assert "first line looks like a row" in done.stderr
+    assert not (tmp_path / "t.yaml").exists()
+
+
+def test_a_pipe_without_a_writer_is_refused_at_once(tmp_path, run):
+    os.mkfifo(tmp_path / "t.csv")
+    (tmp_path / "job.yaml").write_text(JOB)
+    for command in (["publish", "job.yaml"], ["profile", "t.csv"]):
+        done = run(*command)
+        assert done.returncode == 2
+        assert "a pipe or device, not a file" in done.stderr
+
+
+def test_a_damaged_parquet_file_is_not_quoted(tmp_path, run):
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 secretcell PAR1")
+    (tmp_path / "job.yaml").write_text(JOB.replace("t.csv", "t.parquet"))
+    done = run("publish", "job.yaml")
+    assert done.returncode == 2
+    assert "not a valid parquet file" in done.stderr
+    assert "secretcell" not in done.stderr

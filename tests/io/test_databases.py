@@ -91,10 +91,91 @@ def test_nothing_is_written_if_the_folder_cannot_take_its_place(url, tmp_path, m
     database.close()
 
 
-def test_a_source_cannot_be_written_to(url):
-    with pytest.raises(InputError, match=r"readonly|read-only"):
-        read_frame(url, Path("/"), None, "DELETE FROM people")
-    assert len(read_frame(url, Path("/"), "people", None)) == 8
+WRITING = [
+    "DELETE FROM people",
+    "SELECT * FROM people; DELETE FROM people",
+    "SELECT * FROM people; COMMIT; DELETE FROM people",
+    "COMMIT",
+    "DROP TABLE people",
+    "CREATE TABLE other AS SELECT * FROM people",
+]
+WRITING_POSTGRESQL = [
+    "SELECT * FROM people; COMMIT; SET TRANSACTION READ WRITE; DELETE FROM people",
+    "SELECT 1; COMMIT; SET default_transaction_read_only = off; DELETE FROM people",
+    "DO $$ BEGIN COMMIT; SET TRANSACTION READ WRITE; DELETE FROM people; COMMIT; END $$",
+    "WITH gone AS (DELETE FROM people RETURNING *) SELECT * FROM gone",
+    "SELECT set_config('transaction_read_only', 'off', false), name FROM people",
+    "COPY people TO PROGRAM 'true'",
+    "SELECT * INTO other FROM people",
+    "CALL empty_people()",
+    "SELECT emptied() FROM people",
+]
+WRITING_SQLITE = [
+    "PRAGMA query_only = OFF",
+    "ATTACH DATABASE 'other.db' AS other",
+    "VACUUM INTO 'copy.db'",
+    "REPLACE INTO people SELECT * FROM people",
+]
+
+
+def test_a_source_cannot_be_written_to(url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    further = WRITING_SQLITE
+    if url.startswith("postgresql"):
+        further = WRITING_POSTGRESQL
+        database = connect(url, Path("/"))
+        database.run(
+            "CREATE PROCEDURE empty_people() LANGUAGE plpgsql AS $$ BEGIN COMMIT; "
+            "SET TRANSACTION READ WRITE; DELETE FROM people; COMMIT; END $$"
+        )
+        database.run(
+            "CREATE FUNCTION emptied() RETURNS int LANGUAGE plpgsql AS $$ BEGIN "
+            "PERFORM set_config('transaction_read_only', 'off', true); DELETE FROM people; "
+            "RETURN 1; END $$"
+        )
+        database.close()
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for statement in [*WRITING, *further]:
+        with pytest.raises(InputError):
+            read_frame(url, Path("/"), None, statement)
+        assert len(read_frame(url, Path("/"), "people", None)) == 8, statement
+        with pytest.raises(InputError, match="no such table|does not fit"):
+            read_frame(url, Path("/"), "other", None)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "WITH part AS (SELECT * FROM people) SELECT * FROM part;",
+        "SELECT name FROM people UNION SELECT name FROM people ORDER BY name",
+        "VALUES (1), (2)",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3) SELECT i FROM n",
+        "SELECT upper(name) AS name, '50%' AS share FROM people -- a comment",
+    ],
+)
+def test_a_source_is_any_query(url, query):
+    assert len(read_frame(url, Path("/"), None, query)) >= 2
+
+
+def test_errors_of_a_database_quote_no_cell(url):
+    """The words of a server hold the cell that does not fit; its code does not."""
+    sqlite = url.startswith("sqlite")
+    query = (
+        "SELECT abs(json(ill)) FROM people" if sqlite else "SELECT CAST(ill AS integer) FROM people"
+    )
+    with pytest.raises(InputError) as caught:
+        read_frame(url, Path("/"), None, query)
+    assert "flu" not in str(caught.value)
+    assert "Database '" in str(caught.value)
+    if not sqlite:
+        assert "a cell does not fit" in str(caught.value)
+        assert "22P02" in str(caught.value)
+
+
+def test_a_column_name_that_occurs_twice(url):
+    with pytest.raises(InputError, match="columns with the same name: 'zip'"):
+        read_frame(url, Path("/"), None, "SELECT zip, ill, zip FROM people")
 
 
 def test_unknown_tables_columns_and_databases(url, tmp_path):

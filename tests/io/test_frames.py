@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.feather
+import pyarrow.parquet
 import pytest
 from polars.testing import assert_frame_equal
 
+import discreet as dc
 from discreet.data.published import PublishedColumn
 from discreet.data.roles import Role, ValueType
 from discreet.data.spec import ColumnSpec
@@ -32,6 +35,7 @@ FRAME = pl.DataFrame(
         "wide": [2**60, -(2**60), 2**60, 0],
     }
 )
+WIDE = pa.table({"a": pa.array([Decimal("1.50")], pa.decimal256(50, 2))})
 SPECS = {name: ColumnSpec(Role.QUASI_IDENTIFIER) for name in FRAME.columns} | {
     "id": ColumnSpec(Role.IDENTIFIER)
 }
@@ -130,7 +134,17 @@ def test_declared_types_of_frames() -> None:
     ("frame", "message"),
     [
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "same name: 'a'"),
-        (pd.DataFrame([[1, 2]]), "must be text, found 0, 1"),
+        (pd.DataFrame([[1, 2]]), "must be text, found some of type int"),
+        (pd.DataFrame({"a": pd.cut(pd.Series([1, 2, 3]), 2)}), "type pandas.interval.*astype"),
+        (pd.DataFrame({"a": pd.qcut(pd.Series([1, 2, 3]), 2)}), "type pandas.interval"),
+        (pd.DataFrame({"a": pd.period_range("2020-01", periods=2, freq="M")}), "pandas.period"),
+        (pd.DataFrame({"a": [Decimal("1" * 40)]}), "type decimal256"),
+        (pd.DataFrame({"a": WIDE.to_pandas(types_mapper=pd.ArrowDtype)["a"]}), "type decimal256"),
+        (WIDE, "type decimal256"),
+        (pa.table({"a": WIDE["a"].dictionary_encode()}), "type decimal256"),
+        (pl.LazyFrame({"a": ["secret"]}).cast({"a": pl.Int8}), "collected .InvalidOperation"),
+        (pl.LazyFrame({"a": ["secret"]}).select("b"), "collected .ColumnNotFound"),
+        (pl.DataFrame({"a": [["secret"]]}, {"a": pl.List(pl.Enum(["secret"]))}), "type List"),
         (pl.DataFrame({"a": []}), "no row"),
         (pl.DataFrame({"a": [[1], [2]]}), "type List"),
         (pl.DataFrame({"a": [dt.timedelta(days=1)]}), "type Duration"),
@@ -139,9 +153,55 @@ def test_declared_types_of_frames() -> None:
         ([1, 2], "not list"),
     ],
 )
-def test_frames_that_are_refused(frame: object, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_frames_that_are_refused(frame: object, message: str, capfd) -> None:
+    with pytest.raises(InputError, match=message) as caught:
         code_frame(frame, {"a": ColumnSpec(Role.SENSITIVE)})
+    assert "secret" not in str(caught.value)
+    assert "panicked" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_wide_decimals_of_a_file_are_refused(tmp_path: Path, capfd, ending: str) -> None:
+    path = tmp_path / f"t.{ending}"
+    if ending == "parquet":
+        pyarrow.parquet.write_table(WIDE, path)
+    else:
+        pyarrow.feather.write_feather(WIDE, path)
+    with pytest.raises(InputError, match="'a' holds values of type decimal256"):
+        read_table(Source(path=path), {"a": ColumnSpec(Role.SENSITIVE)})
+    assert "panicked" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin", "America/New_York"])
+@pytest.mark.parametrize("hour", [0, 5])
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_times_of_any_zone_are_published(tmp_path: Path, zone, hour, format) -> None:
+    times = [dt.datetime(2020, 1, day, hour) for day in (1, 2, 3, 4)]
+    frame = pl.DataFrame({"age": ["1"] * 4, "seen": times})
+    frame = frame.with_columns(pl.col("seen").dt.replace_time_zone(zone))
+    job = dc.Job(
+        attributes={
+            "age": {"role": "quasi-identifier", "hierarchy": "suppress"},
+            "seen": {"role": "sensitive"},
+        },
+        requirements=[dc.KAnonymity(k=2)],
+        method=dc.FullDomain(),
+    )
+    dc.publish(frame, job).save(tmp_path / "release", format=format)
+    assert dc.audit(tmp_path / "release").ok
+
+
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.Time, pl.Decimal(20, 2)])
+def test_unusual_types_are_published_in_parquet(tmp_path: Path, dtype) -> None:
+    cells = [dt.time(1), dt.time(2)] if dtype == pl.Time else [1, 2]
+    frame = pl.DataFrame({"age": ["1", "1"], "x": pl.Series(cells).cast(dtype)})
+    job = dc.Job(
+        attributes={"age": {"role": "quasi-identifier"}, "x": {"role": "sensitive"}},
+        requirements=[dc.KAnonymity(k=2)],
+        method=dc.FullDomain(),
+    )
+    dc.publish(frame, job).save(tmp_path / "release", format="parquet")
+    assert dc.audit(tmp_path / "release").ok
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
@@ -161,7 +221,7 @@ def test_typed_files(tmp_path: Path, ending: str) -> None:
         np.testing.assert_array_equal(table[column.name].codes, column.codes)
         assert table[column.name].values.equals(column.values)
     path.write_bytes(b"nonsense of some length, not a table")
-    with pytest.raises(InputError, match=f"not a sound {ending} file"):
+    with pytest.raises(InputError, match=f"not a valid {ending} file"):
         read_table(source, specs)
 
 

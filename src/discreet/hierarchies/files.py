@@ -52,8 +52,8 @@ def read_hierarchy_file(
     text = _text(where, path)
     try:
         rows = _rows(text, delimiter or _sniff(text, column))
-    except csv.Error as error:
-        raise HierarchyError(f"{where}: {error}. Check its quotes.") from error
+    except csv.Error:
+        raise HierarchyError(f"{where}: not a valid CSV file. Check its quotes.") from None
     if not rows:
         raise HierarchyError(f"{where}: the file is empty. Add a row per value.")
     width = max(len(row.cells) for row in rows)
@@ -179,6 +179,8 @@ def write_hierarchy_file(hierarchy: Hierarchy, column: Column, path: Path) -> No
 
 
 def _text(where: str, path: Path) -> str:
+    if path.is_fifo():
+        raise HierarchyError(f"{where}: {path} is a pipe, not a file. Save it to a file first.")
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:

@@ -27,6 +27,7 @@ NOUN = {
     ValueType.DATE: "dates of the form YYYY-MM-DD",
 }
 NAMED_AT_MOST = 5
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,9 @@ def sort_dictionary(
     code_of_raw[order] = np.cumsum(starts) - 1
     first = pl.Series(order[starts])
     text = text.gather(first)
-    values = raw if spec.separator is None or raw.dtype != pl.String else None
+    values = None if spec.separator is not None and raw.dtype == pl.String else raw
+    if values is not None and not _is_kept_by_parquet(values.dtype):
+        values = None
     if values is not None:
         values = values.gather(pl.select(pl.when(text.is_not_null()).then(first)).to_series())
     return Dictionary(
@@ -104,12 +107,32 @@ def render(values: pl.Series, kind: ValueType = ValueType.TEXT) -> pl.Series:
                 return whole.cast(pl.String)
     if isinstance(dtype, pl.Datetime) and _all_midnight(values):
         return values.dt.date().cast(pl.String)
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
-        raise InputError(
-            f"Column {values.name!r} holds values of type {dtype}, which are not cells. Make them "
-            "text; join the members of a list with a separator and name it as `multi_valued`."
-        )
+    if not is_cell_type(dtype):
+        own = getattr(dtype, "ext_name", None)  # of a type that only another library knows
+        raise no_cells(values.name, own() if callable(own) else type(dtype).__name__)
     return values.cast(pl.String)
+
+
+def is_cell_type(dtype: pl.DataType) -> bool:
+    """Return whether values of a type are cells: text, a number, a truth value, a date or time."""
+    temporal = (pl.Date, pl.Datetime, pl.Time)
+    return dtype.is_numeric() or dtype in (*_TEXTS, pl.Boolean, pl.Null, *temporal)
+
+
+def no_cells(name: str, kind: str) -> InputError:
+    """The error of a column whose values are not cells."""
+    return InputError(
+        f"Column {name!r} holds values of type {kind}, which are not cells. Make them text, "
+        f"such as frame[{name!r}].astype(str) in pandas; join the members of a list with a "
+        "separator and name it as `multi_valued`."
+    )
+
+
+def _is_kept_by_parquet(dtype: pl.DataType) -> bool:
+    """Return whether a Parquet file keeps a type: it knows no time zone but UTC."""
+    if isinstance(dtype, pl.Datetime):
+        return dtype.time_zone in (None, "UTC")
+    return dtype != pl.Int128
 
 
 def _all_midnight(values: pl.Series) -> bool:

@@ -19,6 +19,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import polars as pl
 
 from discreet.errors import InputError
+from discreet.io.names import require_names
 
 Dialect = Literal["sqlite", "postgresql"]
 SCHEMES: dict[str, Dialect] = {
@@ -28,6 +29,12 @@ SCHEMES: dict[str, Dialect] = {
 }
 SECRETS = ("password", "sslpassword", "sslkey")  # parameters of a URL that may not stand there
 ROWS_AT_ONCE = 50_000
+READING = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+)
 TYPE_OF_DTYPE: tuple[tuple[Callable[[pl.DataType], bool], str], ...] = (
     (lambda dtype: dtype.is_integer(), "BIGINT"),
     (lambda dtype: dtype.is_float(), "DOUBLE PRECISION"),
@@ -108,21 +115,73 @@ class Database:
         return sql if self.dialect == "sqlite" else sql.replace("?", "%s")
 
     @contextmanager
-    def _reporting(self) -> Iterator[None]:
+    def _reporting(self, what: str = "") -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
-            raise database_error(self.name, error) from None
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            raise database_error(self.name, error, what) from None
         except Exception as error:
             if type(error).__module__.partition(".")[0] != "psycopg":
                 raise
-            raise database_error(self.name, error) from None
+            raise database_error(self.name, error, what) from None
 
 
-def database_error(name: str, error: Exception) -> InputError:
-    """What a database refused, in its own first line: it names tables and columns, no cells."""
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return InputError(f"Database '{name}': {reason}.")
+CONDITIONS = {  # SQLSTATE, or its class, in our own words: those of a server may quote cells
+    "08": "the connection was lost",
+    "22": "a cell does not fit what the statement does with it, such as a conversion of its type",
+    "25006": "the statement writes, and a source is read-only",
+    "28": "the server refused the user or the password",
+    "3D000": "there is no such database",
+    "40": "another transaction was in the way; run again",
+    "42501": "the user may not read this",
+    "42601": "the statement is not one SQL query",
+    "42703": "there is no such column",
+    "42P01": "there is no such table",
+    "42": "the statement does not fit the tables of the database",
+    "53": "the server has too little memory, disk or connections",
+    "54": "the statement or its result is too large for the server",
+    "55": "another connection holds the table; run again",
+    "57": "the server stopped the statement",
+}
+SQLITE_CONDITIONS = {
+    "SQLITE_AUTH": "the statement does more than read, and a source is read-only",
+    "SQLITE_BUSY": "another connection is writing; run again",
+    "SQLITE_CANTOPEN": "the file cannot be opened",
+    "SQLITE_CORRUPT": "the file is damaged",
+    "SQLITE_CONSTRAINT": "a row breaks a constraint of the table",
+    "SQLITE_ERROR": "the statement does not fit the tables of the database",
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_IOERR": "the file cannot be read or written",
+    "SQLITE_LOCKED": "another connection is writing; run again",
+    "SQLITE_NOTADB": "the file is no SQLite database",
+    "SQLITE_READONLY": "the statement writes, and the database is read-only",
+}
+REFUSALS = {  # parts of what libpq says where no server answered with a code
+    "password": "the server refused the user or the password",
+    "does not exist": "there is no such database or user",
+    "refused": "no server answers at this address",
+    "timeout": "the server does not answer",
+    "translate host name": "there is no such host",
+}
+
+
+def database_error(name: str, error: Exception, what: str = "") -> InputError:
+    """Say what a database refused, in our own words: its own may quote cells."""
+    code = str(getattr(error, "sqlstate", None) or "")
+    if isinstance(error, sqlite3.Error):
+        code = getattr(error, "sqlite_errorname", None) or type(error).__name__
+        family = "_".join(code.split("_")[:2])
+        reason = SQLITE_CONDITIONS.get(family, "the statement cannot be run")
+        if "one statement at a time" in str(error):
+            reason = "a source is read by one statement, and there are several"
+    elif code:
+        reason = CONDITIONS.get(code) or CONDITIONS.get(code[:2]) or "the server refused it"
+    else:
+        said = str(error)
+        reason = next((ours for part, ours in REFUSALS.items() if part in said), "it failed")
+        code = type(error).__name__
+    where = f" ({what})" if what else ""
+    return InputError(f"Database '{name}'{where}: {reason} ({code}).")
 
 
 def connect(
@@ -177,19 +236,44 @@ def select_of(table: str | None, query: str | None) -> str:
 
 
 def read_frame(url: str, folder: Path, table: str | None, query: str | None) -> pl.DataFrame:
-    """A table or the result of a query, read by a connection that cannot write."""
+    """Read a table, or the result of one query, by a connection that cannot write."""
     database = connect(url, folder, read_only=True)
+    what = f"table '{table}'" if table else "query"
     try:
-        with database._reporting():
-            cursor = database.connection.execute(select_of(table, query))
-            if cursor.description is None:
-                raise InputError(f"Database '{database.name}': the query returns no table.")
-            names = [column[0] for column in cursor.description]
-            rows = cursor.fetchall()
+        with database._reporting(what):
+            names, rows = _fetch(database, select_of(table, query))
     finally:
         database.close()
+    require_names(names, f"Database '{database.name}' ({what})")
     cells: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(names)
     return pl.DataFrame([_series(name, cells[at]) for at, name in enumerate(names)])
+
+
+def _fetch(database: Database, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Run one statement that only reads.
+
+    PostgreSQL declares a cursor for it inside a read-only transaction: the protocol then takes one
+    statement, a cursor takes queries alone, and nothing inside a query ends the transaction.
+    SQLite runs one statement at a time; the authorizer lets it do nothing but read.
+    """
+    connection = database.connection
+    if database.dialect == "postgresql":
+        connection.execute("BEGIN READ ONLY")
+        with connection.cursor(name="discreet") as cursor:
+            cursor.execute(statement)
+            rows = cursor.fetchall()
+            return [column.name for column in cursor.description], rows
+    connection.execute("PRAGMA query_only = ON")
+    connection.set_authorizer(_reads_alone)
+    cursor = connection.execute(statement)
+    if cursor.description is None:
+        raise InputError(f"Database '{database.name}': the query returns no table.")
+    return [column[0] for column in cursor.description], cursor.fetchall()
+
+
+def _reads_alone(action: int, *_: object) -> int:
+    """Allow a statement of SQLite to select, to read columns and to call functions."""
+    return sqlite3.SQLITE_OK if action in READING else sqlite3.SQLITE_DENY
 
 
 def _series(name: str, cells: Sequence[Any]) -> pl.Series:

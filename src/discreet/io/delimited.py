@@ -27,7 +27,7 @@ from discreet.data.table import CodedTable, Codes, Column
 from discreet.errors import InputError
 from discreet.io.coding import recode, sort_dictionary
 from discreet.io.entries import Entries
-from discreet.io.names import require_names
+from discreet.io.names import looks_like_cell, require_names
 from discreet.io.source import Source, Tell, open_utf8, tell_nobody, wrong_encoding
 from discreet.io.tokens import (
     LINE_FEED,
@@ -89,6 +89,28 @@ def header(source: Source) -> tuple[str, ...]:
     """The names of the columns of a text file."""
     with open_utf8(source) as file:
         return _open_layout(file, source)[0].names
+
+
+def suspect_header(source: Source) -> bool:
+    """Return whether the first line of a text file may be a row: some name looks like a cell."""
+    return _cell_like(source) > 0
+
+
+def lacks_header(source: Source) -> bool:
+    """Return whether the first line is most likely a row: half of its names look like cells."""
+    return 2 * _cell_like(source) >= len(header(source))
+
+
+def _cell_like(source: Source) -> int:
+    """How many names look like cells, or are cells of their own column in the first rows."""
+    with open_utf8(source) as file:
+        text = file.read(SAMPLE_BYTES).decode("utf-8", "replace")
+    layout_names, delimiter = dialect(source)
+    rows = [cells for cells, _ in _sample_records(text, delimiter, source.quote)][1:]
+    return sum(
+        looks_like_cell(name) or any(name in row[place : place + 1] for row in rows)
+        for place, name in enumerate(layout_names)
+    )
 
 
 def dialect(source: Source) -> tuple[tuple[str, ...], str]:
@@ -269,7 +291,8 @@ def _open_layout(file: IO[bytes], source: Source) -> tuple[_Layout, _Ahead]:
         sample[:place].decode()
     except UnicodeDecodeError:
         raise wrong_encoding(source) from None
-    require_names(names, str(source.path))
+    repeated = any(name in row for row, _ in islice(records, SAMPLE_RECORDS) for name in names)
+    require_names(names, str(source.path), suspect=repeated)
     layout = _Layout(tuple(names), ord(delimiter), ord(source.quote) if source.quote else NO_QUOTE)
     return layout, _Ahead(np.frombuffer(buffer, np.uint8)[place:count], lines + 1)
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.data.published import PublishedColumn
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.errors import InputError
-from discreet.io.coding import recode, sort_dictionary
+from discreet.io.coding import is_cell_type, no_cells, recode, sort_dictionary
 from discreet.io.names import require_names
 
 DIRECT_RANGE = 1 << 22  # integers within such a range are counted by direct address
@@ -55,12 +58,13 @@ def frame_columns(frame: Any) -> tuple[str, ...]:
     """The names of a frame's columns."""
     kind = frame_kind(frame)
     if kind is FrameKind.POLARS_LAZY:
-        return tuple(frame.collect_schema().names())
+        with _collecting():
+            return tuple(frame.collect_schema().names())
     names = frame.column_names if kind is FrameKind.ARROW else list(frame.columns)
-    other = [repr(name) for name in names if not isinstance(name, str)]
+    other = sorted({type(name).__name__ for name in names if not isinstance(name, str)})
     if other:
         raise InputError(
-            f"Names of columns must be text, found {', '.join(other)}. "
+            f"Names of columns must be text, found some of type {', '.join(other)}. "
             "Rename them: frame.columns = frame.columns.map(str)."
         )
     require_names(names, "The table")
@@ -75,7 +79,8 @@ def code_frame(
     coded = [name for name in names if specs[name].role.published]
     native: Any = frame
     if isinstance(frame, pl.LazyFrame):
-        native = frame.select(coded).collect()
+        with _collecting():
+            native = frame.select(coded).collect()
     table = nw.from_native(native, eager_only=True)
     if len(table) == 0:
         raise InputError("The table has columns and no row. Nothing can be published.")
@@ -87,7 +92,25 @@ def code_frame(
     return CodedTable(columns, len(table), left_out)
 
 
+@contextmanager
+def _collecting() -> Iterator[None]:
+    """Say that a lazy frame fails, without the words of Polars: they quote cells."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            f"The lazy frame cannot be collected ({type(error).__name__}). Correct its query; "
+            "frame.collect() says more."
+        ) from None
+
+
 def _to_polars(table: nw.DataFrame[Any], name: str) -> pl.Series:
+    native = table.to_native()
+    kind = native.schema.field(name).type if isinstance(native, pa.Table) else None
+    if nw.dependencies.is_pandas_dataframe(native):
+        kind = _arrow_type(native[name])
+    if kind is not None:
+        require_cells(name, kind)
     try:
         return table.select(nw.col(name)).to_polars()[name]
     except Exception as error:  # whatever the library of the frame raises for mixed objects
@@ -95,6 +118,29 @@ def _to_polars(table: nw.DataFrame[Any], name: str) -> pl.Series:
             f"Column {name!r} of the table cannot be read as one type "
             f"({type(error).__name__}). Make its values one type, such as text."
         ) from None
+
+
+def _arrow_type(series: Any) -> pa.DataType | None:
+    """Return the Arrow type of a pandas column, where it may be one that Polars cannot read."""
+    own = getattr(series.dtype, "pyarrow_dtype", None)
+    if own is not None:
+        return own
+    first = (
+        series.first_valid_index() if series.dtype == object and series.index.is_unique else None
+    )
+    if first is None or not isinstance(series[first], Decimal):
+        return None
+    try:
+        return pa.Array.from_pandas(series).type
+    except (pa.ArrowException, TypeError):
+        return None  # values of several types, which reading says
+
+
+def require_cells(name: str, kind: pa.DataType) -> None:
+    """Refuse the decimals of 256 bits, on which Polars panics."""
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_decimal256(inner):
+        raise no_cells(name, str(inner))
 
 
 def code_series(
@@ -123,7 +169,7 @@ def factorize(series: pl.Series) -> tuple[pl.Series, Codes]:
         return _of_categories(series.cast(private))
     if dtype in (pl.Categorical, pl.Enum):
         return _of_categories(series)
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+    if not is_cell_type(dtype):
         return series, np.arange(len(series), dtype=np.int32)  # refused when it is rendered
     raw = series.unique(maintain_order=True)
     numbered = pl.DataFrame({"value": raw, "code": np.arange(len(raw), dtype=np.int32)})

@@ -159,6 +159,10 @@ class Source(BaseModel):
             return
         if self.path.is_dir():
             raise InputError(f"{self.path}: is a folder. Name one file in it.")
+        if self.path.exists():
+            raise InputError(
+                f"{self.path}: a pipe or device, not a file. Save the data to a file first."
+            )
         folder = self.path.parent
         if not folder.is_dir():
             raise InputError(f"{self.path}: there is no folder {folder}. Check the path.")
@@ -179,9 +183,9 @@ def open_utf8(source: Source) -> Iterator[IO[bytes]]:
                 stream = io.BufferedReader(_Transcoder(stream, source))
             _pass_byte_order_mark(stream, source)
             yield stream
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(
-            f"{source.path}: the gzip file is damaged or cut short ({error}). Get it again."
+            f"{source.path}: the gzip file is damaged or cut short. Get it again."
         ) from None
     except OSError as error:
         raise InputError(f"{source.path}: cannot be read ({error.strerror or error}).") from None

@@ -15,7 +15,7 @@ from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
 from discreet.io.delimited import header, read_delimited
-from discreet.io.frames import code_series
+from discreet.io.frames import code_series, require_cells
 from discreet.io.names import require_names
 from discreet.io.source import Source, Tell, tell_nobody
 
@@ -64,6 +64,8 @@ def _read_column(source: Source, name: str) -> pl.Series:
             table = table.unify_dictionaries()
         else:
             table = pyarrow.feather.read_table(source.path, columns=[name], memory_map=True)
+    require_cells(name, table.column(name).type)
+    with _readable(source):
         series = pl.from_arrow(table.column(name).combine_chunks())
     assert isinstance(series, pl.Series)
     return series.alias(name)
@@ -94,6 +96,6 @@ def _readable(source: Source) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         raise InputError(
-            f"{source.path}: is not a sound {source.resolved_format} file "
-            f"({str(error).splitlines()[0]}). Say its `format:` if it is of another kind."
+            f"{source.path}: not a valid {source.resolved_format} file "
+            f"({type(error).__name__}). Say its `format:` if it is of another kind."
         ) from None

@@ -48,13 +48,13 @@ def read(session: SparkSession, job: Job, data: Any) -> DataFrame:
         if source.resolved_format == "parquet":
             return session.read.parquet(source.path.absolute().as_uri())
         if source.is_text:
-            return _read_text(session, source)
+            return _read_text(session, source, job)
     raise InputError(
         f"{source.path}: the engine 'spark' reads csv, tsv, parquet and its own tables. Convert it."
     )
 
 
-def _read_text(session: SparkSession, source: Source) -> DataFrame:
+def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
     first = source
     if source.path.is_dir():
         files = sorted(p for p in source.path.iterdir() if p.is_file() and p.name[0] not in "._")
@@ -62,6 +62,7 @@ def _read_text(session: SparkSession, source: Source) -> DataFrame:
             raise InputError(f"{source.path}: there is no file in the folder.")
         first = source.model_copy(update={"path": files[0], "format": source.resolved_format})
     names, delimiter = dialect(first)
+    require_columns(names, specs_of_job(job), str(source.path), first)
     schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
     return (
         session.read.schema(schema)

@@ -120,7 +120,7 @@ def _to_polars(table: nw.DataFrame[Any], name: str) -> pl.Series:
         ) from None
 
 
-def _arrow_type(series: Any) -> pa.DataType | None:
+def _arrow_type(series: Any) -> Any:
     """Return the Arrow type of a pandas column, where it may be one that Polars cannot read."""
     own = getattr(series.dtype, "pyarrow_dtype", None)
     if own is not None:

@@ -97,7 +97,8 @@ def compare(path: Path, quasi: Sequence[str], opinions: Sequence[str]) -> list[d
             "msa-diversity (blocks)": {
                 "msa-diversity": {"suppression": 0.95, "grouping": "blocks"}
             },
-            "gal": {"gal": {"l": ell}},
+            "gal (both-safe)": {"gal": {"l": ell}},
+            "gal (suppress)": {"gal": {"l": ell, "halves": "suppress"}},  # the paper's
         }
         for name, method in methods.items():
             job = job_for(columns, quasi, opinions[:d], method, ell)

@@ -23,6 +23,9 @@ settings.register_profile("repeatable", derandomize=True)
 settings.register_profile("exploring", print_blob=True)
 settings.load_profile("repeatable")
 
+# Tests of exact files need the same order each time; the tests of the order itself unset it.
+os.environ["DISCREET_INSECURE_FIXED_ORDER"] = "1"
+
 USER = "discreet"
 
 

@@ -75,7 +75,7 @@ class SensitiveProfile:
     name: str
     values: int  # also the largest feasible distinct ℓ; a missing value is one
     largest_share: float  # of the most frequent value
-    l_per: int  # ⌊n / n1⌋, the largest ℓ that any technique can promise as a share
+    l_per: int  # ⌊n / n1⌋, the largest ℓ for which every belief can be kept at 1/ℓ
     entropy_l: float  # exp H, the largest feasible entropy ℓ
     least_suppressed: Mapping[int, float]  # ℓ: the share of rows that p-diversity must suppress
     raw_t: float | None  # of the worst class of the raw quasi-identifiers; one class has 0

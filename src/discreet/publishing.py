@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
 from discreet.algorithms.method import Generalized, Progress, Task, no_progress
 from discreet.attacks.link_through_sensitive import reader_findings
+from discreet.data.entropy import fixed_order
 from discreet.data.published import PublishedTable
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
@@ -253,6 +254,8 @@ def publish(
     ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source. With a
     ledger, the release knows what was published before; ``save`` records it. A Spark data frame is
     published on Spark, in files: its release has the same manifest, audit, tables and save.
+    ``seed`` makes the method reproducible; the order of rows and the numbers of groups are drawn
+    from secret entropy all the same.
     """
     if is_spark_frame(data):
         from discreet.engines.spark.publishing import publish_frame
@@ -303,6 +306,8 @@ def make_release(
         digest = pool.submit(_source_hash, job, data)
         task = prepare(job, data, rng=rng, progress=progress, ledger=ledger)
         source_sha256 = digest.result()
+    if fixed_order():
+        task = replace(task, orders=rng)
     timings["prepare"] = round(time.perf_counter() - started, 3)
 
     started = time.perf_counter()
@@ -317,7 +322,7 @@ def make_release(
     timings["method"] = round(time.perf_counter() - started, 3)
 
     orders = {
-        name: None if table.keeps_order else _random_order(rng, table.rows)
+        name: None if table.keeps_order else _random_order(task.orders, table.rows)
         for name, table in published.items()
     }
     manifest = form_manifest(
@@ -339,6 +344,7 @@ def make_release(
         gone=gone,
     )
     private: dict[str, Any] = {"seed": seed, "engine": "local", "timings": timings}
+    private |= {"insecure_fixed_order": True} if fixed_order() else {}
     private |= outcome.private
     if source_sha256 is not None:
         private["source_sha256"] = source_sha256

@@ -24,6 +24,7 @@ FOLDER = ROOT / "docs" / "tutorials"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# ([\w/-]+\.(?:ya?ml|csv|txt))\n")
 ANY = "…"
+os.environ["DISCREET_INSECURE_FIXED_ORDER"] = "1"  # some pages show rows, and groups by number
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,7 @@ def test_every_set_is_full_and_no_value_can_be_struck_out(rows, data, seed):
         most = [permissible(rows, number) for number in range(len(names))]
         ell = {name: data.draw(st.integers(1, most[i])) for i, name in enumerate(names)}
         chosen = {name: ell[name] for name in data.draw(st.sets(st.sampled_from(names)))}
+        chosen |= {name: 1 for i, name in enumerate(names) if most[i] == 1}  # never a default
         conditional = data.draw(st.sampled_from([None, None, "pair", "row"]))
         method: dict = {"l": chosen, "prefer": data.draw(st.sampled_from([None, "nearby"]))}
         if conditional:

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from discreet.algorithms.infeasibility import NOTHING_LEFT, nothing_by_default
 from discreet.algorithms.method import Bucketized, ShardedMethod, Task
 from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.residual_rows import join_residual_rows
@@ -56,18 +57,21 @@ class Anatomy(ShardedMethod):
         ell = max([self.l or 1, *map(_asked_by, task.requirements)])
         if self.l is None and ell == 1:
             ell = permissible_ell(column.reference)
+            if ell == 1:
+                raise nothing_by_default(self.name, [column])
         promise = PDiversity(l=ell, attribute=column.name)
         if ell > permissible:
             raise InfeasibleError(
                 f"anatomy: l = {ell} is above l_per = {permissible} of '{column.name}' "
                 f"(⌊{table.rows} / {int(column.counts.max())}⌋, rows over those of the most "
-                "frequent value), the largest that any technique can promise. Ask for no more.",
+                "frequent value), the largest for which every belief can stay at 1/l. "
+                + (f"Ask for at most {permissible}." if permissible > 1 else NOTHING_LEFT),
                 [
                     {
                         "requirement": promise.name,
                         "parameters": promise.parameters(),
                         "achieved": {"l": permissible},
-                        "feasible": {"l": permissible},
+                        "feasible": {"l": permissible} if permissible > 1 else {},
                     }
                 ],
             )

@@ -202,13 +202,14 @@ def _check_floor(
             raise InfeasibleError(
                 f"decomposition: conditional_l asks that {conditional.l} values of '{column.name}' "
                 f"remain for whoever knows '{targets.primary.name}', but one of its values occurs "
-                f"with {least} only. Ask for at most {least}.",
+                f"with {least} only. "
+                + (f"Ask for at most {least}." if least > 1 else "Leave conditional_l out."),
                 [
                     {
                         "requirement": conditional.name,
                         "parameters": conditional.parameters(),
                         "achieved": {"l": least},
-                        "feasible": {"l": least},
+                        "feasible": {"l": least} if least > 1 else {},
                     }
                 ],
             )

@@ -1,8 +1,9 @@
 """How many values each sensitive attribute is to have in a group, and whether that can be.
 
-l_per(S) = ⌊n / n1⌋, n1 the count of the most frequent value of S, is the largest ℓ that any
-technique can promise; more is refused, or for attributes other than the primary one bought with
-noise where the publisher says so by name.
+l_per(S) = ⌊n / n1⌋, n1 the count of the most frequent value of S, is the largest ℓ for which every
+belief can be kept at 1/ℓ. A release can list more values than that in every group, but then some
+value is believed with more than 1/ℓ: so more is refused, or for attributes other than the primary
+one bought with noise where the publisher says so by name.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from discreet.algorithms.infeasibility import NOTHING_LEFT, nothing_by_default
 from discreet.algorithms.method import Task
 from discreet.data.table import Column
 from discreet.errors import InfeasibleError, InputError, JobError
@@ -58,13 +60,17 @@ def find_targets(
         for name, want in _asked_by(requirement, columns).items():
             asked[name] = max(asked.get(name, 1), want)
     settled = {name: asked.get(name, usual[name]) for name in usual}
+    unprotected = [c for c in columns if c.name not in asked and usual[c.name] == 1]
+    if unprotected:
+        raise nothing_by_default(method, unprotected)
     _check_permissible(settled, permissible, first, columns, table.rows, method, beyond_permissible)
     for requirement in task.requirements:
         if isinstance(requirement, KAnonymity) and requirement.k > settled[first]:
             raise InfeasibleError(
                 f"{method}: k-anonymity asks for groups of {requirement.k}, but groups have "
-                f"l = {settled[first]} rows of '{first}'. Ask for at most that, or for a larger l "
-                f"of '{first}' (at most {permissible[first]}).",
+                f"l = {settled[first]} rows of '{first}'. Ask for "
+                f"{'at most that, or for ' if settled[first] > 1 else ''}a larger l of '{first}' "
+                f"(at most {permissible[first]}).",
                 [_failure(requirement, {"k": settled[first]})],
             )
     others = tuple(column for column in columns if column.name != first)
@@ -132,17 +138,18 @@ def _check_permissible(
             )
             sentences.append(
                 f"'{name}': l = {want} is above l_per = {permissible[name]} (⌊{rows} / {greatest}⌋,"
-                f" rows over those of the most frequent value), the largest that any technique can "
-                f"promise; {remedy}"
+                f" rows over those of the most frequent value), the largest for which every belief "
+                f"can stay at 1/l; {remedy}"
             )
         elif want > values:
             feasible[name] = values
             sentences.append(f"'{name}': l = {want}, but it has {values} values in all")
     if sentences:
-        failure = _failure(SADiversity(l=dict(settled)), feasible)
-        raise InfeasibleError(
-            f"{method}: {'; '.join(sentences)}. Ask for no more than that.", [failure]
-        )
+        protecting = {} if min(feasible.values()) == 1 else feasible
+        failure = _failure(SADiversity(l=dict(settled)), feasible) | {"feasible": protecting}
+        useless = any(feasible[name] == 1 < settled[name] for name in settled)
+        advice = NOTHING_LEFT if useless else "Ask for no more than that."
+        raise InfeasibleError(f"{method}: {'; '.join(sentences)}. {advice}", [failure])
 
 
 def _failure(requirement: Requirement, feasible: Mapping[str, int]) -> dict[str, object]:

@@ -304,15 +304,14 @@ class Recodings:
 
     def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
         """Which requirement fails at the most general node, by how much, what is feasible."""
-        advice = "Ask for no more than that, or allow more suppression, or add levels."
-        if self.budget:
-            advice = f"{self._least_suppressed(examined)}. {advice}"
+        note = f"{self._least_suppressed(examined)}. " if self.budget else ""
         return infeasible(
             "full-domain: no recoding meets the requirements, not even the most general one",
             self.requirements,
             self.sets[self.lattice.top].counts(refined=self._refined),
             self.domains,
-            advice,
+            ("allow more suppression", "add levels"),
+            note,
         )
 
     def _least_suppressed(self, examined: Sequence[Node]) -> str:

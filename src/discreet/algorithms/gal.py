@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.algorithms.hilbert import scale_of_values
+from discreet.algorithms.infeasibility import NOTHING_LEFT
 from discreet.algorithms.method import Generalized, Method, Task
 from discreet.algorithms.row_groups import cells_of_groups, greatest_share, require_all
 from discreet.errors import InfeasibleError, InputError
@@ -59,18 +60,19 @@ class Gal(Method):
         if not self._safe(values):
             most = max(ell for ell in range(self.l) if not covered_by(values, ell - 1))
             raise InfeasibleError(
-                f"gal: the whole table has {table.rows} rows, and {most} values empty it. Ask for "
-                f"l = {most} and k = {table.rows} at most.",
+                f"gal: the whole table has {table.rows} rows, and {most} values empty it. "
+                + (f"Ask for l = {most} and k = {table.rows} at most." if most > 1
+                   else NOTHING_LEFT),
                 [{"requirement": self.name, "parameters": self.parameters(),
-                  "feasible": {"l": most, "k": table.rows}}],
+                  "feasible": {"l": most, "k": table.rows} if most > 1 else {}}],
             )  # fmt: skip
         group_of_row = median_parts(
             places_of(task),
             lambda rows: self._safe(values[rows]),
             give_up=self.halves == "suppress",
         )
-        advice = "It bounds no probability; use msa-diversity or mondrian."
-        require_all(task, group_of_row, "gal: its parts do not meet all requirements", advice)
+        remedies = ("use msa-diversity or mondrian, which aim at them",)
+        require_all(task, group_of_row, "gal: its parts do not meet all requirements", remedies)
         facts = {
             "groups": int(group_of_row.max()) + 1,
             "suppressed_rows": int((group_of_row < 0).sum()),

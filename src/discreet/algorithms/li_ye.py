@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.algorithms.gal import median_parts, places_of
+from discreet.algorithms.infeasibility import NOTHING_LEFT
 from discreet.algorithms.method import Generalized, Method, Task
 from discreet.algorithms.row_groups import (
     cells_of_groups,
@@ -57,17 +58,19 @@ class LiYe(Method):
         if combinations.count < self.alpha_qi:
             raise InfeasibleError(
                 f"li-ye: the table has {combinations.count} distinct combinations of sensitive "
-                f"values. Ask for alpha_qi = {combinations.count} at most.",
+                "values. "
+                + (f"Ask for alpha_qi = {combinations.count} at most." if combinations.count > 1
+                   else NOTHING_LEFT),
                 [{"requirement": self.name, "parameters": self.parameters(),
-                  "feasible": {"alpha_qi": combinations.count}}],
+                  "feasible": {"alpha_qi": combinations.count} if combinations.count > 1 else {}}],
             )  # fmt: skip
 
         def safe(rows: NDArray[np.int64]) -> bool:
             return len(np.unique(combinations.class_of_row[rows])) >= self.alpha_qi
 
         group_of_row = median_parts(places_of(task), safe, give_up=False)
-        advice = "It bounds no probability; use msa-diversity or mondrian."
-        require_all(task, group_of_row, "li-ye: its classes do not meet all requirements", advice)
+        remedies = ("use msa-diversity or mondrian, which aim at them",)
+        require_all(task, group_of_row, "li-ye: its classes do not meet all requirements", remedies)
         counts = count_groups(task, group_of_row)
         masked, masked_cells, shares = {}, {}, {}
         for column in table.sensitive:

@@ -107,7 +107,6 @@ class LocalRecoder:
                     task.requirements,
                     count_classes(whole, task.table.sensitive, refined=refined),
                     task.domains,
-                    "Ask for no more than that.",
                 )
                 return str(error), list(error.failures)
         least = max(self._confused[block] for block in blocks)

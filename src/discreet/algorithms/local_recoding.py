@@ -219,16 +219,16 @@ class Recoding:
         if self.promises.passes(*whole).all():
             return
         named = "the whole table as one"
-        advice = "Ask for no more than that."
+        remedies: tuple[str, ...] = ()
         if regions > 1:
             named = "all rows below one combination of the hierarchies' top labels as one"
-            advice = "Ask for no more than that, or add a level '*' to the hierarchies."
+            remedies = ("add a level '*' to the hierarchies",)
         raise infeasible(
             f"local-recoding: no classes meet the requirements, not even {named}",
             self.promises.requirements,
             self.promises.counts(*whole),
             self.promises.domains,
-            advice,
+            remedies,
         )
 
     # ---- grouping

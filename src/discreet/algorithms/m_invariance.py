@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from discreet.algorithms.infeasibility import NOTHING_LEFT
 from discreet.algorithms.method import Bucketized, Counterfeits, Method, Task
 from discreet.algorithms.signature_book import SignatureBook, join_changed, read_signatures
 from discreet.algorithms.signatures import (
@@ -223,7 +224,13 @@ def _infeasible(task: Task, m: int) -> InfeasibleError:
     feasible = min(known, task.table.rows // max(most, 1))
     return InfeasibleError(
         f"m-invariance with m = {m}: nobody can be published. '{column.name}' has {known} values, "
-        f"and the most frequent fills {most} of {task.table.rows} rows. Feasible for all: m up to "
-        f"{feasible}.",
-        [{"requirement": "m-invariance", "parameters": {"m": m}, "feasible": {"m": feasible}}],
+        f"and the most frequent fills {most} of {task.table.rows} rows. "
+        + (f"Feasible for all: m up to {feasible}." if feasible > 1 else NOTHING_LEFT),
+        [
+            {
+                "requirement": "m-invariance",
+                "parameters": {"m": m},
+                "feasible": {"m": feasible} if feasible > 1 else {},
+            }
+        ],
     )

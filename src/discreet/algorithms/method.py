@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from discreet.data.bitmaps import Bitmap
 from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
+from discreet.data.entropy import secret_generator
 from discreet.data.history import History
 from discreet.data.table import CodedTable, Codes
 from discreet.hierarchies.hierarchy import Hierarchy
@@ -44,7 +45,7 @@ class Task:
     table: CodedTable
     hierarchies: Mapping[str, Hierarchy]  # of quasi-identifiers, and of sensitive ones if given
     requirements: Sequence[Requirement]
-    rng: np.random.Generator
+    rng: np.random.Generator  # of the method: the seed's
     progress: Progress = no_progress
     bitmaps: Mapping[str, Bitmap] = field(default_factory=dict)  # of attributes that became bits
     # by sensitive attribute: (values,) which are sensitive; all of an attribute that is not here
@@ -53,6 +54,8 @@ class Task:
     history: History | None = None  # what a ledger knows; only for methods that need it
     people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
     correlation: Correlation | None = None  # how values follow each other, where the job says so
+    # of orders and group numbers, never of a method
+    orders: np.random.Generator = field(default_factory=secret_generator)
 
     def without(self, gone: Collection[str]) -> Task:
         """Return the task as it is without some bits of multi-valued attributes."""

@@ -14,7 +14,8 @@ group                        ℓ buckets that pairwise differ in every attribute
 Equal capacities go by the values' order. A row that is left over joins a group from which it
 differs in every attribute, the smallest first; else it is suppressed. Rows of one bucket are drawn
 by chance; quasi-identifiers are never read, and published as they are: membership is open to
-everyone. The greatest share of a value is at most 1/ℓ by construction.
+everyone. A group never has a value twice, so its greatest share is at most 1/ℓ: the method promises
+p-diversity with ℓ.
 
 Cost: groups × ℓ × buckets.
 """
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from discreet.algorithms.infeasibility import NOTHING_LEFT
 from discreet.algorithms.method import Bucketized, Method, Task
 from discreet.algorithms.row_groups import GroupOfRow, greatest_share, require_all
 from discreet.data.classes import classes_of
@@ -34,6 +36,7 @@ from discreet.data.counts import order_by_class
 from discreet.data.published import GROUP
 from discreet.errors import InfeasibleError, InputError
 from discreet.kernels import kernel
+from discreet.models.diversity import PDiversity
 
 
 class Mmdcf(Method):
@@ -57,17 +60,19 @@ class Mmdcf(Method):
             most = min(int((column.counts > 0).sum()) for column in table.sensitive)
             raise InfeasibleError(
                 f"mmdcf: no {self.l} rows differ in every sensitive attribute; some attribute has "
-                f"{most} values. Ask for l = {most} at most.",
-                [{"requirement": self.name, "parameters": {"l": self.l}, "feasible": {"l": most}}],
-            )
-        advice = "Ask for no more than that, or use msa-diversity."
-        require_all(task, group_of_row, "mmdcf: its groups do not meet all requirements", advice)
+                f"{most} values. "
+                + (f"Ask for l = {most} at most." if most > 1 else NOTHING_LEFT),
+                [{"requirement": self.name, "parameters": {"l": self.l},
+                  "feasible": {"l": most} if most > 1 else {}}],
+            )  # fmt: skip
+        remedies = ("use msa-diversity",)
+        require_all(task, group_of_row, "mmdcf: its groups do not meet all requirements", remedies)
         facts = {
             "groups": int(group_of_row.max()) + 1,
             "suppressed_rows": int((group_of_row < 0).sum()),
             "greatest_share": greatest_share(task, group_of_row),
         }
-        return Bucketized(group_of_row, facts=facts)
+        return Bucketized(group_of_row, facts=facts, promises=(PDiversity(l=self.l),))
 
     def _grouped(self, task: Task) -> GroupOfRow:
         sensitive = task.table.sensitive

@@ -156,8 +156,7 @@ def partition(
             judge.requirements,
             judge.counts(order, start, end, parts.size),
             judge.domains,
-            "Ask for no more than that"
-            + ("." if apart.count == 1 else ", or end the hierarchies in one top, such as '*'."),
+            () if apart.count == 1 else ("end the hierarchies in one top, such as '*'",),
         )
     starts = []
     closed = 0

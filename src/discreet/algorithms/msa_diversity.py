@@ -119,8 +119,10 @@ class MsaDiversity(Method):
             task,
             group_of_row,
             "msa-diversity: the groups that it found do not meet all requirements",
-            "It aims at p-diversity, m-diversity, distinct and entropy diversity and k-anonymity; "
-            "use mondrian for any other.",
+            (
+                "use mondrian for requirements other than p-diversity, m-diversity, distinct and "
+                "entropy diversity and k-anonymity",
+            ),
             known=(KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity),
         )
         facts = {

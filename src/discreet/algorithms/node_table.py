@@ -25,12 +25,13 @@ from discreet.algorithms.compression import Compressed
 from discreet.algorithms.costs import Measure, cell_cost, class_size, discernibility
 from discreet.algorithms.frequency_sets import FrequencySet, FrequencySets
 from discreet.algorithms.full_domain import Recodings
-from discreet.algorithms.infeasibility import infeasible
+from discreet.algorithms.infeasibility import advice, infeasible, protects_nothing
 from discreet.algorithms.lattice import Node
 from discreet.algorithms.lattice_search import minimal_nodes
 from discreet.algorithms.method import Task
 from discreet.algorithms.plans import Block
 from discreet.algorithms.recoder import Recoded, failure_of
+from discreet.data.classes import classes_of
 from discreet.data.counts import ClassCounts
 from discreet.errors import InputError
 from discreet.models.closeness import TCloseness, earth_movers_distance
@@ -248,6 +249,9 @@ class NodeTable:
             return self._no_node()
         failures: list[dict[str, object]] = []
         sentences = []
+        useless = False
+        table = self.task.table
+        whole = self.task.count(classes_of([], table.entries, table.weights))
         for requirement in self.task.requirements:
             found = [self.best_verdict(requirement, block) for block in blocks]
             failing = [verdict for verdict in found if verdict is not None and not verdict.holds]
@@ -255,15 +259,18 @@ class NodeTable:
                 continue
             _, smaller_is_better = requirement.figure
             best = Verdict.worst(failing, smaller_is_better=smaller_is_better).achieved
-            failures.append(failure_of(requirement.name, requirement.parameters(), best))
+            vacuous = protects_nothing(requirement, best, whole, self.task.domains)
+            useless |= vacuous
+            feasible = {} if vacuous else best
+            failures.append(failure_of(requirement.name, requirement.parameters(), feasible))
             shown = ", ".join(f"{key} = {figure:.6g}" for key, figure in best.items())
             sentences.append(f"{requirement.name} reaches {shown} there at best")
         named = [", ".join(f"'{self.attributes[a]}'" for a in block) for block in blocks]
         listed = "; ".join(sentences) or "each requirement can be met, but not all at once"
         return (
             f"{'a table' if len(blocks) == 1 else 'tables'} with {'; '.join(named)} can meet the "
-            f"requirements in no recoding{'' if self.ceiling is None else ' within dm'}: {listed}."
-            " Ask for no more than that, or add levels or raise dm.",
+            f"requirements in no recoding{'' if self.ceiling is None else ' within dm'}: {listed}. "
+            + advice(("add levels or raise dm",), useless=useless),
             failures,
         )
 
@@ -282,7 +289,7 @@ class NodeTable:
             self._on_sizes,
             ClassCounts(self.recodings.sets[self.recodings.lattice.top].size, {}),
             self.task.domains,
-            "Ask for no more than that, or add levels.",
+            ("add levels",),
         )
         return str(error), list(error.failures)
 

@@ -376,27 +376,29 @@ def _infeasible(task: Task, works: Sequence[_Work]) -> InfeasibleError:
     """What fails where no group can be published, and what no terms at all would reach."""
     failures: list[dict[str, object]] = []
     sentences = []
+    bounded = True
     for work in works:
         for requirement in work.requirements:
             reached = _with_no_terms(requirement, work.links)
+            bounded &= bool(np.isfinite(reached))
             name = requirement.figure_name
             failures.append(
                 {
                     "requirement": requirement.name,
                     "parameters": requirement.parameters(),
                     "achieved": {name: reached},
-                    "feasible": {name: reached},
+                    "feasible": {name: reached} if np.isfinite(reached) else {},
                 }
             )
             sentences.append(
                 f"{requirement.name} on '{work.column.name}' reaches {name} = {reached:g} where "
                 "every term is removed"
             )
+    less = "Ask for no more than that, u" if bounded else "U"
     return InfeasibleError(
         "quasi-sensitive: no removal of terms that was found lets any group pass: "
-        f"{'; '.join(sentences)}. Ask for no more than that, use `weights: prior`, with which "
-        "groups without terms say nothing new, form larger groups, or search further (`nodes`, "
-        "`search: exact`).",
+        f"{'; '.join(sentences)}. {less}se `weights: prior`, with which groups without terms say "
+        "nothing new, form larger groups, or search further (`nodes`, `search: exact`).",
         failures,
     )
 

@@ -51,6 +51,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.algorithms.families import Families, Verdicts, decide, read_families
+from discreet.algorithms.infeasibility import NOTHING_LEFT
 from discreet.algorithms.method import Bucketized, Counterfeits, Method, Task
 from discreet.algorithms.parties import complete
 from discreet.algorithms.signatures import (
@@ -149,12 +150,13 @@ class RhoDifferent(Method):
         if values < least:
             raise InfeasibleError(
                 f"rho-different with rho = {self.rho:g}: a group needs {least} different values, "
-                f"and there are {values}. Feasible: rho from {1 / max(values, 1):.3g} on.",
+                f"and there are {values}. "
+                + (f"Feasible: rho from {1 / values:.3g} on." if values > 1 else NOTHING_LEFT),
                 [
                     {
                         "requirement": "rho-different",
                         "parameters": {"rho": self.rho},
-                        "feasible": {"rho": 1 / max(values, 1)},
+                        "feasible": {"rho": 1 / values} if values > 1 else {},
                     }
                 ],
             )

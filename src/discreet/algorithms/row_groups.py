@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,7 +57,7 @@ def require_all(
     task: Task,
     group_of_row: GroupOfRow,
     said: str,
-    advice: str,
+    remedies: Sequence[str],
     known: tuple[type[Requirement], ...] = (),
 ) -> None:
     """Raise InfeasibleError where the groups do not meet every requirement.
@@ -67,7 +69,7 @@ def require_all(
         return
     counts = count_groups(task, group_of_row)
     if not all(r.check(counts, task.domains).holds for r in open_ones):
-        raise infeasible(said, task.requirements, counts, task.domains, advice)
+        raise infeasible(said, task.requirements, counts, task.domains, remedies)
 
 
 def greatest_share(task: Task, group_of_row: GroupOfRow) -> dict[str, float]:

@@ -90,13 +90,16 @@ def too_many(
         f"{ell:g}."
         for name, ell in worst.items()
     ]
-    sentences.append("Ask for a smaller l, leave the attribute out, or allow more suppression.")
+    least_l = min(worst.values(), default=1.0)
+    smaller = "" if worst and least_l <= 1 else "ask for a smaller l, or "
+    remedies = f"{smaller}leave the attribute out, or allow more suppression."
+    sentences.append(f"{remedies[0].upper()}{remedies[1:]}")
     failures: list[dict[str, object]] = [
         {
             "requirement": requirement.name,
             "parameters": requirement.parameters(),
             "achieved": {},
-            "feasible": {"l": min(worst.values())} if worst else {},
+            "feasible": {"l": least_l} if least_l > 1 else {},
             "least_suppressed": least / rows,
         }
         for requirement in task.requirements

@@ -97,11 +97,12 @@ def _audit_one(
     folder: Path, original: Path | None, knowledge: list[str] | None, progress: Progress
 ) -> tuple[dict[str, Any], list[str], Page]:
     from discreet.checking import audit as run_audit
-    from discreet.releases.explanation import promise_sentence
+    from discreet.releases.explanation import promise_sentence, warnings
     from discreet.report.release_page import audit_page
 
     found = run_audit(folder, original=original, knowledge=_tables(knowledge), progress=progress)
-    lines = [promise_sentence(promise) for promise in found.promises]
+    lines = warnings(found.promises)
+    lines += [promise_sentence(promise) for promise in found.promises]
     lines += [f"Problem: {problem}" for problem in found.problems]
     lines += [f"Left open: {remark}" for remark in found.remarks]
     lines.append(_conclusion(found))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import Debug, Json, Quiet, guarded, progress_bar, say, say_json
+from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
 
 if TYPE_CHECKING:
     from discreet.releases.manifest import Manifest
@@ -44,7 +44,7 @@ def publish(
     seed: Annotated[
         int | None,
         typer.Option(
-            "--seed", min=0, help="Make the run reproducible; who guesses it undoes the order."
+            "--seed", min=0, help="Seed for a reproducible method; the order of rows stays random."
         ),
     ] = None,
     ledger: Annotated[
@@ -59,6 +59,7 @@ def publish(
 ) -> None:
     """Publish a table as a job says, and prove every promise on the written files."""
     with guarded(as_json=json, debug=debug):
+        from discreet.data.entropy import WARNING, fixed_order
         from discreet.io.atomic import require_free
         from discreet.job import Job
         from discreet.publishing import make_release
@@ -69,6 +70,8 @@ def publish(
             loaded = loaded.with_ledger(ledger)
         place = output or loaded.folder / loaded.output.path
         require_free(place, force)
+        if fixed_order() and not quiet:
+            note(f"WARNING: {WARNING}")
         if engine is Engine.SPARK:
             from discreet.engines.spark.publishing import publish_folder
             from discreet.engines.spark.session import spark_session

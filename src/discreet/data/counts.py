@@ -6,7 +6,7 @@ Counts are sparse, because a class holds few of a large attribute's values: the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from discreet.data.classes import Classes, group_codes
 from discreet.data.table import Column
 from discreet.kernels import kernel
+
+CHUNK = 4096  # classes of a single row that are judged at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +89,25 @@ class ClassCounts:
     @property
     def rows(self) -> int:
         return int(self.size.sum())
+
+    def single_rows(self, attribute: str) -> Iterator[ClassCounts]:
+        """The finest partition: a class of one row for each value, in chunks; the same reference.
+
+        Classes of one row with the same value have the same counts, so one stands for all.
+        """
+        if not attribute:
+            yield ClassCounts(np.ones(1, np.int64), {})
+            return
+        found = self.sets[attribute] if attribute in self.sets else self.values[attribute]
+        occurring = np.flatnonzero(found.total).astype(np.int32)
+        for begin in range(0, len(occurring), CHUNK):
+            value = occurring[begin : begin + CHUNK]
+            one = np.ones(len(value), np.int64)
+            start = np.arange(len(value) + 1)
+            single = ValueCounts(start, value, one, found.cardinality, found.total)
+            refined = RefinedCounts(single, one, np.arange(len(value), dtype=np.int32))
+            by_name = {attribute: single}
+            yield ClassCounts(one, by_name, {attribute: refined}, sets=by_name)
 
     def keep(self, mask: NDArray[np.bool_]) -> ClassCounts:
         """The counts of some classes alone, as if the others had been suppressed."""

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.algorithms.method import Generalized, Outcome, Projected, Task
+from discreet.data.entropy import secret_generator
 from discreet.data.published import GROUP, PublishedTable
 from discreet.data.roles import Role
 from discreet.data.spec import ColumnSpec
@@ -52,6 +53,7 @@ class Plan:
     specs: Mapping[str, ColumnSpec]
     missing: tuple[str, ...]
     seed: int
+    fixed_order: bool = False  # for tests: orders follow from the seed
 
     @property
     def coded(self) -> list[str]:
@@ -125,6 +127,7 @@ def stage_part(
     plan: Plan, task: Task, outcome: Outcome, part: int, folder: Path, name: str
 ) -> PartResult:
     """Form the tables of a part, trace each row to its source, and write them to a folder."""
+    task = replace(task, orders=task.rng if plan.fixed_order else secret_generator())
     kind = kind_of_outcome(outcome)
     suppressed = kind.suppressed(outcome)
     tables = kind.tables(task, outcome) if suppressed < task.table.rows else {}
@@ -133,7 +136,7 @@ def stage_part(
     for table in tables.values():
         frame = to_frame(table.columns, FrameKind.POLARS)
         path = folder / f"{table.name}-{name}.parquet"
-        staged[table.name] = _stage(table, frame, path, part, task.rng)
+        staged[table.name] = _stage(table, frame, path, part, task.orders)
         if GROUP in frame.columns:
             groups = max(groups, int(str(frame[GROUP].max())))
     return PartResult(

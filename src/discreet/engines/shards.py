@@ -149,7 +149,7 @@ def _bare(verdict: Verdict) -> Verdict | None:
 def _of_tables(requirement: Requirement, views: Sequence[View]) -> Verdict | None:
     """What a requirement says of the tables that a shard has: it need not have every one."""
     parts = [(requirement.within(tuple(view.counts.values)), view) for view in views]
-    found = [part.check(view.counts, view.domains) for part, view in parts if part is not None]
+    found = [part.full_check(view.counts, view.domains) for part, view in parts if part is not None]
     _, smaller = requirement.figure
     return _bare(Verdict.worst(found, smaller_is_better=smaller)) if found else None
 

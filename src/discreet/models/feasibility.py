@@ -1,4 +1,4 @@
-"""What any technique can promise at best, from the counts of an attribute's values alone."""
+"""Bounds on what a release can promise, from the counts of an attribute's values alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Counts = NDArray[np.int64]  # (values,) how often each value occurs in the table
 
 
 def permissible_ell(counts: Counts) -> int:
-    """l_per = ⌊n / n1⌋, n1 the count of the most frequent value: the largest ℓ of a share bound."""
+    """l_per = ⌊n / n1⌋, n1 the count of the most frequent value: beliefs can be kept at 1/l_per."""
     greatest = int(counts.max(initial=0))
     return int(counts.sum()) // greatest if greatest else 0
 

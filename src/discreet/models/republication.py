@@ -64,7 +64,7 @@ class RhoDifference(AttributeRequirement):
 
     def sentence(self) -> str:
         return (
-            f"No value of {self.subject} fills more than {self.rho:.3g} of a group; nor does a "
+            f"No value of {self.any_subject} fills more than {self.rho:.3g} of a group; nor does a "
             "reader of all releases of the series, who knows how values follow each other, reach "
             "a greater belief about anybody."
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -63,6 +63,7 @@ class Verdict:
     achieved: dict[str, float]  # the worst figure over classes and attributes, by parameter
     by_attribute: dict[str, float] = field(default_factory=dict)
     passes: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # (classes,)
+    vacuous_for: tuple[str, ...] = ()  # the attributes of which it excludes nothing
 
     @classmethod
     def worst(cls, verdicts: Sequence[Verdict], *, smaller_is_better: bool) -> Verdict:
@@ -78,7 +79,8 @@ class Verdict:
                 by_attribute[name] = pick(by_attribute.get(name, figure), figure)
         holds = bool(verdicts) and all(verdict.holds for verdict in verdicts)
         passes = np.concatenate([v.passes for v in verdicts]) if verdicts else np.zeros(0, bool)
-        return cls(holds, achieved, by_attribute, passes)
+        vacuous_for = dict.fromkeys(name for verdict in verdicts for name in verdict.vacuous_for)
+        return cls(holds, achieved, by_attribute, passes, tuple(vacuous_for))
 
     @property
     def failing(self) -> NDArray[np.intp]:
@@ -178,6 +180,27 @@ class Requirement(Named):
                 achieved[key] = min(achieved.get(key, least), least)
         by_attribute = {attribute: figure for attribute, figure in worst.items() if attribute}
         return Verdict(bool(passes.all()), achieved, by_attribute, passes)
+
+    def vacuous_for(self, counts: ClassCounts, domains: Domains) -> tuple[str, ...]:
+        """The attributes of which it excludes nothing; ``""`` for sizes.
+
+        Passing classes stay passing when they are merged, so every partition of the table passes
+        if classes of single rows do: no release can fail, and no person is protected.
+        """
+        return tuple(
+            attribute
+            for attribute in self.attributes(counts)
+            if counts.classes
+            and all(
+                self.judge(single, domains, attribute).all()
+                for single in counts.single_rows(attribute)
+            )
+        )
+
+    def full_check(self, counts: ClassCounts, domains: Domains) -> Verdict:
+        """Judge a table, and whether the requirement excludes anything there."""
+        verdict = self.check(counts, domains)
+        return replace(verdict, vacuous_for=self.vacuous_for(counts, domains))
 
     def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:
         """At least how many rows of each class have to go before the rest of it can pass.

@@ -107,6 +107,9 @@ class ConditionalLDiversity(Requirement):
     def accepts(self, figures: Figures) -> NDArray[np.bool_]:
         return figures >= self.l
 
+    def vacuous_for(self, counts: ClassCounts, domains: Domains) -> tuple[str, ...]:
+        return tuple(self.attributes(counts)) if self.l == 1 else ()
+
     def problems(self, domains: Domains) -> list[str]:
         if self.known in domains:
             if len(domains) > 1:

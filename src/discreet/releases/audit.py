@@ -243,13 +243,17 @@ def _misstated(manifest: Manifest, derived: Sequence[Promise]) -> list[str]:
             stated.holds == found.holds
             and _same_figures(stated.achieved, found.achieved)
             and _same_figures(stated.by_attribute, found.by_attribute, lenient=True)
+            and stated.vacuous_for == found.vacuous_for
         )
     ]
 
 
 def _said(promise: Promise) -> str:
     figures = {**promise.by_attribute, **promise.achieved}
-    return f"{'holds' if promise.holds else 'does not hold'}, with {figures or 'no figure'}"
+    nothing = "" if promise.vacuous_for is None else ", and excludes nothing"
+    return (
+        f"{'holds' if promise.holds else 'does not hold'}, with {figures or 'no figure'}{nothing}"
+    )
 
 
 def _same_figures(

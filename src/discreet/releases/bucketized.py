@@ -71,7 +71,7 @@ class BucketizedKind(Kind):
         kept = np.flatnonzero(outcome.group_of_row >= 0) if suppressed else None
         group = outcome.group_of_row if kept is None else outcome.group_of_row[kept]
         groups = int(group.max(initial=-1)) + 1
-        group = random_numbers(groups, task.rng)[group]
+        group = random_numbers(groups, task.orders)[group]
         people = people_table(PEOPLE, task, group, groups, kept)
         if outcome.counted:
             sensitive = _value_counts(task, group, groups, kept)
@@ -153,7 +153,7 @@ def _with_counterfeits(
     kept = np.flatnonzero(outcome.group_of_row >= 0)
     group = outcome.group_of_row[kept]
     groups = int(group.max(initial=-1)) + 1
-    number = random_numbers(groups, task.rng)
+    number = random_numbers(groups, task.orders)
     people = people_table(PEOPLE, task, number[group], groups, kept)
     of_row = number[np.concatenate([group, fakes.group])]
     columns = [group_column(of_row, groups)]

@@ -75,7 +75,7 @@ class DecomposedKind(Kind):
     def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
         refuse_roles(task.table, self.name)
         groups = int(outcome.group_of_row.max(initial=-1)) + 1
-        number = random_numbers(groups, task.rng)
+        number = random_numbers(groups, task.orders)
         group = number[outcome.group_of_row]
         sensitive = task.table.sensitive
         return {

@@ -11,12 +11,18 @@ from discreet.releases.manifest import Manifest, Promise
 def explain(manifest: Manifest) -> list[str]:
     """What was published, what was done to it, and what it promises."""
     return [
+        *warnings(manifest.promises),
         published(manifest),
         *treatment(manifest),
         *_promises(manifest),
         *readers(manifest),
         *worth(manifest),
     ]
+
+
+def warnings(promises: Sequence[Promise]) -> list[str]:
+    """A warning for each guarantee that excludes nothing."""
+    return [f"WARNING: {one.warning}" for one in promises if one.warning is not None]
 
 
 def treatment(manifest: Manifest) -> list[str]:
@@ -247,7 +253,7 @@ def _method(manifest: Manifest) -> list[str]:
         listed = ", ".join(f"{name} ({cells:,} cells)" for name, cells in masked.items())
         sentences.append(f"Masked as '*' where a group had too few values: {listed}.")
     share = getattr(manifest.method, "greatest_share", None)
-    if share:
+    if share and manifest.method.name != "mmdcf":  # whose groups have no value twice
         name = max(share, key=lambda name: float(share[name]))
         sentences.append(
             f"The method '{manifest.method.name}' bounds no probability by itself: in some group "
@@ -299,6 +305,8 @@ def promise_sentence(promise: Promise) -> str:
     )
     status = "Holds" if promise.holds else "DOES NOT HOLD"
     tail = f" Achieved: {achieved}." if achieved else ""
+    if promise.warning is not None:
+        tail += " It excludes nothing (see the warning)."
     return f"{status}: {requirement.sentence()}{tail}"
 
 

@@ -94,5 +94,5 @@ class Kind(ABC):
         for view in views:
             wanted = set(requirement.attributes(view.counts)) - {""}
             if wanted <= {*view.counts.values, *view.counts.sets}:
-                verdicts.append(requirement.check(view.counts, view.domains))
+                verdicts.append(requirement.full_check(view.counts, view.domains))
         return Verdict.worst(verdicts, smaller_is_better=requirement.smaller_is_better)

@@ -84,6 +84,9 @@ class Promise(_Part):
     achieved: dict[str, float | None]
     by_attribute: dict[str, float | None] = Field(default_factory=dict)
     unproved: str | None = None  # why an audit could not derive it, and what would help
+    # The attributes about which it excludes nothing: the original satisfies it as well; "" for the
+    # sizes of groups. None where it excludes something about each.
+    vacuous_for: list[str] | None = None
 
     @classmethod
     def of(cls, requirement: Requirement, verdict: Verdict) -> Promise:
@@ -94,7 +97,19 @@ class Promise(_Part):
             holds=verdict.holds,
             achieved={name: _finite(figure) for name, figure in verdict.achieved.items()},
             by_attribute={name: _finite(figure) for name, figure in verdict.by_attribute.items()},
+            vacuous_for=list(verdict.vacuous_for) or None,
         )
+
+    @property
+    def warning(self) -> str | None:
+        """What to say where it excludes nothing."""
+        if self.vacuous_for is None:
+            return None
+        asked = ", ".join(f"{k} = {v}" for k, v in self.parameters.items() if k != "attribute")
+        named = " and ".join(f"'{name}'" for name in self.vacuous_for if name)
+        if not named:
+            return f"{self.requirement} ({asked}) excludes nothing: no person is protected by it."
+        return f"{self.requirement} ({asked}) excludes nothing: {named} is not protected by it."
 
     def to_requirement(self) -> Requirement:
         """The requirement that was promised."""

@@ -29,7 +29,7 @@ def _parts(profile: Profile) -> Iterator[RenderableType]:
     if profile.sensitive:
         yield _sensitive(profile)
         yield Text(
-            "l_per is the largest ℓ that any technique can promise as a share; t is that of the "
+            "l_per is the largest ℓ for which every belief can be kept at 1/ℓ; t is that of the "
             f"worst raw class. Suggested primary attribute: {profile.primary}.\n"
         )
         yield _suppression(profile)

@@ -9,7 +9,7 @@ from discreet.attacks.running import AttackReport
 from discreet.attacks.weaknesses import known_weaknesses
 from discreet.job import Job
 from discreet.releases.audit import Audit
-from discreet.releases.explanation import published, readers, treatment, worth
+from discreet.releases.explanation import published, readers, treatment, warnings, worth
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.picture import Picture
 from discreet.report.attack_page import attack_parts
@@ -46,6 +46,7 @@ def release_page(
         heading=heading,
         tone=tone,
         lede=(
+            *warnings(manifest.promises),
             published(manifest),
             "The figures below were derived from the published files themselves before the release "
             "appeared. Anybody who has the files can derive them again.",
@@ -78,7 +79,7 @@ def audit_page(audit: Audit) -> Page:
         subject="from the published files",
         heading=heading,
         tone=tone,
-        lede=(compared,),
+        lede=(*warnings(audit.promises), compared),
         cards=[_kept(audit.promises)],
         sections=sections,
     )
@@ -100,6 +101,9 @@ def verdict(promises: Sequence[Promise]) -> tuple[str, Tone]:
         return f"{len(broken)} of {len(promises)} promises do not hold", "bad"
     if unproved:
         return f"{len(unproved)} of {len(promises)} promises could not be checked", "warn"
+    vacuous = [one for one in promises if one.vacuous_for is not None]
+    if vacuous:
+        return f"{len(vacuous)} of {len(promises)} promises exclude nothing", "warn"
     words = {1: "The promise holds", 2: "Both promises hold"}
     return words.get(len(promises), f"All {len(promises)} promises hold"), "good"
 
@@ -136,12 +140,15 @@ def _achieved(promise: Promise) -> str:
 def _badge(promise: Promise) -> Html:
     if promise.unproved is not None:
         return badge("not checked", "warn")
+    if promise.holds and promise.vacuous_for is not None:
+        return badge("excludes nothing", "warn")
     return badge("holds", "good") if promise.holds else badge("does not hold", "bad")
 
 
 def _kept(promises: Sequence[Promise]) -> Card:
     kept = sum(promise.holds for promise in promises)
-    tone: Tone = "good" if promises and kept == len(promises) else "bad" if promises else "warn"
+    vacuous = any(promise.vacuous_for is not None for promise in promises)
+    tone: Tone = "warn" if vacuous or not promises else "good" if kept == len(promises) else "bad"
     return Card("promises-kept", "promises kept", kept, f"{kept} of {len(promises)}", tone=tone)
 
 

@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from discreet.algorithms.catalog import METHODS
 from discreet.algorithms.method import Progress, ShardedMethod, Spread, no_progress
+from discreet.data.entropy import fixed_order
 from discreet.engines.parts import PartResult, Plan, coded_columns, without_bits
 from discreet.engines.shards import utility_of
 from discreet.engines.spark.auditing import audit_files
@@ -143,6 +144,7 @@ def publish_folder(
             manifest.report_sha256 = sha256_of(folder / REPORT)
         (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
     private = {"seed": seed, "engine": "spark", "timings": run.timings}
+    private |= {"insecure_fixed_order": True} if fixed_order() else {}
     if path.parent.is_dir():
         _write_private(path, private)
     return SparkRelease(manifest, audit, path, session, private)
@@ -196,8 +198,9 @@ class _Run:
             plan = replace(plan, task=plan.task.without(gone))
         manifest = self._manifest(plan, results, gone)
         rows_of_part = setting(self.session, ROWS_OF_PART)
+        key = self.seed if plan.fixed_order else secrets.randbits(128)
         written = write_tables(
-            self.session, results, self.staging / "files", format, rows_of_part, self.seed
+            self.session, results, self.staging / "files", format, rows_of_part, key
         )
         files = {}
         for name, own in written.items():
@@ -230,7 +233,7 @@ class _Run:
         self._done("counting values")
         table, lookups = dictionaries(self.session, self.staging / "values", specs, types, missing)
         task = prepare_coded(self.job, table, rng=np.random.default_rng(self.seed))
-        plan = Plan(self.job, task, specs, missing, self.seed)
+        plan = Plan(self.job, task, specs, missing, self.seed, fixed_order())
         ranked = None
         if isinstance(self.job.method, ShardedMethod):
             attribute = self.job.method.shard_attribute(task)

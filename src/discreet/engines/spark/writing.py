@@ -40,13 +40,13 @@ class Numbering:
     key: int
 
     @staticmethod
-    def of(results: Sequence[PartResult], seed: int) -> Numbering:
+    def of(results: Sequence[PartResult], key: int) -> Numbering:
         """The numbering of all groups that parts have."""
         first, groups = {}, 0
         for result in sorted(results, key=lambda result: result.part):
             first[result.part] = groups
             groups += result.groups
-        return Numbering(first, groups, seed)
+        return Numbering(first, groups, key)
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def write_tables(
     folder: Path,
     format: OutputFormat,
     rows_of_file: int,
-    seed: int,
+    key: int,
 ) -> dict[str, list[WrittenFile]]:
     """Write the files of every table to a folder of its own, and name them in order."""
-    numbering = Numbering.of(results, seed)
+    numbering = Numbering.of(results, key)
     written = {}
     for name in dict.fromkeys(name for result in results for name in result.tables):
         staged = [result.tables[name] for result in results if name in result.tables]

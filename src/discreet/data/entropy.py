@@ -1,0 +1,29 @@
+"""Where the order of published rows and the numbers of groups come from: secret entropy.
+
+A seed can be guessed, and whoever guesses it could draw the same order again and so put every
+published row back in its place in the source. So no order and no group number depends on the seed:
+it makes the method reproducible and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+import numpy as np
+
+FIXED_ORDER = "DISCREET_INSECURE_FIXED_ORDER"
+WARNING = (
+    f"{FIXED_ORDER} is set: orders and group numbers follow from the seed, and anyone who guesses"
+    " it can restore the order of the source. For tests only; never publish such a release."
+)
+
+
+def fixed_order() -> bool:
+    """Whether orders follow from the seed, as tests of exact files need it."""
+    return os.environ.get(FIXED_ORDER) == "1"
+
+
+def secret_generator() -> np.random.Generator:
+    """A generator that nobody can run again: Philox with 128 bits of the system's entropy."""
+    return np.random.Generator(np.random.Philox(key=secrets.randbits(128)))

@@ -98,6 +98,11 @@ class Attribute(Part):
         None,
         description="Of a quasi-sensitive attribute: the table that links its terms to labels.",
     )
+    allow_identifying: bool = Field(
+        False,
+        description="Publish the column although its values look as if they identify people "
+        "directly (e-mail addresses, telephone or record numbers).",
+    )
     escape: bool = Field(
         False,
         description="Publish a value that looks like '*', a range or a set behind a backslash, "

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from discreet.algorithms.method import Progress, Task, no_progress
 from discreet.algorithms.signatures import sole_sensitive
 from discreet.data.bitmaps import Bitmap, expand
+from discreet.data.identifying import identifying_values
 from discreet.data.roles import Role, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable, Column
@@ -112,6 +113,23 @@ def _require_fit(task: Task, problems: Sequence[str]) -> None:
     ]
     if found:
         raise JobError(found)
+
+
+def refuse_identifying(job: Job, table: CodedTable) -> None:
+    """Refuse to publish a column that identifies people directly, unless the job allows it."""
+    problems = []
+    for name, attribute in job.attributes.items():
+        if name not in table.columns or attribute.allow_identifying or not attribute.role.published:
+            continue
+        found = identifying_values(table[name])
+        if found:
+            problems.append(
+                f"attributes.{name}: the column seems to hold {found}, which identify people "
+                "directly. Give it the role 'identifier' or 'drop'; if its values identify nobody, "
+                "add 'allow_identifying: true'."
+            )
+    if problems:
+        raise JobError(problems)
 
 
 def _refuse_own_columns(job: Job, table: CodedTable) -> None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import yaml
 
+from discreet.data.identifying import identifying_values, words_of
 from discreet.data.roles import Role, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable, Column
@@ -54,13 +55,16 @@ def suggest_roles(columns: Iterable[Column]) -> dict[str, Proposal]:
 
 
 def _suggest(column: Column) -> Proposal:
-    name = _spaced(column.name)
+    name = words_of(column.name)
     rows = len(column.codes)
     present = int(column.counts[: column.cardinality - column.has_null].sum())
     distinct = int((column.counts[: column.cardinality - column.has_null] > 0).sum())
     unique = present >= FEW_ROWS and distinct >= NEARLY_UNIQUE * present
     if distinct + (present < rows) <= 1:
         return Proposal(Role.INSENSITIVE, "it has the same value everywhere")
+    found = identifying_values(column)
+    if found:
+        return Proposal(Role.IDENTIFIER, f"it holds {found}")
     named = _IDENTIFYING.search(name)
     if named and 2 * distinct > present:
         return Proposal(Role.IDENTIFIER, f"its name says '{named[0]}' and most values differ")
@@ -76,12 +80,6 @@ def _suggest(column: Column) -> Proposal:
         return Proposal(Role.SENSITIVE, "it holds several values in a cell")
     reason = f"{distinct} values; others may know a person's"
     return Proposal(Role.QUASI_IDENTIFIER, reason)
-
-
-def _spaced(name: str) -> str:
-    """The words of a column's name, in small letters, apart."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return " ".join(re.findall(r"[a-z]+", apart.lower()))
 
 
 def _mean_length(column: Column) -> float:

@@ -45,7 +45,7 @@ from discreet.forming import form_manifest, promised, require_members
 from discreet.io.atomic import release_place, require_free, write_private
 from discreet.io.writing import OutputFormat
 from discreet.job import Job
-from discreet.preparation import prepare_coded
+from discreet.preparation import prepare_coded, refuse_identifying
 from discreet.releases.audit import REPORT, Audit, hash_of_table, require_sound
 from discreet.releases.explanation import explain
 from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry, sha256_of
@@ -233,6 +233,7 @@ class _Run:
         self._done("counting values")
         table, lookups = dictionaries(self.session, self.staging / "values", specs, types, missing)
         task = prepare_coded(self.job, table, rng=np.random.default_rng(self.seed))
+        refuse_identifying(self.job, task.table)
         plan = Plan(self.job, task, specs, missing, self.seed, fixed_order())
         ranked = None
         if isinstance(self.job.method, ShardedMethod):

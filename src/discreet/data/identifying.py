@@ -53,7 +53,7 @@ def identifying_values(column: Column) -> str | None:
                 return what
         digits = text.str.count_matches(r"\d").is_between(9, 15)
         telephone = text.str.contains(_TELEPHONE) & digits & ~text.str.contains(_DATE)
-        if float(telephone.mean() or 0) >= MOST:
+        if int(telephone.sum()) >= MOST * len(text):
             return "telephone or social security numbers"
     return _record_numbers(column, text)
 
@@ -81,4 +81,4 @@ def _record_numbers(column: Column, text: pl.Series) -> str | None:
 
 
 def _share(text: pl.Series, form: str) -> float:
-    return float(text.str.contains(form).mean() or 0)
+    return int(text.str.contains(form).sum()) / len(text)

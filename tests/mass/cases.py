@@ -467,6 +467,8 @@ def series(draw: random.Random, number: int, method: str) -> Case:
             "group_size": draw.choice([None, None, 2, 3]),
         }
         case.correlation = correlations(draw, sorted({v for t in tables for v in t["disease"]}))
+    if draw.random() < 0.1:
+        case.requirements = [requirement(draw, ["disease"])]
     return case
 
 

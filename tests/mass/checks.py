@@ -38,8 +38,9 @@ def broken(case: Case, folder: Path) -> Iterator[str]:
     yield from files_differ(folder, manifest, tables)
     yield from secrets_in(folder)
     own = Original(case)
-    by_value = {name: [own.valued(row) for row in rows] for name, rows in tables.items()}
     kind = manifest["kind"]
+    exact = kind in ("bucketized", "decomposed")
+    by_value = {name: [own.valued(row, exact) for row in rows] for name, rows in tables.items()}
     rows = len(next(iter(case.table.values())))
     if manifest["source_rows"] != rows:
         yield f"source_rows {manifest['source_rows']} of {rows}"
@@ -126,8 +127,13 @@ class Original:
                 return cell  # a range, a set or a star
         return cell
 
-    def valued(self, row: dict[str, str]) -> dict[str, Any]:
-        return {name: self.value(name, cell) for name, cell in row.items()}
+    def valued(self, row: dict[str, str], exact: bool) -> dict[str, Any]:
+        return {
+            name: unescaped(cell)
+            if exact and self.case.attributes.get(name, {}).get("escape")
+            else self.value(name, cell)
+            for name, cell in row.items()
+        }
 
     def rows_of(self, names: list[str]) -> Counter[tuple[Any, ...]]:
         return Counter(zip(*(self.columns[name] for name in names), strict=True))
@@ -283,7 +289,7 @@ def covers(cell: Any, value: Any, entry: dict[str, Any]) -> bool:
         return True
     text = str(cell)
     if entry.get("escape") and text.startswith("\\"):
-        return text[1:] == value
+        return unescaped(text) == value
     if value == "":
         return text.startswith("{") and '""' in text
     if text.startswith("["):
@@ -298,7 +304,7 @@ def covers(cell: Any, value: Any, entry: dict[str, Any]) -> bool:
         members = next(csv.reader([text[1:-1]], skipinitialspace=True))
         if isinstance(value, Fraction):
             return any(member != "" and Fraction(member) == value for member in members)
-        return value in members
+        return value in [unescaped(m) if entry.get("escape") else m for m in members]
     if entry.get("type") == "date":
         return str(value).startswith(text.removesuffix("0s"))
     hierarchy = entry.get("hierarchy")
@@ -307,6 +313,11 @@ def covers(cell: Any, value: Any, entry: dict[str, Any]) -> bool:
     side = hierarchy.get("mask") if isinstance(hierarchy, dict) else None
     whole = str(value).rjust(len(text)) if side == "left" else str(value).ljust(len(text))
     return len(text) == len(whole) and all(c in ("*", v) for c, v in zip(text, whole, strict=True))
+
+
+def unescaped(cell: str) -> str:
+    """A cell without the backslash that keeps it from being read as a star, a range or a set."""
+    return cell[1:] if cell.startswith("\\") else cell
 
 
 def leaves(tree: Any, label: str, inside: bool = False) -> set[str]:
@@ -389,7 +400,7 @@ def broken_sets(case: Case, own: Original, manifest: Any, tables: dict[str, Rows
         yield "sensitive has other rows than the source"
     sets: dict[str, dict[str, set[Any]]] = defaultdict(lambda: {name: set() for name in names})
     for row in tables["group_values"]:
-        value = own.valued({row["attribute"]: row["value"]})[row["attribute"]]
+        value = own.value(row["attribute"], row["value"])
         sets[row["group"]][row["attribute"]].add(value)
     size = Counter(row["group"] for row in people)
     if set(sets) != set(size):

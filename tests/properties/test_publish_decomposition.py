@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
@@ -153,3 +154,16 @@ def test_anatomy_groups_have_distinct_values(rows, data, seed):
         assert len({(row["group"], row["s0"]) for row in values}) == len(values)
         assert min(size.values()) >= ell
         assert Counter(row["s0"] for row in values) == Counter(s for _, (s,) in rows)
+
+
+def test_anatomy_says_which_requirement_it_cannot_meet(tmp_path):
+    source = tmp_path / "table.csv"
+    write(source, [(("1", "u"), ("abc"[i % 3],)) for i in range(9)])
+    asked = [{"t-closeness": {"t": 0.1}}]
+    job = dc.Job(
+        attributes=attributes_for(["s0"]), method={"anatomy": {"l": 2}}, requirements=asked
+    )
+    with pytest.raises(dc.InfeasibleError, match="t-closeness") as caught:
+        make_release(source, job).save(tmp_path / "release")
+    assert caught.value.failures[0]["requirement"] == "t-closeness"
+    assert not (tmp_path / "release").exists()

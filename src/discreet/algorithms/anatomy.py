@@ -18,6 +18,7 @@ from discreet.algorithms.infeasibility import NOTHING_LEFT, nothing_by_default
 from discreet.algorithms.method import Bucketized, ShardedMethod, Task
 from discreet.algorithms.nearby_groups import form_groups
 from discreet.algorithms.residual_rows import join_residual_rows
+from discreet.algorithms.row_groups import require_all
 from discreet.data.published import COUNT, GROUP
 from discreet.data.table import Column
 from discreet.errors import InfeasibleError, InputError, JobError
@@ -77,6 +78,13 @@ class Anatomy(ShardedMethod):
             )
         formed = form_groups(column, (), ell, (), task, self.prefer)
         group_of_row = join_residual_rows(formed, column, (), (), task.rng)
+        require_all(
+            task,
+            group_of_row,
+            "anatomy: its groups do not meet all requirements",
+            "It forms groups of different values alone; use mondrian for other requirements.",
+            _BY_DISTINCT_VALUES,
+        )
         facts = {"l": ell, "groups": formed.groups}
         return Bucketized(group_of_row, counted=True, facts=facts, promises=(promise,))
 
@@ -91,6 +99,10 @@ def _sole_attribute(task: Task) -> Column:
             ]
         )
     return task.table.sensitive[0]
+
+
+# What rows of distinct values meet if they are enough.
+_BY_DISTINCT_VALUES = (KAnonymity, SADiversity, DistinctLDiversity, EntropyLDiversity, PDiversity)
 
 
 def _asked_by(requirement: Requirement) -> int:

@@ -14,11 +14,11 @@ import discreet
 PACKAGE = Path(discreet.__file__).parent
 # A room may import from itself and from the rooms to its left.
 ORDER = [
-    "errors", "kernels", "named", "shown", "yaml_places", "data", "hierarchies", "knowledge",
-    "models", "algorithms", "io", "ledger", "releases", "attacks", "metrics", "proposal", "profile",
-    "job_parts", "job", "preparation", "recording", "verifying", "varying", "report", "exploration",
-    "forming", "engines", "publishing", "comparing", "checking", "series_audit", "simulation",
-    "demonstration", "cli", "__main__",
+    "errors", "regular_files", "kernels", "named", "shown", "yaml_places", "data",
+    "hierarchies", "knowledge", "models", "algorithms", "io", "ledger", "releases", "attacks",
+    "metrics", "proposal", "profile", "job_parts", "job", "preparation", "recording",
+    "verifying", "varying", "report", "exploration", "forming", "engines", "publishing",
+    "comparing", "checking", "series_audit", "simulation", "demonstration", "cli", "__main__",
 ]  # fmt: skip
 ENGINE_LIBRARIES = {"pyspark"}
 

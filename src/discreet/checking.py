@@ -25,6 +25,7 @@ from discreet.knowledge.table import Knowledge
 from discreet.metrics.release import Utility, read_utility
 from discreet.preparation import prepare
 from discreet.publishing import Release
+from discreet.regular_files import require_regular
 from discreet.releases.audit import Audit, audit_folder, read_tables
 from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.manifest import Manifest
@@ -186,6 +187,7 @@ def parse_attacks(attacks: Sequence[Attack | str | Mapping[str, Any]]) -> list[A
 
 def read_attacks(path: str | Path) -> list[Attack]:
     """Attacks with their parameters from a YAML file: a list of them."""
+    require_regular(Path(path), "Attacks")
     try:
         written = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

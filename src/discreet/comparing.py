@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from discreet.algorithms.method import Method, Progress, no_progress
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Codes
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import DiscreetError, InputError, PromiseError
 from discreet.job import Job
 from discreet.job_parts import Attribute
 from discreet.ledger.ledger import Ledger
@@ -222,7 +222,7 @@ class _Runner:
                 taught = self.taught.learning(job, self.seed, progress)
                 point = replace(point, skill=taught.skill, accuracy=taught.accuracy)
         except DiscreetError as error:
-            return replace(point, failure=str(error))
+            return replace(point, failure=str(error), infeasible=isinstance(error, PromiseError))
         except Exception as error:  # whatever one method does, the others go on
             return replace(point, failure=f"failed unexpectedly ({type(error).__name__})")
         return point

@@ -38,6 +38,7 @@ from discreet.models.catalog import REQUIREMENTS, AnyRequirement
 from discreet.models.links import LinkRequirement
 from discreet.models.requirement import AttributeRequirement
 from discreet.named import nearest
+from discreet.regular_files import require_regular
 from discreet.yaml_places import Places, load_yaml
 
 
@@ -74,6 +75,7 @@ class Job(Part):
     def load(cls, path: str | Path) -> Job:
         """Read a job file; relative paths in it are relative to its folder."""
         path = Path(path)
+        require_regular(path, "Job file")
         try:
             text = path.read_text(encoding="utf-8-sig")
         except OSError as error:

@@ -36,6 +36,7 @@ from discreet.ledger.keys import hex_of
 from discreet.ledger.ledger import Ledger
 from discreet.models.correlation import Correlation, Unstated, Value
 from discreet.models.series import Groups
+from discreet.regular_files import require_regular
 from discreet.releases.audit import Audit, audit_folder, read_tables
 from discreet.releases.bucketized import PEOPLE, SENSITIVE, BucketizedKind, people_counted
 from discreet.releases.manifest import Manifest
@@ -284,6 +285,7 @@ def _correlation(manifests: Sequence[Manifest], path: Path | None) -> Correlatio
 
 
 def _read_persons(path: Path) -> list[dict[str, str]]:
+    require_regular(path, "Persons")
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)

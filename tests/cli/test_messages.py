@@ -76,5 +76,7 @@ def test_a_defect_is_no_traceback_and_repeats_no_cell(capsys):
     told = capsys.readouterr()
     assert "OverflowError in test_messages.py, line" in json.loads(told.out)["error"]
     assert "Alice" not in told.out + told.err
-    with pytest.raises(OverflowError), guarded(debug=True):
-        raise OverflowError
+    with pytest.raises(typer.Exit) as ended, guarded(debug=True):
+        raise OverflowError("Alice has the flu")
+    assert ended.value.exit_code == 2  # 1 would say that a guarantee fails
+    assert "OverflowError: Alice has the flu" in capsys.readouterr().err

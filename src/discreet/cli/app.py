@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import NoReturn
+
 import typer
 
 from discreet.cli import attacking, beginning, checking, comparing, ledger, publishing, simulation
@@ -48,6 +51,17 @@ app.command("simulate-series")(simulation.simulate_series)
 app.add_typer(ledger.app, name="ledger")
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line."""
-    app()
+    from discreet.cli.console import flushed, guarded, open_streams
+
+    open_streams()
+    status = 0
+    try:
+        with guarded():  # what no command has caught; Python itself would end with 1
+            app()
+    except typer.Exit as end:
+        status = end.exit_code
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 0
+    sys.exit(flushed(status))

@@ -70,7 +70,7 @@ def compare(
         else:
             say(str(found))
         if not found.published:
-            raise typer.Exit(1)
+            raise typer.Exit(1 if any(point.infeasible for point in found.points) else 2)
 
 
 def _varied(given: list[str]) -> dict[str, list[Any]]:

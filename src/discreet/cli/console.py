@@ -6,7 +6,10 @@ an error. Tracebacks appear with ``--debug`` alone.
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
+import os
 import signal
 import sys
 import threading
@@ -14,7 +17,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 
 import typer
 
@@ -38,6 +41,52 @@ def say(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
+class Pipe(io.FileIO):
+    """A descriptor whose reader may go away, as in ``discreet audit release | head``.
+
+    What is written after that is dropped, so that the exit status still says how the command ended.
+    """
+
+    def write(self, data: Any) -> int | None:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return len(data)
+
+
+def open_streams() -> None:
+    """Prepare stdout and stderr for characters that they lack and for readers that go away."""
+    if sys.stderr is None:  # no file may take its number: libraries write there
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+    if sys.stdout is None:
+        note("Error: standard output is closed. Redirect it to a file or to /dev/null.")
+        raise SystemExit(2)
+    sys.stdout = _replaced(sys.stdout)
+    sys.stderr = _replaced(sys.stderr)
+
+
+def _replaced(stream: TextIO) -> TextIO:
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(Pipe(stream.fileno(), "w", closefd=False)),
+        encoding=stream.encoding,
+        errors="backslashreplace",
+        line_buffering=stream.isatty() or stream is sys.stderr,
+    )
+
+
+def flushed(status: int) -> int:
+    """Write what stdout still holds; the exit status, which is 2 where that fails."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        note(f"Error: standard output: {error.strerror}. The result was not printed.")
+        return 2
+    return status
+
+
 def note(text: str) -> None:
     """Print anything that is no result to stderr."""
     sys.stderr.write(text + "\n")
@@ -52,7 +101,8 @@ def write_page(path: Path, page: Page, *, quiet: bool) -> None:
 
 def say_json(data: Any) -> None:
     """Print one JSON object to stdout."""
-    say(json.dumps(data, ensure_ascii=False, indent=1, default=str))
+    plain = codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"
+    say(json.dumps(data, ensure_ascii=plain, indent=1, default=str))
 
 
 @contextmanager
@@ -64,34 +114,24 @@ def guarded(*, as_json: bool = False, debug: bool = False) -> Iterator[None]:
     try:
         yield
     except DiscreetError as error:
-        if debug:
-            raise
         details: dict[str, Any] = {"error": str(error), "exit_status": error.exit_status}
         if isinstance(error, JobError):
             details["problems"] = list(error.problems)
         if isinstance(error, InfeasibleError):
             details["failures"] = list(error.failures)
-        _end(details, as_json)
+        _end(details, as_json, debug)
     except KeyboardInterrupt:
-        if debug:
-            raise
-        _end({"error": "Interrupted; nothing was published.", "exit_status": INTERRUPTED}, as_json)
+        details = {"error": "Interrupted; nothing was published.", "exit_status": INTERRUPTED}
+        _end(details, as_json, debug)
     except MemoryError:
-        _end({"error": "Out of memory. Use a machine with more.", "exit_status": 2}, as_json)
-    except BrokenPipeError:
-        sys.stderr.close()
-        raise typer.Exit(0) from None
+        _end({"error": "Out of memory. Use a machine with more.", "exit_status": 2}, as_json, debug)
     except OSError as error:
-        if debug:
-            raise
         reason = f"{error.filename or 'input or output'}: {error.strerror or error}"
-        _end({"error": reason, "exit_status": 2}, as_json)
+        _end({"error": reason, "exit_status": 2}, as_json, debug)
     except typer.Exit:
         raise
     except Exception as error:
-        if debug:
-            raise
-        _end({"error": _defect(error), "exit_status": 2}, as_json)
+        _end({"error": _defect(error), "exit_status": 2}, as_json, debug)
 
 
 def _defect(error: Exception) -> str:
@@ -108,11 +148,13 @@ def _terminate(signum: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _end(details: dict[str, Any], as_json: bool) -> NoReturn:
+def _end(details: dict[str, Any], as_json: bool, debug: bool) -> NoReturn:
+    if debug:
+        note(traceback.format_exc())
     if as_json:
         say_json(details)
     note(f"Error: {details['error']}")
-    raise typer.Exit(details["exit_status"])
+    raise typer.Exit(details["exit_status"]) from None
 
 
 @contextmanager

@@ -11,12 +11,14 @@ from discreet.errors import InputError
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.models.correlation import Correlation, Unstated, problems_of
+from discreet.regular_files import require_regular
 
 HEADER = ("old", "new", "probability")
 
 
 def read_correlation(path: Path, unstated: Unstated) -> Correlation:
     """Read and check a correlation table; an empty cell is a missing value."""
+    require_regular(path, "Correlation table")
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)

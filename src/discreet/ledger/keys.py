@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.regular_files import require_regular
 
 KEY_BYTES = 32
 HASH_BYTES = 16
@@ -49,6 +50,7 @@ def create_key(path: Path) -> bytes:
 
 def load_key(path: Path) -> bytes:
     """Read a key; refuse one that others may read."""
+    require_regular(path, "Key file")
     try:
         text = path.read_text(encoding="ascii")
         mode = path.stat().st_mode

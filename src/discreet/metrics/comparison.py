@@ -58,6 +58,7 @@ class Point:
     suppressed_share: float | None = None
     dominated: bool = False
     failure: str | None = None  # why there is no release
+    infeasible: bool = False  # because a guarantee cannot be met
     seconds: float = 0.0  # of the method, from data to audited tables
 
     @property

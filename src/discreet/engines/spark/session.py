@@ -10,17 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 
 from discreet.errors import DiscreetError, EngineError, InputError
-
-try:
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-    from pyspark.sql import DataFrame, SparkSession
-except ImportError:
-    raise InputError(
-        "The engine 'spark' needs PySpark. Install it: pip install 'discreet[spark]'."
-    ) from None
 
 ROWS_AT_ONCE = 1 << 18  # of a batch that is looked up in dictionaries, which costs by the batch
 ROWS_OF_PART = "spark.discreet.rowsOfPart"

@@ -47,7 +47,7 @@ class Pipe(io.FileIO):
     What is written after that is dropped, so that the exit status still says how the command ended.
     """
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:

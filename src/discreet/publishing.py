@@ -45,7 +45,6 @@ from discreet.metrics.release import measure_release
 from discreet.preparation import prepare, refuse_identifying, source_of
 from discreet.recording import Draft, announced, draft_of, open_ledger, require_ledger
 from discreet.releases.audit import (
-    REPORT,
     Audit,
     audit_tables,
     read_tables,
@@ -54,6 +53,7 @@ from discreet.releases.audit import (
 )
 from discreet.releases.catalog import kind_of_outcome
 from discreet.releases.explanation import explain
+from discreet.releases.files import REPORT
 from discreet.releases.manifest import (
     FILE_NAME,
     Manifest,

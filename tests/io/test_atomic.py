@@ -158,3 +158,40 @@ def test_private_files_are_private_from_the_start(tmp_path: Path) -> None:
     assert path.read_text() == "{}"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("umask, mode", [(0o022, 0o755), (0o027, 0o750)])
+def test_nobody_else_enters_a_folder_before_it_takes_its_place(tmp_path, umask, mode) -> None:
+    usual = os.umask(umask)
+    try:
+        with release_place(tmp_path / "release") as folder:
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+            (folder / "manifest.json").write_text("{}")
+    finally:
+        os.umask(usual)
+    assert stat.S_IMODE((tmp_path / "release").stat().st_mode) == mode
+
+
+def test_a_private_file_that_cannot_be_written_says_that_the_release_is_complete(tmp_path) -> None:
+    with pytest.raises(ReleaseError, match="The release itself is complete") as caught:
+        write_private(tmp_path / "missing" / "release.private.json", "{}")
+    assert "Nothing was left" not in str(caught.value)
+
+
+def test_an_old_release_that_lost_its_place_is_not_overwritten(tmp_path: Path) -> None:
+    publish(tmp_path / "release", "old")
+    (tmp_path / "release").rename(tmp_path / ".release.replaced-12")
+    with (
+        pytest.raises(ReleaseError, match="an interrupted run had moved it aside"),
+        release_place(tmp_path / "release"),
+    ):
+        pytest.fail("the block must not run")
+    assert (tmp_path / "release" / "manifest.json").read_text() == "old"
+
+
+def test_a_replaced_release_that_cannot_be_removed_is_named(tmp_path, monkeypatch) -> None:
+    publish(tmp_path / "release", "old")
+    monkeypatch.setattr("discreet.io.atomic.shutil.rmtree", lambda *_, **__: None)
+    with pytest.warns(UserWarning, match=r"\.release\.replaced-.* could not be removed"):
+        publish(tmp_path / "release", "new", force=True)
+    assert (tmp_path / "release" / "manifest.json").read_text() == "new"

@@ -1,8 +1,9 @@
 """A release folder appears whole or not at all.
 
-It is written beside its place, under a hidden name of its own, and renamed at the end. The run
-that writes a hidden folder holds a lock on it; a hidden folder that nobody holds is what a killed
-run left, and the next run to the same place clears it away.
+It is written beside its place, under a hidden name of its own, in a folder that only its owner may
+enter, and renamed at the end. The run that writes a hidden folder holds a lock on it; a hidden
+folder that nobody holds is what a killed run left, and the next run to the same place clears it
+away.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import os
 import secrets
 import shutil
 import signal
+import stat
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -22,6 +25,7 @@ from types import FrameType
 from discreet.errors import ReleaseError
 
 MANIFEST = "manifest.json"
+FOREIGN = (".DS_Store", "Thumbs.db", "desktop.ini")  # what file managers put into every folder
 Moving = Callable[[Path], AbstractContextManager[None]]
 TERMINATED = 128 + signal.SIGTERM
 
@@ -41,11 +45,12 @@ def release_place(path: Path, force: bool = False, moving: Moving | None = None)
         begun: list[Path] = []
         lock = None
         try:
-            partial, lock = _make_partial(path, begun)
+            partial, lock, mode = _make_partial(path, begun)
             yield partial
             _sync_tree(partial)
             require_free(path, force)
             with moving(partial) if moving else nullcontext():
+                partial.chmod(mode)
                 _put_in_place(partial, path)
         except BaseException:
             for folder in begun:
@@ -56,10 +61,10 @@ def release_place(path: Path, force: bool = False, moving: Moving | None = None)
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
+    """Write a file beside a release that only its owner may read, whole or not at all."""
     path = path.absolute()
     partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(8)}")
-    with _reporting(path):
+    with _reporting(path, "The release itself is complete; only this private file is missing."):
         file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(file, "wb") as stream:
@@ -74,9 +79,11 @@ def write_private(path: Path, text: str) -> None:
 
 
 def hash_of_folder(folder: Path) -> str:
-    """One hash over the names and bytes of all files in a folder."""
+    """One hash over the names and bytes of all files in a folder but those of file managers."""
     together = hashlib.sha256()
     for file in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
+        if file.name in FOREIGN:
+            continue
         with file.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         together.update(f"{file.relative_to(folder).as_posix()}\0{digest}\n".encode())
@@ -85,11 +92,14 @@ def hash_of_folder(folder: Path) -> str:
 
 def require_free(path: Path, force: bool) -> None:
     """Raise if a release cannot take this place."""
+    restored = not os.path.lexists(path) and _clear_abandoned(path)
     if not os.path.lexists(path):
         return
     if not force:
+        reason = " (an interrupted run had moved it aside; it was put back)" if restored else ""
         raise ReleaseError(
-            f"{path}: is there already. Choose another `output:` or replace it with --force."
+            f"{path}: is there already{reason}. Choose another `output:` or replace it with "
+            "--force."
         )
     if path.is_symlink() or not path.is_dir():
         raise ReleaseError(f"{path}: is not a folder, so --force does not replace it. Remove it.")
@@ -117,28 +127,40 @@ def _put_in_place(partial: Path, path: Path) -> None:
         _unlock(lock)
     _sync(path.parent)
     shutil.rmtree(replaced, ignore_errors=True)
+    if replaced.exists():
+        warnings.warn(
+            f"{replaced}: the replaced release could not be removed. Remove it yourself.",
+            stacklevel=2,
+        )
 
 
-def _make_partial(path: Path, begun: list[Path]) -> tuple[Path, int | None]:
-    """A new hidden folder and its lock; ``begun`` has its name before it is there.
+def _make_partial(path: Path, begun: list[Path]) -> tuple[Path, int | None, int]:
+    """Return a new hidden folder, its lock, and the mode that it has once it takes its place.
 
-    So an interruption at any instant knows what to clear away.
+    ``begun`` has its name before it exists, so that an interruption at any instant knows what to
+    remove. Until it was audited only its owner may enter it.
     """
     while True:
         partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(8)}")
         begun.append(partial)
         partial.mkdir()
+        mode = stat.S_IMODE(partial.stat().st_mode)  # as the umask has it
+        partial.chmod(0o700)
         lock = _lock(partial)
         # Another run may have found the folder before it was locked, and cleared it away.
         if sys.platform == "win32" or (lock is not None and partial.exists()):
-            return partial, lock
+            return partial, lock, mode
         _unlock(lock)
 
 
-def _clear_abandoned(path: Path) -> None:
-    """Remove what killed runs left; put back an old release that lost its place to one."""
-    if sys.platform == "win32":
-        return  # without locks a live run cannot be told from a dead one
+def _clear_abandoned(path: Path) -> bool:
+    """Remove what killed runs left; put back an old release that lost its place to one.
+
+    Returns whether one was put back.
+    """
+    restored = False
+    if sys.platform == "win32" or not path.parent.is_dir():
+        return restored  # without locks a live run cannot be told from a dead one
     hidden = [entry for entry in path.parent.iterdir() if entry.name.startswith(f".{path.name}.")]
     for entry in hidden:
         kind = entry.name.removeprefix(f".{path.name}.").partition("-")[0]
@@ -149,9 +171,11 @@ def _clear_abandoned(path: Path) -> None:
             continue
         if kind == "replaced" and not os.path.lexists(path):
             entry.rename(path)
+            restored = True
         else:
             shutil.rmtree(entry, ignore_errors=True)
         _unlock(lock)
+    return restored
 
 
 def _lock(folder: Path) -> int | None:
@@ -194,13 +218,13 @@ def _sync_tree(folder: Path) -> None:
 
 
 @contextmanager
-def _reporting(path: Path) -> Iterator[None]:
+def _reporting(path: Path, left: str = "Nothing was left there.") -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise ReleaseError(
-            f"{path}: cannot be written ({error.strerror or error}). Nothing was left there. "
-            "Make room or choose another place."
+            f"{path}: cannot be written ({error.strerror or error}). {left} Make room, or choose "
+            "another place."
         ) from error
 
 

@@ -6,6 +6,7 @@ are written block by block, so memory holds the codes and little else.
 
 from __future__ import annotations
 
+import io
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +43,7 @@ def write_table(
     tell: Tell = tell_nobody,
 ) -> None:
     """Write a table and bring it to the disk; nothing is left where that fails."""
-    write = _write_csv if format == "csv" else _write_parquet
+    write = write_csv if format == "csv" else _write_parquet
     try:
         with path.open("xb") as file:
             try:
@@ -71,9 +72,13 @@ def _row_count(columns: Sequence[PublishedColumn], order: Order | None) -> int:
     return len(columns[0].codes) if order is None else len(order)
 
 
-def _write_csv(
-    file: IO[bytes], columns: Sequence[PublishedColumn], order: Order | None, tell: Tell
+def write_csv(
+    file: IO[bytes] | io.RawIOBase,
+    columns: Sequence[PublishedColumn],
+    order: Order | None,
+    tell: Tell,
 ) -> None:
+    """Write a table to an open file."""
     names = pl.Series([column.name for column in columns])
     file.write((",".join(_quoted(names, HEADER_NEEDS_QUOTES)) + "\n").encode())
     base, start, text = _cells(columns)

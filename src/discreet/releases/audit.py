@@ -21,23 +21,27 @@ from discreet.algorithms.method import Task
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable
-from discreet.errors import AuditError, ReleaseError
+from discreet.errors import AuditError
 from discreet.hierarchies.files import hierarchy_from_rows
-from discreet.io.atomic import hash_of_folder
-from discreet.io.source import Source, Tell, tell_nobody
+from discreet.io.source import Tell, tell_nobody
 from discreet.io.tables import read_table
 from discreet.knowledge.table import Knowledge
 from discreet.models.requirement import TOLERANCE, Domain, Requirement
 from discreet.releases.catalog import kind_of
+from discreet.releases.files import (
+    file_problems,
+    file_remarks,
+    form_problems_of_files,
+    require_readable,
+    source_of_table,
+)
 from discreet.releases.forms import form_problems
 from discreet.releases.linking import linked_domains, other_knowledge, underivable
-from discreet.releases.manifest import FILE_NAME, Manifest, Promise, sha256_of
+from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.orders import source_order_problems
 from discreet.releases.originals import as_published, hidden_members, unlike_original
 from discreet.releases.picture import Picture, picture_of
 from discreet.shown import Shown
-
-REPORT = "report.html"
 
 
 @dataclass(frozen=True)
@@ -86,11 +90,6 @@ def require_sound(audit: Audit) -> None:
     raise AuditError(f"The release was not published: its own audit refused it.{listed}")
 
 
-def hash_of_table(path: Path) -> str:
-    """The hash of a table's file, or one over all files of a table in several."""
-    return hash_of_folder(path) if path.is_dir() else sha256_of(path)
-
-
 def audit_folder(
     folder: Path,
     original: Task | None = None,
@@ -98,16 +97,24 @@ def audit_folder(
 ) -> Audit:
     """Audit a release folder; promises about linked labels need the knowledge or the original."""
     manifest = Manifest.load(folder)
-    damages = _damages(folder, manifest)
+    remarks = file_remarks(folder)
+    damages = file_problems(folder, manifest)
     if damages:
-        return Audit(tuple(_unproved(manifest)), tuple(damages), original is not None)
+        promises = tuple(_unproved(manifest))
+        return Audit(promises, tuple(damages), original is not None, remarks=tuple(remarks))
     hidden: list[str] = []
     if original is not None:
         hidden = hidden_members(original, manifest)
         original = as_published(original, manifest)
-    found = audit_tables(read_tables(folder, manifest), manifest, original, knowledge=knowledge)
-    misstated = _misstated(manifest, found.promises)
-    return replace(found, problems=(*found.problems, *hidden, *misstated))
+    tables = read_tables(folder, manifest)
+    found = audit_tables(tables, manifest, original, knowledge=knowledge)
+    problems, unknown = form_problems_of_files(folder, manifest, tables)
+    problems += [*hidden, *_misstated(manifest, found.promises)]
+    return replace(
+        found,
+        problems=(*found.problems, *problems),
+        remarks=(*found.remarks, *unknown, *remarks),
+    )
 
 
 def audit_tables(
@@ -138,7 +145,8 @@ def audit_tables(
         else:
             promises.append(_not_derived(requirement, reason))
     problems = miscounted(tables, manifest) + kind.inconsistencies(tables, manifest)
-    problems += kind.order_problems(tables) + other_knowledge(found, manifest)
+    problems += kind.structure_problems(tables) + kind.order_problems(tables)
+    problems += other_knowledge(found, manifest)
     if original is not None:
         problems += _changes(tables, manifest, original, source_rows)
     remarks = () if problems else tuple(kind.remarks(tables))
@@ -173,11 +181,10 @@ def read_tables(
     folder: Path, manifest: Manifest, tell: Tell = tell_nobody
 ) -> dict[str, CodedTable]:
     """The published tables of a folder, coded from what the files say."""
+    require_readable(folder, manifest)
     tables = {}
     for name, entry in manifest.tables.items():
-        delimiter = "," if entry.file.endswith(".csv") else None
-        source = Source(path=folder / entry.file, delimiter=delimiter)
-        tables[name] = read_table(source, specs_of(manifest, name), tell)
+        tables[name] = read_table(source_of_table(folder, entry), specs_of(manifest, name), tell)
     return tables
 
 
@@ -272,29 +279,6 @@ def _same_figures(
         )
         for name, one in stated.items()
     )
-
-
-def _damages(folder: Path, manifest: Manifest) -> list[str]:
-    """What does not stand in the folder as the manifest says."""
-    expected = {FILE_NAME, REPORT} | {entry.file for entry in manifest.tables.values()}
-    problems = [
-        f"'{extra}' is in the folder and not in the manifest"
-        for extra in sorted(path.name for path in folder.iterdir() if path.name not in expected)
-    ]
-    for name, entry in manifest.tables.items():
-        path = folder / entry.file
-        if Path(entry.file).name != entry.file:
-            raise ReleaseError(f"{FILE_NAME}: table '{name}' points outside the folder.")
-        if not path.exists():
-            problems.append(f"'{entry.file}' is missing")
-        elif not entry.sha256:
-            problems.append(f"the manifest has no sha256 of '{entry.file}'")
-        elif hash_of_table(path) != entry.sha256:
-            problems.append(f"'{entry.file}' was changed after it was published (sha256)")
-    report = folder / REPORT
-    if report.exists() and not (report.is_file() and sha256_of(report) == manifest.report_sha256):
-        problems.append(f"'{REPORT}' is not the page that was published (sha256)")
-    return problems
 
 
 def _unproved(manifest: Manifest) -> list[Promise]:

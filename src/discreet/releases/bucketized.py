@@ -40,6 +40,7 @@ from discreet.releases.groups import (
     exact_columns,
     group_codes_in,
     group_column,
+    number_problems,
     people_changes,
     people_table,
     random_numbers,
@@ -70,8 +71,8 @@ class BucketizedKind(Kind):
         suppressed = self.suppressed(outcome)
         kept = np.flatnonzero(outcome.group_of_row >= 0) if suppressed else None
         group = outcome.group_of_row if kept is None else outcome.group_of_row[kept]
-        groups = int(group.max(initial=-1)) + 1
-        group = random_numbers(groups, task.orders)[group]
+        number, groups = random_numbers(group, task.orders)
+        group = number[group]
         people = people_table(PEOPLE, task, group, groups, kept)
         if outcome.counted:
             sensitive = _value_counts(task, group, groups, kept)
@@ -115,6 +116,13 @@ class BucketizedKind(Kind):
             problems += _count_problems(tables, name)
         return problems
 
+    def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        problems = number_problems(tables[PEOPLE], PEOPLE)
+        for name in (SENSITIVE, COUNTERFEITS):
+            if name in tables and people_counted(tables[name]) is not None:
+                problems += _twice_counted(tables[name], name)
+        return problems
+
     def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         related = related_columns(tables[PEOPLE], tables[SENSITIVE])
         return [same_order(PEOPLE, SENSITIVE, related)] if related else []
@@ -152,8 +160,7 @@ def _with_counterfeits(
     """The tables where some sensitive rows are nobody's."""
     kept = np.flatnonzero(outcome.group_of_row >= 0)
     group = outcome.group_of_row[kept]
-    groups = int(group.max(initial=-1)) + 1
-    number = random_numbers(groups, task.orders)
+    number, groups = random_numbers(group, task.orders)
     people = people_table(PEOPLE, task, number[group], groups, kept)
     of_row = number[np.concatenate([group, fakes.group])]
     columns = [group_column(of_row, groups)]
@@ -225,7 +232,22 @@ def _count_problems(tables: Mapping[str, CodedTable], name: str) -> list[str]:
     """Counts that are no whole number above 0: a value that nobody has would seem to occur."""
     number = people_counted(tables[name]) if name in tables else None
     wrong = 0 if number is None else int((number < 1).sum())
-    return [f"{wrong} rows of '{name}' have no count above 0"] if wrong else []
+    if number is None or wrong:
+        return [f"{wrong} rows of '{name}' have no count above 0"] if wrong else []
+    text = tables[name][COUNT].text
+    if (text.cast(pl.Int64).cast(pl.String) != text).any():
+        return [f"'{name}' has counts with signs, blanks or leading zeros"]
+    return []
+
+
+def _twice_counted(table: CodedTable, name: str) -> list[str]:
+    """Rows that one row with the sum of their counts would replace."""
+    columns = [column for column in table if column.name != COUNT]
+    classes = group_codes(
+        [column.codes for column in columns], [column.cardinality for column in columns], table.rows
+    )
+    twice = table.rows - classes.count
+    return [f"{twice} rows of '{name}' repeat what another counts"] if twice else []
 
 
 def _sizes(sensitive: CodedTable) -> NDArray[np.int64]:

@@ -33,6 +33,7 @@ from discreet.releases.groups import (
     PUBLIC,
     exact_columns,
     group_column,
+    number_problems,
     people_changes,
     people_table,
     random_numbers,
@@ -54,6 +55,7 @@ from discreet.releases.sensitive_sets import (
     VALUES,
     Sets,
     Signatures,
+    are_listed_in_order,
     count_unsupported,
     index_signatures,
     kept_values,
@@ -74,8 +76,7 @@ class DecomposedKind(Kind):
 
     def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
         refuse_roles(task.table, self.name)
-        groups = int(outcome.group_of_row.max(initial=-1)) + 1
-        number = random_numbers(groups, task.orders)
+        number, groups = random_numbers(outcome.group_of_row, task.orders)
         group = number[outcome.group_of_row]
         sensitive = task.table.sensitive
         return {
@@ -124,6 +125,13 @@ class DecomposedKind(Kind):
         signatures = index_signatures(sensitive, names)
         problems += _set_problems(sets, signatures, names)
         problems += _primary_problems(sets, signatures, people, sensitive, manifest)
+        return problems
+
+    def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        problems = number_problems(tables[PEOPLE], PEOPLE)
+        names = [column.name for column in tables[SENSITIVE].sensitive]
+        if not are_listed_in_order(tables[VALUES], tables[SENSITIVE], names):
+            problems.append(f"'{VALUES}' is not sorted by group, attribute and value")
         return problems
 
     def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:

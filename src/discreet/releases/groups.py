@@ -24,9 +24,28 @@ from discreet.releases.tracing import untraced_rows
 PUBLIC = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE)  # what stands beside a person's group
 
 
-def random_numbers(groups: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """A new number for every group: 0 … groups − 1 in random order."""
-    return rng.permutation(groups).astype(np.int32)
+def random_numbers(
+    group_of_row: NDArray[np.integer], rng: np.random.Generator
+) -> tuple[NDArray[np.int32], int]:
+    """Draw a new number from 0 … n − 1 for each of the n groups that have rows.
+
+    Numbers without gaps leave nothing but their order to choose, which is random.
+    """
+    used = np.bincount(group_of_row) > 0
+    groups = int(used.sum())
+    number = np.full(len(used), -1, np.int32)
+    number[used] = rng.permutation(groups)
+    return number, groups
+
+
+def number_problems(people: CodedTable, name: str) -> list[str]:
+    """Where groups are not numbered from 1 to their number: other numbers could carry values."""
+    text = people[GROUP].text
+    number = text.cast(pl.Int64, strict=False)
+    plain = number.null_count() == 0 and bool((number.cast(pl.String) == text).all())
+    if plain and number.min() == 1 and number.max() == len(text):
+        return []
+    return [f"the groups of '{name}' are not numbered from 1 to {len(text)}"]
 
 
 def group_column(group: Codes, groups: int) -> PublishedColumn:

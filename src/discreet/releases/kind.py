@@ -61,6 +61,13 @@ class Kind(ABC):
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         """What the published tables contradict, in themselves or in the manifest."""
 
+    def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        """Where columns or orders that the release made are not in their one canonical form.
+
+        Asked of whole tables only: numbers of groups are judged together.
+        """
+        return []
+
     def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         """What the order of rows gives away. Some thousands of rows show it: all, or the first."""
         return []

@@ -158,6 +158,8 @@ class Manifest(_Part):
         path = folder / FILE_NAME
         if not folder.is_dir():
             raise ReleaseError(f"{folder}: no such release folder. Check the path.")
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise ReleaseError(f"{path}: is not a regular file. Get the release again.")
         try:
             return cls.model_validate_json(path.read_bytes())
         except OSError as error:

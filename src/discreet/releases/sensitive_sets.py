@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.classes import classes_of
@@ -73,11 +74,21 @@ _read: WeakKeyDictionary[CodedTable, tuple[CodedTable, CodedTable, tuple[str, ..
 )
 
 
-def _read_sets(
-    people: CodedTable, values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
-) -> Sets:
-    groups = people[GROUP].cardinality
-    group = code_of_text(people[GROUP].text, values[GROUP].text)[values[GROUP].codes]
+def are_listed_in_order(
+    values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
+) -> bool:
+    """Whether ``group_values`` is sorted by group, attribute and value, each entry once."""
+    number = values[GROUP].text.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+    attribute, value = _coded_values(values, sensitive, attributes)
+    widest = max(sensitive[name].cardinality for name in attributes)
+    key = (number[values[GROUP].codes] * len(attributes) + attribute) * widest + value
+    return bool((np.diff(key) > 0).all())
+
+
+def _coded_values(
+    values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
+) -> tuple[Ints, Ints]:
+    """Return the attribute of each entry and its value's code in T^S, −1 where it is unknown."""
     names = values[ATTRIBUTE].text.to_list()
     of_name = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
     attribute = of_name[values[ATTRIBUTE].codes]
@@ -86,6 +97,15 @@ def _read_sets(
         code = code_of_text(sensitive[name].text, values[VALUE].text)
         mine = attribute == number
         value[mine] = code[values[VALUE].codes[mine]]
+    return attribute, value
+
+
+def _read_sets(
+    people: CodedTable, values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
+) -> Sets:
+    groups = people[GROUP].cardinality
+    group = code_of_text(people[GROUP].text, values[GROUP].text)[values[GROUP].codes]
+    attribute, value = _coded_values(values, sensitive, attributes)
     good = (group >= 0) & (attribute >= 0) & (value >= 0)
     widest = max(sensitive[name].cardinality for name in attributes)
     which = (attribute[good] * groups + group[good]).astype(np.int32)

@@ -46,8 +46,9 @@ from discreet.io.atomic import release_place, require_free, write_private
 from discreet.io.writing import OutputFormat
 from discreet.job import Job
 from discreet.preparation import prepare_coded, refuse_identifying
-from discreet.releases.audit import REPORT, Audit, hash_of_table, require_sound
+from discreet.releases.audit import Audit, require_sound
 from discreet.releases.explanation import explain
+from discreet.releases.files import REPORT, hash_of_table
 from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry, sha256_of
 from discreet.report.release_page import release_page
 

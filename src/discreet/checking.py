@@ -38,6 +38,7 @@ def audit(
     *,
     original: Job | str | Path | None = None,
     knowledge: Mapping[str, str | Path] | str | Path | None = None,
+    trust: str | Path | None = None,
     progress: Progress = no_progress,
 ) -> Audit:
     """Derive every promise again from published files alone.
@@ -45,7 +46,8 @@ def audit(
     With ``original``, a job or the path of one, also check that nothing was lost or invented. A
     release in memory was audited when it was made; that audit is returned. Promises about the
     labels that terms link to need the knowledge table: the original's, or ``knowledge``, the path
-    of one or a path for each quasi-sensitive attribute.
+    of one or a path for each quasi-sensitive attribute. ``trust`` is the public key by which the
+    manifest must be signed.
     """
     if isinstance(release, Release):
         if release.audit is None:
@@ -55,7 +57,7 @@ def audit(
     tables = {} if knowledge is None else _knowledge(Manifest.load(Path(release)), knowledge)
     progress("audit", 0.0)
     folder = Path(release)
-    found = audit_folder(folder, task, tables)
+    found = audit_folder(folder, task, tables, trust)
     if not found.ok:
         return found
     manifest = Manifest.load(folder)

@@ -38,6 +38,7 @@ from discreet.forming import (
 from discreet.io.atomic import release_place, write_private
 from discreet.io.databases import writing_tables
 from discreet.io.frames import FrameKind, code_frame, frame_kind, is_spark_frame, to_frame
+from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
 from discreet.ledger.ledger import Ledger
@@ -136,20 +137,23 @@ class Release:
         report: bool = True,
         progress: Progress = no_progress,
         ledger: Ledger | None = None,
+        sign: SigningKey | str | Path | None = None,
     ) -> Path:
         """Write the release folder: tables, audit of the written files, manifest, report.
 
         With a ledger the release is recorded in the same step in which it appears; an open one may
-        be given, whose lock is then held already.
+        be given, whose lock is then held already. ``sign`` is the private key that signs the
+        manifest.
         """
         path = Path(path)
+        key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.load(sign)
         with ExitStack() as stack:
             if self.draft is not None:
                 if ledger is None:
                     ledger = stack.enter_context(Ledger.open(self.draft.settings))
                 stack.enter_context(ledger.writing())
                 ledger.require_new_place(path)
-            self._write(path, format, force, report, progress, ledger)
+            self._write(path, format, force, report, progress, ledger, key)
         private = path.with_name(f"{path.name}.private.json")
         write_private(private, json.dumps(self.private, indent=1) + "\n")
         return path
@@ -162,6 +166,7 @@ class Release:
         report: bool,
         progress: Progress,
         ledger: Ledger | None,
+        key: SigningKey | None,
     ) -> None:
         from discreet.report.release_page import release_page
 
@@ -198,6 +203,8 @@ class Release:
                 (folder / REPORT).write_text(page.html(), encoding="utf-8")
                 manifest.report_sha256 = sha256_of(folder / REPORT)
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
+            if key is not None:
+                key.sign(folder, FILE_NAME)
         self.manifest, self.audit = manifest, audit
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
 

@@ -7,7 +7,16 @@ from typing import NoReturn
 
 import typer
 
-from discreet.cli import attacking, beginning, checking, comparing, ledger, publishing, simulation
+from discreet.cli import (
+    attacking,
+    beginning,
+    checking,
+    comparing,
+    keys,
+    ledger,
+    publishing,
+    simulation,
+)
 
 app = typer.Typer(
     name="discreet",
@@ -49,6 +58,7 @@ app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
 app.command("simulate-series")(simulation.simulate_series)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(keys.app, name="keys")
 
 
 def main() -> NoReturn:

@@ -62,6 +62,10 @@ def audit(
             help="The knowledge table, FILE or ATTRIBUTE=FILE, of promises about linked labels.",
         ),
     ] = None,
+    trust: Annotated[
+        Path | None,
+        typer.Option("--trust", help="The public key by which the manifest must be signed."),
+    ] = None,
     page: PageFile = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -74,9 +78,11 @@ def audit(
         folders = releases or []
         with progress_bar(quiet=quiet) as progress:
             if ledger is not None or persons is not None:
+                if trust is not None:
+                    raise InputError("--trust is for one release folder. Audit each by itself.")
                 found = _described(audit_series(folders, ledger, key, persons, correlation))
             elif len(folders) == 1:
-                found = _audit_one(folders[0], original, knowledge, progress)
+                found = _audit_one(folders[0], original, knowledge, trust, progress)
             else:
                 raise InputError(
                     "Name one release folder; or several with --persons, or a series with --ledger."
@@ -94,17 +100,25 @@ def audit(
 
 
 def _audit_one(
-    folder: Path, original: Path | None, knowledge: list[str] | None, progress: Progress
+    folder: Path,
+    original: Path | None,
+    knowledge: list[str] | None,
+    trust: Path | None,
+    progress: Progress,
 ) -> tuple[dict[str, Any], list[str], Page]:
     from discreet.checking import audit as run_audit
     from discreet.releases.explanation import promise_sentence, warnings
     from discreet.report.release_page import audit_page
 
-    found = run_audit(folder, original=original, knowledge=_tables(knowledge), progress=progress)
+    found = run_audit(
+        folder, original=original, knowledge=_tables(knowledge), trust=trust, progress=progress
+    )
     lines = warnings(found.promises)
     lines += [promise_sentence(promise) for promise in found.promises]
     lines += [f"Problem: {problem}" for problem in found.problems]
     lines += [f"Left open: {remark}" for remark in found.remarks]
+    if found.signed:
+        lines.append("The manifest is signed by the trusted key.")
     lines.append(_conclusion(found))
     return found.to_dict(), lines, audit_page(found)
 

@@ -52,6 +52,10 @@ def publish(
         typer.Option("--ledger", help="The ledger, a path or a PostgreSQL URL; else the job's."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
+    sign: Annotated[
+        Path | None,
+        typer.Option("--sign", help="Sign the manifest with this private key (discreet keys new)."),
+    ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Leave report.html out.")] = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -61,6 +65,7 @@ def publish(
     with guarded(as_json=json, debug=debug):
         from discreet.data.entropy import WARNING, fixed_order
         from discreet.io.atomic import require_free
+        from discreet.io.signatures import SigningKey
         from discreet.job import Job
         from discreet.publishing import make_release
         from discreet.recording import open_ledger
@@ -72,6 +77,7 @@ def publish(
         require_free(place, force)
         if fixed_order() and not quiet:
             note(f"WARNING: {WARNING}")
+        key = None if sign is None else SigningKey.load(sign)
         if engine is Engine.SPARK:
             from discreet.engines.spark.publishing import publish_folder
             from discreet.engines.spark.session import spark_session
@@ -87,6 +93,7 @@ def publish(
                     force=force,
                     report=not no_report,
                     progress=progress,
+                    sign=key,
                 )
             _say(made.manifest, made.explanation, place, json)
             return
@@ -105,6 +112,7 @@ def publish(
                 report=not no_report,
                 progress=progress,
                 ledger=book,
+                sign=key,
             )
         _say(release.manifest, release.explanation, place, json)
 

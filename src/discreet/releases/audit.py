@@ -23,6 +23,7 @@ from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable
 from discreet.errors import AuditError
 from discreet.hierarchies.files import hierarchy_from_rows
+from discreet.io.signatures import SIGNATURE, is_signed
 from discreet.io.source import Tell, tell_nobody
 from discreet.io.tables import read_table
 from discreet.knowledge.table import Knowledge
@@ -37,7 +38,7 @@ from discreet.releases.files import (
 )
 from discreet.releases.forms import form_problems
 from discreet.releases.linking import linked_domains, other_knowledge, underivable
-from discreet.releases.manifest import Manifest, Promise
+from discreet.releases.manifest import FILE_NAME, Manifest, Promise
 from discreet.releases.orders import source_order_problems
 from discreet.releases.originals import as_published, hidden_members, unlike_original
 from discreet.releases.picture import Picture, picture_of
@@ -53,6 +54,7 @@ class Audit(Shown):
     compared: bool  # whether the original table was at hand
     readers: tuple[dict[str, Any], ...] = ()  # what readers of the release find beside its promises
     remarks: tuple[str, ...] = ()  # what could not be judged
+    signed: bool | None = None  # by the trusted key; None where no key was given
     picture: Picture = field(default_factory=Picture, repr=False)  # of its groups, for the report
 
     @property
@@ -72,6 +74,7 @@ class Audit(Shown):
             "promises": [promise.model_dump(mode="json") for promise in self.promises],
             "problems": list(self.problems),
             "compared_with_original": self.compared,
+            **({} if self.signed is None else {"signed": self.signed}),
             **({"readers": list(self.readers)} if self.readers else {}),
             **({"remarks": list(self.remarks)} if self.remarks else {}),
         }
@@ -94,14 +97,30 @@ def audit_folder(
     folder: Path,
     original: Task | None = None,
     knowledge: Mapping[str, Knowledge] | None = None,
+    trust: str | Path | None = None,
 ) -> Audit:
-    """Audit a release folder; promises about linked labels need the knowledge or the original."""
+    """Audit a release folder; promises about linked labels need the knowledge or the original.
+
+    ``trust`` is the public key by which the manifest, and with it every file, must be signed.
+    """
     manifest = Manifest.load(folder)
+    signed = None if trust is None else is_signed(folder, FILE_NAME, trust)
     remarks = file_remarks(folder)
     damages = file_problems(folder, manifest)
+    if signed is None and (folder / SIGNATURE).exists():
+        remarks.append("The manifest is signed. The signature was not checked: no key was trusted.")
+    if signed is False:
+        there = (folder / SIGNATURE).exists()
+        damages.append(
+            "the manifest is not what the trusted key signed"
+            if there
+            else "the manifest is not signed, and a signature by the trusted key was asked for"
+        )
     if damages:
         promises = tuple(_unproved(manifest))
-        return Audit(promises, tuple(damages), original is not None, remarks=tuple(remarks))
+        return Audit(
+            promises, tuple(damages), original is not None, remarks=tuple(remarks), signed=signed
+        )
     hidden: list[str] = []
     if original is not None:
         hidden = hidden_members(original, manifest)
@@ -114,6 +133,7 @@ def audit_folder(
         found,
         problems=(*found.problems, *problems),
         remarks=(*found.remarks, *unknown, *remarks),
+        signed=signed,
     )
 
 

@@ -24,6 +24,7 @@ from discreet.io.canonical import (
     is_compressed,
     parquet_rows,
 )
+from discreet.io.signatures import SIGNATURE, SIGNATURE_BYTES
 from discreet.io.source import Source
 from discreet.io.tables import column_names
 from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry, sha256_of
@@ -43,7 +44,8 @@ def source_of_table(folder: Path, entry: TableEntry) -> Source:
 
 def file_problems(folder: Path, manifest: Manifest) -> list[str]:
     """Return what is in the folder and should not be, and which files are not as published."""
-    expected = {FILE_NAME, REPORT, *(entry.file for entry in manifest.tables.values())}
+    own = (FILE_NAME, REPORT, SIGNATURE)
+    expected = {*own, *(entry.file for entry in manifest.tables.values())}
     problems = [
         f"'{path.name}' is in the folder and not in the manifest"
         for path in sorted(folder.iterdir())
@@ -51,7 +53,7 @@ def file_problems(folder: Path, manifest: Manifest) -> list[str]:
     ]
     problems += [
         f"'{name}' is not a regular file of the folder"
-        for name in (FILE_NAME, REPORT)
+        for name in own
         if _exists(folder / name) and not _is_regular(folder / name)
     ]
     for name, entry in manifest.tables.items():
@@ -61,6 +63,9 @@ def file_problems(folder: Path, manifest: Manifest) -> list[str]:
     report = folder / REPORT
     if _is_regular(report) and sha256_of(report) != manifest.report_sha256:
         problems.append(f"'{REPORT}' is not the page that was published (sha256)")
+    signature = folder / SIGNATURE
+    if _is_regular(signature) and signature.stat().st_size != SIGNATURE_BYTES:
+        problems.append(f"'{SIGNATURE}' is no signature: it has not {SIGNATURE_BYTES} bytes")
     return problems
 
 

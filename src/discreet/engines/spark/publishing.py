@@ -43,6 +43,7 @@ from discreet.engines.spark.writing import put_together, write_tables
 from discreet.errors import InputError
 from discreet.forming import form_manifest, promised, require_members
 from discreet.io.atomic import release_place, require_free, write_private
+from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat
 from discreet.job import Job
 from discreet.preparation import prepare_coded, refuse_identifying
@@ -79,11 +80,23 @@ class SparkRelease:
         """What was done and what it promises, in sentences."""
         return explain(self.manifest)
 
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Copy the release to a folder, which appears whole or not at all."""
+    def save(
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        sign: SigningKey | str | Path | None = None,
+    ) -> Path:
+        """Copy the release to a folder, which appears whole or not at all.
+
+        ``sign`` is the private key that signs the manifest.
+        """
         path = Path(path)
+        key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.load(sign)
         with release_place(path, force=force) as folder:
             shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+            if key is not None:
+                key.sign(folder, FILE_NAME)
         _write_private(path, self.private)
         return path
 
@@ -126,6 +139,7 @@ def publish_folder(
     force: bool = False,
     report: bool = True,
     progress: Progress = no_progress,
+    sign: SigningKey | None = None,
 ) -> SparkRelease:
     """Publish a job's table, or the one given, as a release folder that workers reach too."""
     _require_supported(job)
@@ -144,6 +158,8 @@ def publish_folder(
             (folder / REPORT).write_text(page.html(), encoding="utf-8")
             manifest.report_sha256 = sha256_of(folder / REPORT)
         (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
+        if sign is not None:
+            sign.sign(folder, FILE_NAME)
     private = {"seed": seed, "engine": "spark", "timings": run.timings}
     private |= {"insecure_fixed_order": True} if fixed_order() else {}
     if path.parent.is_dir():

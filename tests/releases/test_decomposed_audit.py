@@ -94,9 +94,8 @@ def test_a_value_that_no_row_supports_is_found(folder):
         if struck_out(group, name, value)
     )
     tamper(folder, "group_values", lambda rows: [*rows, wrong])
-    (problem,) = dc.audit(folder).problems
+    problem = next(p for p in dc.audit(folder).problems if "can be struck out" in p)
     assert "1 values" in problem
-    assert "can be struck out" in problem
 
 
 def test_a_value_that_is_in_no_sensitive_row_is_found(folder):

@@ -17,7 +17,7 @@ from discreet.data.bitmaps import Bitmap, expand
 from discreet.data.identifying import identifying_values
 from discreet.data.roles import Role, ValueType
 from discreet.data.spec import ColumnSpec
-from discreet.data.table import CodedTable, Column
+from discreet.data.table import CodedTable, Column, exact_value
 from discreet.errors import HierarchyError, InputError, JobError
 from discreet.hierarchies.cells import SUPPRESSED, escaped, looks_like_notation
 from discreet.hierarchies.hierarchy import Hierarchy
@@ -188,9 +188,20 @@ def _with_history(task: Task, job: Job, ledger: Ledger) -> Task:
         )
         named = correlation.values
     column = column.with_domain({*values_of(past, column.name), *named})
+    _require_one_spelling(column)
     table = replace(task.table, columns={**task.table.columns, column.name: column})
     history = history_of(past, column.name, task.people, column.text.to_list())
     return replace(task, table=table, history=history, correlation=correlation)
+
+
+def _require_one_spelling(column: Column) -> None:
+    """Refuse a series that writes one number in several ways: to a reader they are one value."""
+    texts = column.text.drop_nulls().to_list()
+    if len({exact_value(text, column.type) for text in texts}) < len(texts):
+        raise InputError(
+            f"Column '{column.name}': the table, earlier releases or the correlation table write "
+            "one number in several ways, such as 7 and 007. Write it in this table as before."
+        )
 
 
 def _read_columns(job: Job, data: Any, person: str | None, tell: Tell) -> CodedTable:

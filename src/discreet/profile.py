@@ -19,6 +19,7 @@ from math import comb
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.classes import Classes, classes_of, group_codes
@@ -56,6 +57,7 @@ class ColumnProfile:
     type: str
     distinct: int  # values, a missing one not counted
     missing: int  # rows
+    nearly_alike: int = 0  # values that differ from another only in case, blanks or Unicode form
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,17 @@ class Profile(Shown):
     associations: tuple[Association, ...]
     proposals: Mapping[str, Proposal] | None  # where roles were not known
     links: tuple[LinkProfile, ...] = ()  # of quasi-sensitive attributes with a knowledge table
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes counts of values larger than they are to an attacker."""
+        return [
+            f"Column '{column.name}': {column.nearly_alike:,} values differ from another only in "
+            "case, blanks or Unicode form. They count as different values; an attacker reads them "
+            "as one. Write them alike before publishing."
+            for column in self.columns
+            if column.nearly_alike
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -208,7 +221,18 @@ def _column(column: Column, proposals: Mapping[str, Proposal] | None) -> ColumnP
     occurring = int((column.counts > 0).sum())
     role = column.role if proposals is None else proposals[column.name].role
     distinct = occurring - (missing > 0)
-    return ColumnProfile(column.name, str(role), str(column.type), distinct, missing)
+    return ColumnProfile(
+        column.name, str(role), str(column.type), distinct, missing, _nearly_alike(column)
+    )
+
+
+def _nearly_alike(column: Column) -> int:
+    """How many values of a text column are another one but for case, blanks or Unicode form."""
+    if column.type.ordered:
+        return 0
+    text = column.text.filter(pl.Series(column.counts > 0)).drop_nulls()
+    plain = text.str.normalize("NFKC").str.to_lowercase().str.replace_all(r"\s+", " ")
+    return int(plain.str.strip_chars().is_duplicated().sum())
 
 
 def _subset_sizes(columns: int) -> tuple[int, ...]:

@@ -308,3 +308,28 @@ def test_values_of_the_suppressed_alone_are_nowhere_in_a_release(spark, tmp_path
     for file in files:
         assert secret.encode() not in file.read_bytes(), file.name
     assert dc.audit(tmp_path / "spark", original=job).ok
+
+
+def test_spellings_of_one_number_are_one_value_on_spark(spark, tmp_path):
+    rows = 3000
+    pays = ("7", "07", "7.0", " 7 ", "8", "+8")
+    frame = pl.DataFrame(
+        {"age": [f"{n % 2:02}" for n in range(rows)], "pay": [pays[n % 6] for n in range(rows)]}
+    )
+    frame.write_csv(tmp_path / "people.csv")
+    job = Job(
+        source={"path": tmp_path / "people.csv"},
+        attributes={
+            "age": {"role": "quasi-identifier", "type": "integer", "hierarchy": "suppress"},
+            "pay": {"role": "sensitive", "type": "number"},
+        },
+        requirements=[{"distinct-l-diversity": {"l": 2}}],
+        method="full-domain",
+    )
+    made = on_spark(spark, job, tmp_path / "spark", format="parquet")
+    assert made.manifest.promises[0].achieved == {"l": 2}
+    assert set(read_release(tmp_path / "spark")["records"]["pay"]) == {"7", "8"}
+    assert dc.audit(tmp_path / "spark", original=job).ok
+    with pytest.raises(InfeasibleError):
+        asked = [dc.DistinctLDiversity(l=3)]
+        on_spark(spark, job.model_copy(update={"requirements": asked}), tmp_path / "again")

@@ -13,7 +13,7 @@ from discreet.attacks.fitting import coverages_of, fitting_groups
 from discreet.data.classes import Classes, classes_of, group_codes
 from discreet.data.table import CodedTable, Codes, Column
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.releases.comparison import code_of_text
+from discreet.releases.comparison import code_of_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Population:
         own = [self.table[column.name] for column in columns]
         codes: list[Codes] = []
         for mine, theirs in zip(own, columns, strict=True):
-            code = code_of_text(mine.text, theirs.text)
+            code = code_of_value(mine, theirs)
             code[code < 0] = mine.cardinality
             kinds = mine.codes[self.kinds.first_row]
             codes.append(np.concatenate([kinds, code.astype(np.int32)[theirs.codes]]))

@@ -1,9 +1,10 @@
 """The coded table: every column as int32 codes and a dictionary of its distinct values.
 
 Every method, model and measure works on codes. A dictionary is sorted: text by code point,
-integers, numbers and dates by value (equal numbers written differently, ``7`` and ``007``, are two
-values, neighbours in order). A missing value is a value of its own: it has the last code of its
-dictionary, where the dictionary's text is null.
+integers, numbers and dates by value. A number that is written in several ways, ``7`` and ``007``,
+is one value, whose text is the shortest of them; in an insensitive column, which is published as
+it is, each way is a value of its own. A missing value is a value of its own: it has the last code
+of its dictionary, where the dictionary's text is null.
 
 A table may be *counted*: an entry then stands for several rows that are alike, and has their number
 as its weight. Where only a part of a table is at hand, its columns carry how often each value
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -158,6 +160,13 @@ class CodedTable:
         weights = None if self.weights is None else self.weights[rows]
         count = len(rows) if weights is None else int(weights.sum())
         return replace(self, columns=columns, rows=count, weights=weights)
+
+
+def exact_value(text: str, kind: ValueType) -> Decimal | date | str:
+    """Return what a cell stands for, exactly: as numbers ``7`` and ``007`` are equal."""
+    if kind is ValueType.DATE:
+        return date.fromisoformat(text.strip())
+    return Decimal(text.strip()) if kind.ordered else text
 
 
 def _number(text: str, kind: ValueType) -> float:

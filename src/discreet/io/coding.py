@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.spec import ColumnSpec
-from discreet.data.table import Codes, Column
+from discreet.data.table import Codes, Column, exact_value
 from discreet.errors import InputError
 from discreet.kernels import kernel
 
@@ -75,7 +76,11 @@ def sort_dictionary(
     if absent.any():
         text = text.set(absent, None)
     numbers = _parse(name, spec, kind, text, locate) if kind.ordered else None
-    order, starts = _order(text, numbers)
+    # What is published unchanged keeps every cell as it is; what is counted, counts by value.
+    exact = None
+    if numbers is not None and spec.role is not Role.INSENSITIVE:
+        exact = _exact_ranks(text, numbers, kind)
+    order, starts = _order(text, numbers, exact)
     code_of_raw = np.empty(len(raw), np.int32)
     code_of_raw[order] = np.cumsum(starts) - 1
     first = pl.Series(order[starts])
@@ -180,25 +185,61 @@ def _parse(
             f"values {count} not {NOUN[kind]}{named}. Correct the cells, list such values under "
             "`missing:`, or say `type: text`."
         )
-    return numbers.fill_null(np.nan).to_numpy()
+    return numbers.fill_null(np.nan).to_numpy() + 0.0  # −0 is 0
+
+
+def _exact_ranks(
+    text: pl.Series, numbers: NDArray[np.float64], kind: ValueType
+) -> NDArray[np.int64]:
+    """Rank values that are one number as a float by their exact value: ``7`` and ``007`` alike.
+
+    A float has 53 bits, so long integers that differ may be equal floats; 0 where no other value
+    has the same float.
+    """
+    ranks = np.zeros(len(numbers), np.int64)
+    alike = (pl.Series(numbers).is_duplicated() & text.is_not_null()).to_numpy()
+    places = np.flatnonzero(alike)
+    if len(places):
+        values = [exact_value(cell, kind) for cell in text.gather(places).to_list()]
+        distinct: list[Any] = list(dict.fromkeys(values))
+        rank = {value: number for number, value in enumerate(sorted(distinct))}
+        ranks[places] = [rank[value] for value in values]
+    return ranks
 
 
 def _order(
-    text: pl.Series, numbers: NDArray[np.float64] | None
+    text: pl.Series, numbers: NDArray[np.float64] | None, exact: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The order that sorts raw values, missing ones last, and where in it a new value begins."""
+    """The order that sorts raw values, missing ones last, and where in it a new value begins.
+
+    Spellings of one number are one value where their exact ranks are given; the first of them, the
+    shortest, is the text of all.
+    """
     if numbers is None:
         sorting = text.arg_sort(nulls_last=True)
+        ordered = text.gather(sorting)
+        starts = ordered.ne_missing(ordered.shift(1))
     else:
-        keys = pl.DataFrame({"number": pl.Series(numbers), "text": text})
-        sorting = keys.with_columns(pl.col("number").fill_nan(None)).select(
-            pl.arg_sort_by("number", "text", nulls_last=True)
-        )["number"]
+        rank = np.zeros(len(numbers), np.int64) if exact is None else exact
+        keys = pl.DataFrame(
+            {
+                "number": pl.Series(numbers).fill_nan(None),
+                "rank": rank,
+                "length": text.str.len_chars(),
+                "text": text,
+            }
+        )
+        sorted_ = keys.with_row_index("place").sort(
+            "number", "rank", "length", "text", nulls_last=True
+        )
+        sorting = sorted_["place"]
+        by = ["number", "rank"] if exact is not None else ["number", "text"]
+        changes = [sorted_[name].ne_missing(sorted_[name].shift(1)) for name in by]
+        starts = changes[0] | changes[1]
     order = sorting.to_numpy().astype(np.int64)
-    ordered = text.gather(sorting)
-    starts = ordered.ne_missing(ordered.shift(1)).to_numpy().copy()
-    starts[:1] = True
-    return order, starts
+    found = starts.to_numpy().copy()
+    found[:1] = True
+    return order, found
 
 
 @kernel

@@ -9,12 +9,24 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.classes import group_codes
-from discreet.data.table import CodedTable, Codes, Column
+from discreet.data.table import CodedTable, Codes, Column, exact_value
 
 
 def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
-    """For each value of the source column, its code in the published one, −1 where absent."""
-    return code_of_text(published.text, source.text)
+    """For each value of the source column, its code in the published one, −1 where absent.
+
+    Numbers and dates are compared by value, everything else by text.
+    """
+    codes = code_of_text(published.text, source.text)
+    kind = source.type
+    lost = np.flatnonzero(codes < 0)
+    if len(lost) and kind.ordered and published.type is kind:
+        texts = published.text.to_list()
+        known = {exact_value(t, kind): code for code, t in enumerate(texts) if t is not None}
+        for place in lost:
+            text = source.text[int(place)]
+            codes[place] = -1 if text is None else known.get(exact_value(text, kind), -1)
+    return codes
 
 
 def code_of_text(dictionary: pl.Series, texts: pl.Series) -> NDArray[np.int64]:

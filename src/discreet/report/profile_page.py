@@ -46,7 +46,7 @@ def profile_page(profile: Profile) -> Page:
         subject="before anything is published",
         heading=heading,
         tone="warn" if risk is not None and risk.unique_share > 0 else "",
-        lede=(lede, proposed),
+        lede=(lede, proposed, *profile.warnings),
         cards=list(_cards(profile)),
         sections=list(_sections(profile)),
     )

@@ -21,6 +21,8 @@ def view_profile(profile: Profile) -> Group:
 
 def _parts(profile: Profile) -> Iterator[RenderableType]:
     yield _columns(profile)
+    for warning in profile.warnings:
+        yield Text(f"{warning}\n", style="yellow")
     if profile.proposals is not None:
         yield Text("Roles are a proposal from names and counts; correct them in the job file.\n")
     if profile.risk is not None:

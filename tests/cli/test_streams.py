@@ -33,7 +33,7 @@ def test_a_narrow_encoding_of_stdout(hospital):
 def test_a_reader_that_goes_away_leaves_the_exit_status(hospital):
     done = shell(hospital, "discreet --help | true")
     assert (done.returncode, done.stderr) == (0, "")
-    done = shell(hospital, "discreet publish job.yaml | true")
+    done = shell(hospital, "discreet publish job.yaml --quiet | true")
     assert (done.returncode, done.stderr) == (0, "")
     job = (hospital / "job.yaml").read_text().replace("k: 5", "k: 5000")
     (hospital / "impossible.yaml").write_text(job)
@@ -44,7 +44,7 @@ def test_a_reader_that_goes_away_leaves_the_exit_status(hospital):
 
 
 def test_a_closed_stream(hospital):
-    done = shell(hospital, "discreet publish job.yaml >&-")
+    done = shell(hospital, "discreet publish job.yaml --quiet >&-")
     assert done.returncode == 2
     assert done.stderr == (
         "Error: standard output is closed. Redirect it to a file or to /dev/null.\n"
@@ -85,7 +85,7 @@ def test_a_pipe_that_no_program_writes_to(hospital, run):
 def test_the_engine_spark_without_pyspark(hospital):
     without = "import sys; sys.modules['pyspark'] = None; import discreet.cli as c; c.main()"
     done = subprocess.run(
-        [sys.executable, "-c", without, "publish", "job.yaml", "--engine", "spark"],
+        [sys.executable, "-c", without, "publish", "job.yaml", "--engine", "spark", "--quiet"],
         cwd=hospital, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 2

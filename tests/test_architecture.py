@@ -16,9 +16,10 @@ PACKAGE = Path(discreet.__file__).parent
 ORDER = [
     "errors", "regular_files", "kernels", "named", "shown", "yaml_places", "data",
     "hierarchies", "knowledge", "models", "algorithms", "io", "ledger", "releases", "attacks",
-    "metrics", "proposal", "profile", "job_parts", "job", "preparation", "recording",
-    "verifying", "varying", "report", "exploration", "forming", "engines", "publishing",
-    "comparing", "checking", "series_audit", "simulation", "demonstration", "cli", "__main__",
+    "metrics", "proposal", "profile", "job_parts", "job", "series_history", "preparation",
+    "recording", "series_check", "verifying", "varying", "report", "exploration", "forming",
+    "engines", "publishing", "comparing", "checking", "series_audit", "simulation", "demonstration",
+    "cli", "__main__",
 ]  # fmt: skip
 ENGINE_LIBRARIES = {"pyspark"}
 

@@ -95,7 +95,7 @@ class Original:
             job = job.model_copy(update={"attributes": attributes, "ledger": settings})
             frame = frame.with_columns(pl.int_range(len(frame)).cast(pl.String).alias(_PERSON))
             made = make_release(frame, job, seed=seed, progress=progress, ledger=ledger)
-            audit_in_memory(made, progress)
+            audit_in_memory(made, progress, ledger)
         return made
 
 

@@ -12,17 +12,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.algorithms.method import Progress, Task, no_progress
-from discreet.algorithms.signatures import sole_sensitive
 from discreet.data.bitmaps import Bitmap, expand
 from discreet.data.identifying import identifying_values
 from discreet.data.roles import Role, ValueType
 from discreet.data.spec import ColumnSpec
-from discreet.data.table import CodedTable, Column, exact_value
+from discreet.data.table import CodedTable, Column
 from discreet.errors import HierarchyError, InputError, JobError
 from discreet.hierarchies.cells import SUPPRESSED, escaped, looks_like_notation
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.specs import Automatic
-from discreet.io.correlations import read_correlation
 from discreet.io.databases import read_frame
 from discreet.io.delimited import suspect_header
 from discreet.io.frames import code_frame, frame_columns
@@ -32,11 +30,10 @@ from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import column_names, read_table
 from discreet.job import Job
 from discreet.knowledge.table import Knowledge
-from discreet.ledger.history import history_of, past_contents, values_of
 from discreet.ledger.keys import People, hash_people
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import require_people
-from discreet.models.correlation import Correlation
+from discreet.series_history import with_history
 
 _NOTATION_START = r"^\s*[\[{*]"
 
@@ -58,7 +55,7 @@ def prepare(
     task, problems = _form(job, table, rng, progress)
     if ledger is not None and people is not None:
         progress("ledger", 0.0)
-        task = _with_history(replace(task, people=people), job, ledger)
+        task = with_history(replace(task, people=people), job, ledger)
     _require_fit(task, problems)
     return task
 
@@ -168,40 +165,6 @@ def _read(
     require_people(people, person)
     table = replace(table, columns=columns, left_out=(*table.left_out, person))
     return table, people
-
-
-def _with_history(task: Task, job: Job, ledger: Ledger) -> Task:
-    """The task with what the ledger knows, and with a dictionary that has all earlier values."""
-    if not job.method.needs_history or task.people is None:
-        return task
-    ledger.require_sound()
-    (column,) = sole_sensitive(task.table, job.method.name)
-    past = past_contents(ledger, column.name)
-    correlation = None
-    named: set[str | None] = set()
-    path, unstated = job.method.correlations
-    if unstated is not None:
-        correlation = (
-            Correlation(unstated=unstated)
-            if path is None
-            else read_correlation(job.folder / path, unstated)
-        )
-        named = correlation.values
-    column = column.with_domain({*values_of(past, column.name), *named})
-    _require_one_spelling(column)
-    table = replace(task.table, columns={**task.table.columns, column.name: column})
-    history = history_of(past, column.name, task.people, column.text.to_list())
-    return replace(task, table=table, history=history, correlation=correlation)
-
-
-def _require_one_spelling(column: Column) -> None:
-    """Refuse a series that writes one number in several ways: to a reader they are one value."""
-    texts = column.text.drop_nulls().to_list()
-    if len({exact_value(text, column.type) for text in texts}) < len(texts):
-        raise InputError(
-            f"Column '{column.name}': the table, earlier releases or the correlation table write "
-            "one number in several ways, such as 7 and 007. Write it in this table as before."
-        )
 
 
 def _read_columns(job: Job, data: Any, person: str | None, tell: Tell) -> CodedTable:

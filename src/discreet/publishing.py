@@ -62,6 +62,7 @@ from discreet.releases.manifest import (
     sha256_of,
 )
 from discreet.releases.picture import Picture
+from discreet.series_check import with_series
 from discreet.verifying import verify_attacks
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ class Release:
                     folder, manifest, lambda share: progress("reading back", share)
                 )
                 progress("audit", 0.0)
-                audit = _audit(tables, manifest, self.task, self.source_rows())
+                audit = _audit(tables, manifest, self.task, self.source_rows(), self.draft, ledger)
                 progress("measures", 0.0)
                 manifest.utility = measure_release(tables, self.task, manifest).to_dict()
                 for name, digest in hashes.result().items():
@@ -274,17 +275,24 @@ def publish(
         if ledger is not None:
             ledger.settled()
         release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
-    tables = audit_in_memory(release, progress)
+        tables = audit_in_memory(release, progress, ledger)
     verify_attacks(job, tables, release.task, release.manifest, progress)
     release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
     return release
 
 
-def audit_in_memory(release: Release, progress: Progress) -> dict[str, CodedTable]:
-    """Audit a release as it would be published; its tables as a reader of files has them."""
+def audit_in_memory(
+    release: Release, progress: Progress, ledger: Ledger | None = None
+) -> dict[str, CodedTable]:
+    """Audit a release as it would be published; its tables as a reader of files has them.
+
+    ``ledger`` is the one that the release was made with.
+    """
     progress("audit", 0.0)
     tables = release.coded_tables()
-    release.audit = _audit(tables, release.manifest, release.task, release.source_rows())
+    release.audit = _audit(
+        tables, release.manifest, release.task, release.source_rows(), release.draft, ledger
+    )
     release.manifest.promises = list(release.audit.promises)
     release.manifest.readers = list(release.audit.readers)
     return tables
@@ -392,10 +400,17 @@ def _audit(
     manifest: Manifest,
     task: Task,
     source_rows: Mapping[str, NDArray[np.int32]],
+    draft: Draft | None = None,
+    ledger: Ledger | None = None,
 ) -> Audit:
-    """Audit tables, raise unless all is in order, and add what readers find."""
+    """Audit tables, raise unless all is in order, and add what readers find.
+
+    With a ledger, the series that the release would join is judged too.
+    """
     shown = {c.name: set(c.text.to_list()) for table in tables.values() for c in table.sensitive}
     name_published_values(manifest, shown)
     audit = audit_tables(tables, manifest, task, source_rows)
+    if draft is not None and ledger is not None:
+        audit = with_series(audit, ledger, draft, tables, task.correlation)
     require_sound(audit)
     return replace(audit, readers=tuple(reader_findings(tables, manifest)))

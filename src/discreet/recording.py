@@ -22,6 +22,7 @@ from discreet.ledger.keys import hex_of
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import Contents, Entry, Signatures
 from discreet.ledger.settings import LedgerSettings
+from discreet.ledger.terms import terms_of
 from discreet.releases.bucketized import PEOPLE
 
 
@@ -81,7 +82,7 @@ def draft_of(
         folder_hash="",
         recorded="",
         method=job.method.name,
-        parameters=job.method.parameters(),
+        parameters=terms_of(job.method.parameters(), task.correlation),
         published_rows=int((group >= 0).sum()),
         held_back=int((group < 0).sum()),
         counterfeits=int(counterfeits.sum()),

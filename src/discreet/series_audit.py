@@ -9,7 +9,7 @@ releases come.
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from discreet.errors import InputError, ReleaseError
 from discreet.io.correlations import read_correlation
 from discreet.ledger.keys import hex_of
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.terms import CORRELATION_HASH, RHO_DIFFERENT, least_rho
 from discreet.models.correlation import Correlation, Unstated, Value
 from discreet.models.series import Groups
 from discreet.regular_files import require_regular
@@ -42,6 +43,7 @@ from discreet.releases.bucketized import PEOPLE, SENSITIVE, BucketizedKind, peop
 from discreet.releases.manifest import Manifest
 from discreet.report.pieces import Page
 from discreet.report.series_page import series_page
+from discreet.series_check import belief_problems, overlap_problem
 
 Placed = Mapping[str, str]  # the group, as it is published, of every person
 Alike = Sequence[Sequence[str]]  # people whom a reader knows to have the same value
@@ -92,14 +94,17 @@ def audit_ledger(
     ledger.settled()
     ledger.require_sound()
     folders, placed = [], []
-    for entry in ledger.entries():
+    entries = ledger.entries()
+    for entry in entries:
         contents = ledger.contents(entry)
         published = contents.group >= 0
         names = hex_of(contents.people[published])
         groups = (contents.group[published] + 1).tolist()
         folders.append(Path(entry.folder))
         placed.append({name: str(group) for name, group in zip(names, groups, strict=True)})
-    return audit_series(folders, placed, correlation, alike=alike)
+    hashes = [one.parameters.get(CORRELATION_HASH) for one in entries]
+    known = next((one for one in hashes if one is not None), None)
+    return audit_series(folders, placed, correlation, alike=alike, correlation_hash=known)
 
 
 def audit_with_persons(
@@ -127,35 +132,39 @@ def audit_series(
     correlation: Path | None = None,
     not_placed: int = 0,
     alike: Alike | None = None,
+    correlation_hash: str | None = None,
 ) -> SeriesAudit:
     """Audit releases, given the group of every person in each.
 
     ``alike`` are people whom a reader knows to have the same value; any one pair if left out.
+    ``correlation_hash`` is that of the correlation table that the releases rest on, if known.
     """
     if not folders:
         raise InputError("There is no release to audit.")
     read = [_bucketized(folder) for folder in folders]
     manifests = [manifest for manifest, _ in read]
     audits = tuple(audit_folder(folder) for folder in folders)
-    series = _series(read, placed)
+    rho = least_rho([m.method.parameters for m in manifests if m.method.name == RHO_DIFFERENT])
+    odds, domain = None, None
+    if rho is not None:
+        odds = _correlation(manifests, correlation, correlation_hash)
+        domain = _domain(read, odds)
+    series = _series(read, placed, domain or ())
     _require_known(series, alike or ())
     steady = invariance(series)
     problems: list[str] = []
     bound = _promised_m(manifests, steady)
     if any(m.method.name == "m-invariance" for m in manifests) and not steady.holds:
-        problems.append(
-            f"{steady.overlapping} people stand among values of which only some are new"
-        )
+        problems.append(overlap_problem(steady.overlapping))
     found: JointFinding | None = None
     estimated: Estimates | None = None
-    rho = _rho(manifests)
-    if rho is not None:
-        odds = _correlation(manifests, correlation)
+    if rho is not None and odds is not None and domain is not None:
         found, estimated = joint(series, odds, rho), estimates(series, odds)
-        if found.above:
+        problems += belief_problems(found, rho)
+        if len(series.values) > len(domain):
             problems.append(
-                f"{found.above} people have a value that a reader of all releases believes with "
-                f"more than {rho:g}: up to {max(found.greatest):.3f}"
+                f"{len(series.values) - len(domain)} published values are outside the domain that "
+                "the first rho-different release fixed"
             )
     attacks = (
         record_linking([_frame(tables[PEOPLE]) for _, tables in read]),
@@ -208,10 +217,28 @@ def _frame(table: CodedTable) -> pl.DataFrame:
     )
 
 
+def _domain(
+    read: Sequence[tuple[Manifest, Mapping[str, CodedTable]]], odds: Correlation
+) -> set[Value]:
+    """Return the domain that the first ρ-different release fixed."""
+    names = [manifest.method.name for manifest, _ in read]
+    first = names.index(RHO_DIFFERENT)
+    published = {
+        value
+        for _, tables in read[: first + 1]
+        for column in tables[SENSITIVE].sensitive
+        for value in column.text.to_list()
+    }
+    declared: Sequence[Value] = read[first][0].method.parameters.get("domain", ())
+    return {*published, *odds.values, *declared}
+
+
 def _series(
-    read: Sequence[tuple[Manifest, Mapping[str, CodedTable]]], placed: Sequence[Placed]
+    read: Sequence[tuple[Manifest, Mapping[str, CodedTable]]],
+    placed: Sequence[Placed],
+    domain: Collection[Value] = (),
 ) -> Series:
-    """Groups by their published numbers; values from the files alone."""
+    """Groups by their published numbers; values from the files, and of the domain if known."""
     columns = [tables[SENSITIVE].sensitive[0] for _, tables in read]
     names = {column.name for column in columns}
     if len(names) != 1:
@@ -220,7 +247,7 @@ def _series(
         )
     values: tuple[Value, ...] = tuple(
         sorted(
-            {value for column in columns for value in column.text.to_list()},
+            {*domain, *(value for column in columns for value in column.text.to_list())},
             key=lambda value: (value is None, value or ""),
         )
     )
@@ -249,16 +276,6 @@ def _series(
     return Series(people, group_of, joined, values)
 
 
-def _rho(manifests: Sequence[Manifest]) -> float | None:
-    found = [
-        float(promise.parameters["rho"])
-        for manifest in manifests
-        for promise in manifest.promises
-        if promise.requirement == "rho-different"
-    ]
-    return max(found, default=None)
-
-
 def _promised_m(manifests: Sequence[Manifest], steady: Invariance) -> float | None:
     """1/m, if all releases promise it and nobody's value is seen to have changed."""
     promised = [
@@ -270,12 +287,20 @@ def _promised_m(manifests: Sequence[Manifest], steady: Invariance) -> float | No
     return 1 / min(promised) if len(promised) == len(manifests) and not steady.renewed else None
 
 
-def _correlation(manifests: Sequence[Manifest], path: Path | None) -> Correlation:
+def _correlation(
+    manifests: Sequence[Manifest], path: Path | None, known_hash: str | None
+) -> Correlation:
     """The table that the releases rest on, with its rule for what it leaves unstated."""
-    last = [m for m in manifests if m.method.name == "rho-different"][-1].method.parameters
+    last = [m for m in manifests if m.method.name == RHO_DIFFERENT][-1].method.parameters
     unstated: Unstated = "stay" if last.get("unstated") == "stay" else "spread"
     if path is not None:
-        return read_correlation(path, unstated)
+        found = read_correlation(path, unstated)
+        if known_hash is not None and found.sha256 != known_hash:
+            raise InputError(
+                f"Correlation table {path}: is not the table that the releases rest on. Name the "
+                "one that they were published with."
+            )
+        return found
     if last.get("correlation"):
         raise InputError(
             f"The releases rest on the correlation table '{last['correlation']}'. Name it with "

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,6 @@ from discreet.data.history import History, PastRelease
 from discreet.data.roles import Role, ValueType
 from discreet.data.table import CodedTable, Column
 from discreet.models.correlation import Correlation
-from discreet.models.series import Groups
 from discreet.report.charts import series_chart
 from discreet.report.svg import standalone
 
@@ -169,7 +168,9 @@ def _publish(
     greatest = float(belief.max())
     above = float((belief.max(axis=1) > rho + 1e-9).mean())
     if publisher.method == RhoDifferent.name:
-        found = joint(_series(publisher.past, history), correlation, rho)
+        found = joint(
+            Series.of_history(replace(history, releases=publisher.past)), correlation, rho
+        )
         greatest, above = max(found.greatest), found.above / max(len(people), 1)
     return Step(
         release=release,
@@ -216,14 +217,6 @@ def _look(publisher: _Publisher, matrix: NDArray[np.float64], values: int) -> ND
         publisher.belief[person] = now
         result[at] = now
     return result
-
-
-def _series(past: Sequence[PastRelease], history: History) -> Series:
-    groups, first = Groups.of([(one.start, one.value, one.count) for one in past])
-    group_of = np.full((len(past), history.people), -1, np.int64)
-    for layer, one in enumerate(past):
-        group_of[layer, one.person] = one.group + first[layer]
-    return Series(("",) * history.people, group_of, groups, history.values)
 
 
 def table_of(steps: Sequence[Step]) -> str:

@@ -16,6 +16,9 @@ from discreet.algorithms.signatures import group_different, most_that_group
 from discreet.attacks.series import Series, all_beliefs, joint
 from discreet.data.history import History, PastRelease
 from discreet.models.correlation import Correlation
+from discreet.publishing import make_release
+from discreet.releases.manifest import Manifest
+from discreet.series_audit import audit_ledger
 
 TABLE_33 = [(["Bob", "Ken"], "ab"), (["Sam", "Jane"], "ab"), (["Linda", "Alice"], "ac")]
 TABLE_34_T2 = {
@@ -279,6 +282,141 @@ def test_two_sensitive_attributes_are_refused(job):
 def test_a_survivor_s_unheard_of_value_is_refused(job, tmp_path):
     made = job(dc.RhoDifferent(rho=0.5))
     dc.publish(frame(["flu", "gout", "ulcer", "mumps"] * 2), made).save(tmp_path / "r1")
+    with pytest.raises(dc.InputError, match="1 rows have a value outside the domain") as caught:
+        dc.publish(frame(["unheard", "gout", "ulcer", "mumps"] * 1), made)
+    assert "unheard" not in str(caught.value)
+
+
+def test_a_survivor_s_value_that_no_reader_can_know_of_is_refused(job, tmp_path):
+    dc.publish(frame(["flu", "gout", "ulcer", "mumps"] * 2), job(dc.Anatomy(l=4))).save(
+        tmp_path / "r1"
+    )
+    table = frame(["unheard", "gout", "ulcer", "mumps"])
     with pytest.raises(dc.InputError, match="1 people who were published before") as caught:
-        dc.publish(frame(["new", "gout", "ulcer", "mumps"] * 1), made)
-    assert "new" not in str(caught.value).replace("newcomers", "")
+        dc.publish(table, job(dc.RhoDifferent(rho=0.5)))
+    assert "unheard" not in str(caught.value)
+    dc.publish(table, job(dc.RhoDifferent(rho=0.5, domain=("unheard",))))
+
+
+def table_of(people: dict[int, str]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"name": [f"P{i}" for i in people], "age": list(people), "ill": list(people.values())}
+    )
+
+
+@pytest.fixture
+def growing(job, tmp_path):
+    """A job, and three tables of which the last has twenty new values."""
+    odds = tmp_path / "odds.csv"
+    odds.write_text("old,new,probability\na,c,.1\na,a,.9\nb,a,.5\ne,c,.5\ne,f,.1\n")
+    method = dc.RhoDifferent(rho=0.5, group_size=2, correlation=str(odds))
+    newcomers = {10 + number: f"g{number}" for number in range(20)}
+    tables = [{1: "e", 2: "f"}, {2: "f", 3: "a", 4: "c"}, {3: "a", 4: "c", **newcomers}]
+    return job, method, odds, tables
+
+
+def test_a_domain_that_grows_breaks_no_earlier_release(growing, tmp_path):
+    """Twenty new values in the third release raised the belief about the first to 0.765."""
+    job, method, odds, tables = growing
+    made = job(method)
+    for number, table in enumerate(tables[:2]):
+        dc.publish(table_of(table), made, seed=1).save(tmp_path / f"r{number}")
+    with pytest.raises(dc.InputError, match="20 rows have a value outside the domain") as caught:
+        dc.publish(table_of(tables[2]), made, seed=1)
+    assert "g1" not in str(caught.value)
+    known = {person: value if value in "ac" else "b" for person, value in tables[2].items()}
+    dc.publish(table_of(known), made, seed=1).save(tmp_path / "r2")
+    with dc.Ledger.open(made.ledger) as ledger:
+        found = audit_ledger(ledger, odds)
+    assert found.ok
+    assert max(found.joint.greatest) <= 0.5 + 1e-9
+
+
+def test_a_declared_domain_holds_values_that_come_later(growing, tmp_path):
+    job, method, odds, tables = growing
+    declared = tuple(f"g{number}" for number in range(20))
+    made = job(method.model_copy(update={"domain": declared}))
+    for number, table in enumerate(tables):
+        release = dc.publish(table_of(table), made, seed=1)
+        place = release.save(tmp_path / f"r{number}")
+        assert release.manifest.method.parameters["domain"] == list(declared)
+    with dc.Ledger.open(made.ledger) as ledger:
+        found = audit_ledger(ledger, odds)
+    assert found.ok
+    assert max(found.joint.greatest) <= 0.5 + 1e-9
+    assert dc.audit(place).ok
+    more = job(method.model_copy(update={"domain": (*declared, "later")}))
+    with pytest.raises(dc.InputError, match="names 1 values outside the domain"):
+        dc.publish(table_of(tables[0]), more)
+
+
+def test_the_series_is_judged_before_a_release_appears(growing, tmp_path, monkeypatch):
+    """Without a fixed domain, the judgement of the whole series still refuses the release."""
+    monkeypatch.setattr("discreet.series_history.domain_of_series", lambda *_: None)
+    job, method, _, tables = growing
+    made = job(method)
+    for number, table in enumerate(tables[:2]):
+        dc.publish(table_of(table), made, seed=1).save(tmp_path / f"r{number}")
+    with pytest.raises(dc.AuditError, match="believes with more than 0.5: up to 0.765"):
+        dc.publish(table_of(tables[2]), made, seed=1)
+    with dc.Ledger.open(made.ledger) as ledger:
+        release = make_release(table_of(tables[2]), made, seed=1, ledger=ledger)
+    with pytest.raises(dc.AuditError, match="up to 0.765"):
+        release.save(tmp_path / "r2")
+    assert not (tmp_path / "r2").exists()
+    with dc.Ledger.open(made.ledger) as ledger:
+        assert len(ledger.entries()) == 2
+
+
+def test_the_terms_of_a_series_stay(growing, tmp_path):
+    job, method, odds, tables = growing
+    dc.publish(table_of(tables[0]), job(method)).save(tmp_path / "r0")
+    for change, message in (
+        ({"rho": 0.6}, "Use at most 0.5"),
+        ({"unstated": "stay"}, "Use 'spread'"),
+        ({"correlation": None}, "another correlation table"),
+    ):
+        with pytest.raises(dc.InputError, match=message):
+            dc.publish(table_of(tables[1]), job(method.model_copy(update=change)))
+    for other in (dc.MInvariance(m=2), dc.Anatomy(l=2)):
+        with pytest.raises(dc.InputError, match="guarantees rho-different for the whole series"):
+            dc.publish(table_of(tables[1]), job(other))
+    text = odds.read_text()
+    odds.write_text("\n".join(["old,new,probability", *reversed(text.splitlines()[1:])]))
+    dc.publish(table_of(tables[1]), job(method))  # the same table, other file
+    odds.write_text(text.replace(".9", ".8"))
+    with pytest.raises(dc.InputError, match="another correlation table"):
+        dc.publish(table_of(tables[1]), job(method))
+    with (
+        dc.Ledger.open(job(method).ledger) as ledger,
+        pytest.raises(dc.InputError, match="is not the table that the releases rest on"),
+    ):
+        audit_ledger(ledger, odds)
+
+
+def test_another_method_cannot_break_m_invariance_of_the_series(job, tmp_path):
+    values = ["flu", "gout", "ulcer", "mumps"] * 4
+    dc.publish(frame(values), job(dc.MInvariance(m=2)), seed=1).save(tmp_path / "r1")
+    with pytest.raises(dc.AuditError, match="only some values are new"):
+        dc.publish(frame(values[::-1]), job(dc.Anatomy(l=3)), seed=1)
+
+
+def test_one_folder_does_not_prove_the_series(job, tmp_path):
+    for number, method in enumerate((dc.MInvariance(m=2), dc.RhoDifferent(rho=0.5))):
+        ledger = dc.LedgerSettings(path=tmp_path / f"{number}.ledger").located(tmp_path)
+        dc.Ledger.create(ledger).__exit__()
+        made = job(method).model_copy(update={"ledger": ledger})
+        release = dc.publish(frame(["flu", "gout", "ulcer", "mumps"] * 2), made)
+        assert [promise.holds for promise in release.audit.promises] == [True, True]
+        place = release.save(tmp_path / f"r{number}")
+        assert [promise.holds for promise in Manifest.load(place).promises] == [True, True]
+        found = dc.audit(place)
+        assert found.ok
+        assert [promise.holds for promise in found.promises] == [True, False]
+        (unproved,) = found.unproved
+        assert unproved.requirement == f"{method.name}-in-series"
+        assert "--ledger" in unproved.unproved
+        alone, series = (promise.to_requirement().sentence() for promise in found.promises)
+        assert alone.startswith("In this release, ")
+        assert "earlier" not in alone
+        assert "all earlier ones" in series

@@ -177,6 +177,63 @@ def test_no_belief_of_a_reader_of_all_releases_passes_rho(seed, alike, rho, rele
             assert max(found.values()) <= rho + 1e-9
 
 
+def write_odds(path: Path, stated: dict[tuple[str, str], float]) -> None:
+    lines = [f"{old},{new},{chance}" for (old, new), chance in stated.items()]
+    path.write_text("\n".join(["old,new,probability", *lines, ""]), encoding="utf-8")
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    rho=st.sampled_from([0.5, 0.6, 0.7]),
+    size=st.sampled_from([2, 3, None]),
+    unstated=st.sampled_from(["spread", "stay"]),
+    declared=st.sampled_from(["", "z", "xyz"]),
+)
+def test_values_that_join_a_series_later_break_no_release(seed, rho, size, unstated, declared):
+    """Values outside the domain are refused; replaced by values of it, they break nothing."""
+    draw = random.Random(seed)
+    stated = correlations(draw, "abcd"[: 2 + seed % 3])
+    tables = list(population(draw, "abcdefghi", 4, 9, 0.3))
+    tables[0] = {person: draw.choice("abcd") for person in tables[0]}
+    named = {value for pair in stated for value in pair}
+    domain = sorted({*tables[0].values(), *named, *declared})
+    series = []
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        write_odds(folder / "c.csv", stated)
+        method = dc.RhoDifferent(
+            rho=rho,
+            group_size=size,
+            correlation=str(folder / "c.csv"),
+            unstated=unstated,
+            domain=tuple(declared),
+        )
+        job = make_job(folder, method)
+        for number, people in enumerate(tables):
+            if not set(people.values()) <= set(domain):
+                with pytest.raises(dc.InputError, match="outside the domain"):
+                    dc.publish(frame_of(people), job, seed=seed)
+            inside = {
+                person: value if value in domain else domain[-1] for person, value in people.items()
+            }
+            try:
+                release = dc.publish(frame_of(inside), job, seed=seed)
+            except dc.InfeasibleError:
+                if number == 0:
+                    return  # no release has fixed a domain
+                continue
+            place = release.save(folder / f"r{number}", report=False)
+            person_of = {str(age): f"P{age}" for age in people}
+            series.append(naive_series.read_release(place, person_of, "age", "disease"))
+    chance = naive_series.chances(stated, domain, unstated)
+    for family in naive_series.families(series):
+        rows = max(len(v) for r in series for p, v in r if set(p) & family)
+        if rows <= 7:
+            found = naive_series.beliefs(series, family, chance)
+            assert max(found.values()) <= rho + 1e-9
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_who_is_held_back_does_not_depend_on_true_values(tmp_path, seed):
     draw = random.Random(seed)

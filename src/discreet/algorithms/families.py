@@ -50,7 +50,6 @@ class Verdicts:
     published: Flags  # (people,) whether the person will be in the release
     party: Places  # (people,) the number of the party within the family, −1 for none
     greatest: Floats  # (families,) belief after the earlier releases
-    broken: Flags  # (families,) an earlier release lets a belief pass the bound
     too_large: Flags  # (families,)
 
 
@@ -104,12 +103,10 @@ def decide(families: Families, rho: float) -> Verdicts:
     inside = np.arange(len(of_member)) - families.start[of_member]
     of_person = np.full(len(families.row_of), -1, np.int64)
     of_person[shapes.member] = party[begin[shapes.of_family[of_member]] + inside]
-    broken = (status == EXACT) & (greatest > rho + TOLERANCE)
     return Verdicts(
         of_person >= 0,
         of_person,
         greatest[shapes.of_family],
-        broken[shapes.of_family],
         (status == TOO_LARGE)[shapes.of_family],
     )
 

@@ -51,7 +51,7 @@ from discreet.algorithms.signatures import (
 from discreet.data.published import GROUP
 from discreet.data.table import Codes
 from discreet.errors import InfeasibleError
-from discreet.models.republication import Buckets
+from discreet.models.republication import Buckets, SeriesMInvariance
 from discreet.models.republication import MInvariance as MInvariancePromise
 
 MULTIPLICITY = 2  # of every value in a group with equal multiplicities
@@ -102,7 +102,10 @@ class MInvariance(Method):
                 "groups": int(group.max()) + 1,
                 "changed_signatures": int((changed & (signature >= 0)).sum()),
             },
-            promises=(MInvariancePromise(m=self.m, buckets=self.buckets),),
+            promises=(
+                MInvariancePromise(m=self.m, buckets=self.buckets),
+                SeriesMInvariance(m=self.m),
+            ),
         )
 
 

@@ -266,6 +266,11 @@ class Method(Named):
         """The path of its correlation table, and the rule for what it leaves unstated."""
         return None, None
 
+    @property
+    def declared_domain(self) -> tuple[str | None, ...]:
+        """The values that the job declares for a series before its first release."""
+        return ()
+
     @abstractmethod
     def run(self, task: Task) -> Outcome:
         """Find what to publish, or raise InfeasibleError."""

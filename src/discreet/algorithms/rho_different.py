@@ -34,7 +34,8 @@ by the cohort certificate, see ``cohorts``: as a group if their values are mixed
 Departures: larger first groups than ρ asks for (⌈2/ρ⌉ values), to leave room for what C adds;
 newcomers are never held back, those whose value is too frequent are joined by counterfeits; C
 speaks of consecutive appearances of a person, whatever lies between. What an earlier release has
-already broken cannot be repaired; it is counted for the publisher.
+already broken cannot be repaired; the series check then refuses the release. The first release
+fixes the domain of values (``ledger.terms``): a new value would move beliefs about earlier ones.
 
 Cost: for each *shape* of families (``shapes``), of which there are far fewer than families, the
 product of the states of neighbouring releases, n! each for n persons, divided by m! for m of them
@@ -44,7 +45,8 @@ who were always in the same groups (``models.twins``).
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Collection
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +70,7 @@ from discreet.data.published import GROUP
 from discreet.data.table import Codes
 from discreet.errors import InfeasibleError, InputError
 from discreet.models.correlation import Correlation, Unstated
-from discreet.models.republication import RhoDifference
+from discreet.models.republication import RhoDifference, SeriesRhoDifference
 
 
 class RhoDifferent(Method):
@@ -89,6 +91,12 @@ class RhoDifferent(Method):
         None, ge=2, description="How many different values a first group has; ⌈2/ρ⌉ if left out."
     )
 
+    domain: tuple[Annotated[str, Field(coerce_numbers_to_str=True)] | None, ...] = Field(
+        (),
+        description="Values that people may have in later releases, beside those of the first "
+        "release and of the correlation table; with a catch-all such as 'other'. It is published.",
+    )
+
     @property
     def needs_history(self) -> bool:
         return True
@@ -97,10 +105,16 @@ class RhoDifferent(Method):
     def correlations(self) -> tuple[str | None, Unstated | None]:
         return self.correlation, self.unstated
 
+    @property
+    def declared_domain(self) -> tuple[str | None, ...]:
+        return self.domain
+
     def parameters(self) -> dict[str, Any]:
         shown = super().parameters()
         if self.correlation is not None:
             shown["correlation"] = self.correlation.rsplit("/", 1)[-1]  # no folder of the machine
+        if not self.domain:
+            del shown["domain"]
         return shown
 
     @property
@@ -115,7 +129,9 @@ class RhoDifferent(Method):
         matrix = correlation.matrix(column.text.to_list())
         size = self._first_size(column.cardinality)
         families = read_families(history, matrix)
-        _require_known(families, column.codes, history, column.text.to_list(), correlation)
+        if not history.fixed:
+            named = {*correlation.values, *self.domain}
+            _require_known(families, column.codes, history, column.text.to_list(), named)
         verdicts = decide(families, self.rho)
         group, fakes, greatest = complete(families, verdicts, column.codes, self.rho)
         fresh = np.flatnonzero(families.family_of_row < 0)
@@ -140,7 +156,7 @@ class RhoDifferent(Method):
                 "adversary": "joint",
                 "greatest_belief": round(greatest, 6),
             },
-            promises=(RhoDifference(rho=self.rho),),
+            promises=(RhoDifference(rho=self.rho), SeriesRhoDifference(rho=self.rho)),
             private=_notes(families, verdicts),
         )
 
@@ -201,29 +217,26 @@ def _require_known(
     codes: Codes,
     history: History,
     values: list[str | None],
-    correlation: Correlation,
+    named: Collection[str | None],
 ) -> None:
     """Refuse values of survivors that no reader can know of, and so cannot reckon with."""
     known = np.zeros(len(values), bool)
     for release in history.releases:
         known[release.value] = True
     known[codes[families.family_of_row < 0]] = True
-    named = correlation.values
     known |= np.array([value in named for value in values], bool)
     unknown = ~known[codes]
     if unknown.any():
         raise InputError(
             f"{int(unknown.sum())} people who were published before now have a value that occurs "
             "neither in an earlier release, nor among newcomers, nor in the correlation table. "
-            "Name these values in the table, if only with the probability 0, so that a reader can "
-            "reckon with them."
+            "List these values under 'domain', so that a reader can reckon with them."
         )
 
 
 def _notes(families: Families, verdicts: Verdicts) -> dict[str, Any]:
     """What the publisher must know and a reader need not."""
     return {
-        "broken_before": int(verdicts.broken.sum()),
         "too_large": int(verdicts.too_large.sum()),
         "families": families.count,
     }

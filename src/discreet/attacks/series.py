@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.algorithms.renaming import alike_values
+from discreet.algorithms.shapes import Shapes, read_run
+from discreet.data.history import History
 from discreet.models.chains import Places
 from discreet.models.cohorts import cohort_bounds
 from discreet.models.correlation import Correlation, Value
@@ -61,6 +64,16 @@ class Series:
             np.array(start, np.int64), np.array(entries, np.int64), np.array(counts, np.int64)
         )
         return cls(people, group_of, groups, dictionary)
+
+    @classmethod
+    def of_history(cls, history: History) -> Series:
+        """The series of a ledger's history; its people have numbers and no names."""
+        past = history.releases
+        groups, first = Groups.of([(one.start, one.value, one.count) for one in past])
+        group_of = np.full((len(past), history.people), -1, np.int64)
+        for layer, one in enumerate(past):
+            group_of[layer, one.person] = one.group + first[layer]
+        return cls(("",) * history.people, group_of, groups, history.values)
 
     @property
     def releases(self) -> int:
@@ -136,20 +149,42 @@ class JointFinding:
 
 
 def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
-    """Exact Bayes over all persons and releases, component by component."""
+    """Exact Bayes over all persons and releases, component by component.
+
+    Components that look alike to a reader (``algorithms.shapes``) are enumerated once.
+    """
     matrix = _matrix(series, correlation)
-    component = components(series.group_of, len(series.groups.start) - 1)
-    greatest, found = greatest_beliefs(series.group_of, series.groups, matrix, component)
-    too_large = np.flatnonzero(found == Belief.TOO_LARGE)
-    bounded = 0
-    for number in too_large:
-        members = np.flatnonzero(component == number)
-        groups = series.groups
-        bound = cohort_bounds(
-            series.group_of[:, members], groups.start, groups.value, groups.count, matrix
-        )
-        greatest[:, members] = bound
-        bounded += bool((bound <= rho + TOLERANCE).all())
+    groups = series.groups
+    component = components(series.group_of, len(groups.start) - 1)
+    by_component = members_of(component)
+    sizes = np.array([len(members) for members in by_component], np.int64)
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    shapes = Shapes.of(
+        series.group_of,
+        (groups.start, groups.value, groups.count),
+        start,
+        np.concatenate([np.zeros(0, np.int64), *by_component]),
+        np.zeros(len(series.people), bool),
+        alike_values(matrix),
+    )
+    of_member = np.repeat(np.arange(len(sizes)), sizes)
+    shape_of = shapes.of_family[of_member]
+    chosen = shapes.first[shape_of] == of_member  # members of the components that are enumerated
+    enumerated = np.full(len(component), -1, np.int64)
+    enumerated[shapes.member[chosen]] = shape_of[chosen]
+    greatest, found = greatest_beliefs(series.group_of, groups, matrix, enumerated)
+    sufficient = np.zeros(len(found), bool)  # where a bound does in place of the belief
+    for shape in np.flatnonzero(found == Belief.TOO_LARGE):
+        one = shapes.first[shape]
+        run = shapes.run[shapes.start[one] : shapes.start[one + 1]]
+        own, _, first, value, count = read_run(run, series.releases)
+        bound = cohort_bounds(own, first, value, count, matrix)
+        greatest[:, shapes.member[start[one] : start[one + 1]]] = bound
+        sufficient[shape] = (bound <= rho + TOLERANCE).all()
+    inside = np.arange(len(of_member)) - start[of_member]
+    greatest[:, shapes.member] = greatest[:, shapes.member[start[shapes.first[shape_of]] + inside]]
+    found, sufficient = found[shapes.of_family], sufficient[shapes.of_family]
+    too_large = found == Belief.TOO_LARGE
     impossible = found == Belief.IMPOSSIBLE
     greatest[:, impossible[component] & (component >= 0)] = 1.0
     greatest = np.where(series.group_of >= 0, greatest, 0.0)
@@ -157,8 +192,8 @@ def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
         greatest=tuple(float(layer.max(initial=0.0)) for layer in greatest),
         above=int((greatest > rho + TOLERANCE).any(axis=0).sum()),
         exact=int((found == Belief.EXACT).sum()),
-        bounded=bounded,
-        open=len(too_large) - bounded,
+        bounded=int((too_large & sufficient).sum()),
+        open=int((too_large & ~sufficient).sum()),
         impossible=int(impossible.sum()),
     )
 

@@ -160,11 +160,12 @@ def _tables(given: list[str] | None) -> dict[str, str] | str | None:
 
 
 def _conclusion(found: Audit) -> str:
-    if found.ok:
-        return "Every promise holds." if found.promises else "The release promises nothing."
-    others = [promise for promise in found.promises if promise.unproved is None]
-    if found.problems or not all(promise.holds for promise in others):
+    if not found.ok:
         return "The release does not keep its promises."
+    if not found.promises:
+        return "The release promises nothing."
+    if not found.unproved:
+        return "Every promise holds."
     return (
         f"{len(found.unproved)} of {len(found.promises)} promises could not be checked with what "
         "is at hand; the others hold."

@@ -37,3 +37,4 @@ class History:
     person_of_row: NDArray[np.int32]  # (rows,) the same person has the same number everywhere
     people: int  # how many persons there are, in the past or now
     values: tuple[str | None, ...]  # the dictionary: the table's, which has all earlier values
+    fixed: bool = False  # whether an earlier release fixed the dictionary as the series' domain

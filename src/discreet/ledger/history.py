@@ -11,13 +11,13 @@ from discreet.data.history import History, PastRelease
 from discreet.errors import InputError
 from discreet.ledger.keys import People
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.record import Contents
+from discreet.ledger.record import Contents, Entry
 
 
-def past_contents(ledger: Ledger, attribute: str) -> list[Contents]:
+def past_contents(ledger: Ledger, entries: Sequence[Entry], attribute: str) -> list[Contents]:
     """The contents of all releases so far; each must have published the attribute."""
     found = []
-    for entry in ledger.entries():
+    for entry in entries:
         contents = ledger.contents(entry)
         if attribute not in contents.signatures:
             raise InputError(
@@ -30,11 +30,20 @@ def past_contents(ledger: Ledger, attribute: str) -> list[Contents]:
 
 def values_of(past: Sequence[Contents], attribute: str) -> set[str | None]:
     """All values that were published in the past."""
-    return {value for contents in past for value in contents.signatures[attribute].values}
+    return {
+        signatures.values[code]
+        for signatures in (contents.signatures[attribute] for contents in past)
+        for code in np.unique(signatures.value)
+    }
 
 
 def history_of(
-    past: Sequence[Contents], attribute: str, people: People, values: Sequence[str | None]
+    past: Sequence[Contents],
+    attribute: str,
+    people: People,
+    values: Sequence[str | None],
+    *,
+    fixed: bool = False,
 ) -> History:
     """The history for a table of some people; ``values`` holds all that were ever published."""
     numbers, count = _numbered([people, *(contents.people for contents in past)])
@@ -42,7 +51,7 @@ def history_of(
     releases = []
     for number, contents in zip(numbers[1:], past, strict=True):
         signatures = contents.signatures[attribute]
-        code = np.array([place[value] for value in signatures.values], np.int32)
+        code = np.array([place.get(value, -1) for value in signatures.values], np.int32)
         published = contents.group >= 0
         value = code[signatures.value]
         group = np.repeat(np.arange(contents.groups), np.diff(signatures.start))
@@ -56,7 +65,7 @@ def history_of(
                 signatures.count[order],
             )
         )
-    return History(tuple(releases), numbers[0], count, tuple(values))
+    return History(tuple(releases), numbers[0], count, tuple(values), fixed)
 
 
 def _numbered(parts: Sequence[People]) -> tuple[list[NDArray[np.int32]], int]:

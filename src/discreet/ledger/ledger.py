@@ -45,6 +45,7 @@ class Ledger:
         self._store = store
         self._wait = wait
         self._writing = False
+        self._known: list[Entry] | None = None  # the rows, while this is the one writer
         self.key = key
 
     @classmethod
@@ -106,6 +107,7 @@ class Ledger:
                 yield
             finally:
                 self._writing = False
+                self._known = None
 
     def settled(self) -> None:
         """Decide what a crash left open, unless another run is at work."""
@@ -115,7 +117,22 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """The releases that were published."""
-        return [entry for entry in self._store.entries() if not entry.pending]
+        return [entry for entry in self._rows() if not entry.pending]
+
+    def _rows(self) -> list[Entry]:
+        """All rows of the store; the one writer reads them once, as nobody else changes them."""
+        if not self._writing:
+            return self._store.entries()
+        if self._known is None:
+            self._known = self._store.entries()
+        return self._known
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Change the store in one transaction."""
+        self._known = None
+        with self._store.transaction():
+            yield
 
     def entry(self, number: int) -> Entry:
         """One release."""
@@ -148,7 +165,7 @@ class Ledger:
         """Record a release that is about to take its place; only a writer may."""
         assert self._writing
         data = contents.pack()
-        entries = self._store.entries()
+        entries = self._rows()
         before = entries[-1].seal if entries else FIRST_SEAL
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         entry = replace(
@@ -159,19 +176,19 @@ class Ledger:
             pending=True,
         )
         entry = replace(entry, seal=entry.sealed_by(self.key, before))
-        with self._store.transaction():
+        with self._changing():
             self._store.add(entry, data)
         return entry
 
     def settle(self, entry: Entry) -> None:
         """The announced release has taken its place."""
-        with self._store.transaction():
+        with self._changing():
             self._store.settle(entry.number)
             self._store.put(HEAD, self._head_seal(entry.number, entry.seal))
 
     def withdraw(self, entry: Entry) -> None:
         """The announced release did not take its place."""
-        with self._store.transaction():
+        with self._changing():
             self._store.remove(entry.number)
 
     def require_new_place(self, folder: Path) -> None:
@@ -229,7 +246,7 @@ class Ledger:
 
     def _recover(self) -> None:
         """Decide what a killed writer left open. Only the holder of the lock may."""
-        for entry in self._store.entries():
+        for entry in self._rows():
             if not entry.pending:
                 continue
             folder = Path(entry.folder)

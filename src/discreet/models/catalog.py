@@ -13,7 +13,12 @@ from discreet.models.closeness import TCloseness
 from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.models.links import QSCLDiversity, QSTCloseness
 from discreet.models.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
-from discreet.models.republication import MInvariance, RhoDifference
+from discreet.models.republication import (
+    MInvariance,
+    RhoDifference,
+    SeriesMInvariance,
+    SeriesRhoDifference,
+)
 from discreet.models.requirement import Requirement
 from discreet.models.sa_diversity import ConditionalLDiversity, SADiversity
 from discreet.models.sizes import KAnonymity
@@ -33,7 +38,12 @@ _KINDS: tuple[type[Requirement], ...] = (
     QSTCloseness,
 )
 # What methods promise and no job may ask of another method.
-PROMISED: tuple[type[Requirement], ...] = (MInvariance, RhoDifference)
+PROMISED: tuple[type[Requirement], ...] = (
+    MInvariance,
+    RhoDifference,
+    SeriesMInvariance,
+    SeriesRhoDifference,
+)
 REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in (*_KINDS, *PROMISED)}
 
 _by_name = ByName(_KINDS, "requirement")

@@ -11,6 +11,8 @@ C speaks of two releases in which a person appears one after the other, whatever
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -41,6 +43,16 @@ class Correlation:
     def values(self) -> set[Value]:
         """The values that it names."""
         return {*self.stated, *(new for row in self.stated.values() for new in row)}
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what it states, whatever its file looks like."""
+        rows = sorted(
+            [old is None, old or "", new is None, new or "", float(chance)]
+            for old, row in self.stated.items()
+            for new, chance in row.items()
+        )
+        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
     def matrix(self, values: Sequence[Value]) -> NDArray[np.float64]:
         """P(new | old) for all pairs of some values, which hold all that it names; rows add to 1.

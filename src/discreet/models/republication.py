@@ -1,4 +1,7 @@
-"""What a release of a series promises by itself; across releases the audit of a series judges.
+"""What a release of a series guarantees: by itself, and together with the earlier releases.
+
+The guarantees of one release are derived from its files. Those of the series need all releases and
+who was in which group of each: ``publish`` judges them with the ledger, ``audit --ledger`` again.
 
 These are promises of methods, not requirements of jobs: merging two groups that keep them does not
 give a group that keeps them, so no search that generalizes step by step can aim at them.
@@ -41,9 +44,8 @@ class MInvariance(AttributeRequirement):
     def sentence(self) -> str:
         how = "no two alike" if self.buckets == "distinct" else "each equally often"
         return (
-            f"Every group is published with at least {self.m} values of {self.subject}, {how}; in "
-            "every release of the series a person stands among the same values, or among values "
-            "that are all new."
+            f"In this release, every group is published with at least {self.m} values of "
+            f"{self.subject}, {how}."
         )
 
 
@@ -64,9 +66,51 @@ class RhoDifference(AttributeRequirement):
 
     def sentence(self) -> str:
         return (
-            f"No value of {self.any_subject} fills more than {self.rho:.3g} of a group; nor does a "
-            "reader of all releases of the series, who knows how values follow each other, reach "
-            "a greater belief about anybody."
+            f"In this release, no value of {self.any_subject} fills more than {self.rho:.3g} of a "
+            "group."
+        )
+
+
+class SeriesRequirement(AttributeRequirement):
+    """A guarantee about all releases of a series, which no single release can prove."""
+
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+        raise NotImplementedError(f"{self.name} is judged on a series, not on one release.")
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        raise NotImplementedError(f"{self.name} is judged on a series, not on one release.")
+
+
+class SeriesMInvariance(SeriesRequirement):
+    """Every person is always among the same values, or among values that are all new."""
+
+    name: ClassVar[str] = "m-invariance-in-series"
+    figure_name: ClassVar[str] = "m"
+
+    m: int = Field(ge=1, description="The least number of values in a group.")
+
+    def sentence(self) -> str:
+        return (
+            "In this release and all earlier ones of the series, the groups of a person have the "
+            f"same values of {self.subject}, or values that are all new because the person's "
+            "value changed."
+        )
+
+
+class SeriesRhoDifference(SeriesRequirement):
+    """No reader of all releases believes a value of a person with more than ``rho``."""
+
+    name: ClassVar[str] = "rho-different-in-series"
+    figure_name: ClassVar[str] = "rho"
+    smaller_is_better: ClassVar[bool] = True
+
+    rho: float = Field(gt=0, le=1, description="The greatest belief that a reader may reach.")
+
+    def sentence(self) -> str:
+        return (
+            "A reader of this release and all earlier ones of the series, who knows the "
+            f"correlation table and who is in which group, believes no value of {self.any_subject} "
+            f"of any person with more than {self.rho:.3g}."
         )
 
 

@@ -64,13 +64,19 @@ class Audit(Shown):
 
     @property
     def ok(self) -> bool:
-        """Whether every promise holds and nothing contradicts anything."""
-        return not self.problems and all(promise.holds for promise in self.promises)
+        """Whether nothing is wrong: no problem, and every promise holds that could be derived.
+
+        ``unproved`` lists the promises that could not be derived from what was at hand.
+        """
+        return not self.problems and all(
+            promise.holds or promise.unproved is not None for promise in self.promises
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain data."""
         return {
             "ok": self.ok,
+            "unproved": len(self.unproved),
             "promises": [promise.model_dump(mode="json") for promise in self.promises],
             "problems": list(self.problems),
             "compared_with_original": self.compared,
@@ -81,8 +87,8 @@ class Audit(Shown):
 
 
 def require_sound(audit: Audit) -> None:
-    """Raise unless an audit found everything in order."""
-    if audit.ok:
+    """Raise unless an audit proved every promise and found nothing wrong."""
+    if audit.ok and not audit.unproved:
         return
     broken = [
         f"{promise.requirement} {promise.parameters} does not hold: achieved {promise.achieved}"

@@ -15,6 +15,7 @@ from discreet.data.table import CodedTable
 from discreet.knowledge.links import link
 from discreet.knowledge.table import Knowledge
 from discreet.models.links import LinkRequirement
+from discreet.models.republication import SeriesRequirement
 from discreet.models.requirement import Domain, Domains, Requirement
 from discreet.releases.manifest import Manifest
 
@@ -43,6 +44,11 @@ def linked_domains(
 
 def underivable(requirement: Requirement, domains: Domains, manifest: Manifest) -> str | None:
     """Why a promise can't be derived from what is at hand; None where it can."""
+    if isinstance(requirement, SeriesRequirement):
+        return (
+            "it covers all releases of the series, and one folder does not show who was in which "
+            "group of the others. Add --ledger PLACE, or name all folders with --persons CSV"
+        )
     if not isinstance(requirement, LinkRequirement):
         return None
     published = {

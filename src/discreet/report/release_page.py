@@ -147,8 +147,7 @@ def _badge(promise: Promise) -> Html:
 
 def _kept(promises: Sequence[Promise]) -> Card:
     kept = sum(promise.holds for promise in promises)
-    vacuous = any(promise.vacuous_for is not None for promise in promises)
-    tone: Tone = "warn" if vacuous or not promises else "good" if kept == len(promises) else "bad"
+    _, tone = verdict(promises)
     return Card("promises-kept", "promises kept", kept, f"{kept} of {len(promises)}", tone=tone)
 
 

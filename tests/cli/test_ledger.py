@@ -102,6 +102,22 @@ def test_publish_list_show_verify_export_and_audit(series, run, tmp_path):
     assert run("measure", "r3", "--original", "job3.yaml", "--queries", "20").returncode == 0
 
 
+def test_the_audit_of_one_folder_says_what_it_does_not_show(series, run, tmp_path):
+    series("rho-different: {rho: 0.5, unstated: stay}")
+    done = run("audit", "r2", "--page", "page.html")
+    assert done.returncode == 0  # nothing fails
+    alone, together, conclusion = done.stdout.splitlines()[:3]
+    assert alone.startswith("Holds: In this release, no value of ")
+    assert together.startswith("NOT CHECKED: A reader of this release and all earlier ones ")
+    assert "--ledger PLACE, or name all folders with --persons" in together
+    assert conclusion.startswith("1 of 2 promises could not be checked")
+    assert "1 of 2 promises could not be checked" in (tmp_path / "page.html").read_text()
+    found = json.loads(run("audit", "r2", "--json").stdout)
+    assert (found["ok"], found["unproved"]) == (True, 1)
+    (tmp_path / "r2" / "extra.csv").write_text("x\n")
+    assert run("audit", "r2").returncode == 1
+
+
 def test_audit_of_folders_with_a_table_of_persons(series, run, tmp_path):
     series("rho-different: {rho: 0.5, unstated: stay}")
     lines = ["release,person,age"]

@@ -184,7 +184,8 @@ def test_the_audit_says_what_it_cannot_derive(tmp_path):
         assert bare.ok  # nothing fails
         with_table = dc.audit(place, knowledge=tmp_path / "labels.csv")
         assert [p.holds for p in with_table.promises] == proved
-        assert with_table.ok is all(proved)
+        assert with_table.ok
+        assert len(with_table.unproved) == proved.count(False)
         job.__pydantic_private__["_folder"] = tmp_path
         source = job.model_copy(update={"source": dc.Source(path=Path("table.csv"))})
         assert dc.audit(place, original=source).ok

@@ -32,3 +32,25 @@ def test_the_shares_of_masked_values_are_not_told(tmp_path):
         shown = [group for group in groups if group[0][name] != "*"]
         assert abs(said - float(naive.greatest_share_of(shown, name))) < 1e-12
     assert manifest["method"]["greatest_share"]["ill"] < 1
+
+
+def test_a_mask_covers_every_row_with_the_same_cells(tmp_path):
+    """Two halves, {c, d} and {f, g}, have the same lowest ancestor; one of them needs a mask."""
+    frame = pl.DataFrame(
+        {"town": list("cdfg"), "ill": ["flu", "flu", "flu", "gout"], "job": list("1212")}
+    )
+    tree = {"All": {"West": list("abc"), "Middle": list("def"), "East": list("ghi")}}
+    job = dc.Job(
+        attributes={
+            "town": {"role": "quasi-identifier", "hierarchy": {"tree": tree}},
+            "ill": {"role": "sensitive"},
+            "job": {"role": "sensitive"},
+        },
+        method={"li-ye": {"alpha_qi": 2, "alpha_sa": 2}},
+    )
+    folder = dc.publish(frame, job, seed=1).save(tmp_path / "release")
+    records = naive.read_csv(folder / "records.csv")
+    for group in naive.classes(records, ["town"]):
+        for name in ("ill", "job"):
+            assert len({row[name] == "*" for row in group}) == 1
+    assert len(records) == 4

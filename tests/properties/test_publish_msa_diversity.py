@@ -101,6 +101,9 @@ def test_generalized_groups_keep_the_bound(table, ell, grouping, name, k, seed):
     assert naive.k_of(groups) >= k
     assert manifest["method"]["groups"] >= len(groups)
     assert manifest["method"]["suppressed_rows"] >= private["least_suppressed_rows"]
+    whole = [{name: row[3 + j] for j, name in enumerate(sensitive)} for row in rows]
+    if len(rows) >= k and all(naive.p_diversity_holds([whole], s, bound) for s in sensitive):
+        assert len(records) == len(rows)
     kept = Counter(tuple(row[s] for s in [*sensitive, "note"]) for row in records)
     held = Counter((*row[3:], f"note {i % 3}") for i, row in enumerate(rows))
     assert not kept - held

@@ -45,7 +45,7 @@ def form_groups(
             pooled += 1
             chosen[0] = newest
             found = _candidates(rows, pool, pooled - 1, chosen, candidate)
-            if found >= rows.least - 1 and _choose(rows, candidate, found, chosen, hardness):
+            if found >= rows.least - 1 and choose(rows, candidate, found, chosen, hardness):
                 for i in range(rows.least):
                     add(groups, count, chosen[i])
                 count += 1
@@ -100,7 +100,7 @@ def _drop_grouped(groups: Groups, pool: NDArray[np.int64], pooled: int) -> int:
 
 
 @kernel
-def _choose(
+def choose(
     rows: Rows,
     candidate: NDArray[np.int64],
     found: int,

@@ -1,9 +1,8 @@
-"""What is done with rows that found no group: every step reads the groups near them on the curve.
+"""Place rows that found no group in the groups near them on the curve.
 
 In this order, for each row: *placed* in the near group that loses least by it, among those where
 it fits; *exchanged* for a member that fits another near group; near groups *joined* until the row
-fits their union. Rows that are still left form new groups among themselves, the hardest first.
-Whoever is left then is suppressed.
+fits their union.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from discreet.algorithms.diverse_groups import (
     loss_with,
     remove,
 )
-from discreet.algorithms.group_forming import may_join, shuffle
+from discreet.algorithms.group_forming import shuffle
 from discreet.kernels import kernel
 
 
@@ -146,7 +145,7 @@ def join(
         taken[step] = best
         if least == 0:
             for i in range(1, step + 1):
-                _merge(groups, taken[0], taken[i])
+                merge(groups, taken[0], taken[i])
             add(groups, taken[0], row)
             return True
     return False
@@ -172,7 +171,7 @@ def _occurrences(rows: Rows, groups: Groups, group: int, j: int, value: int) -> 
 
 
 @kernel
-def _merge(groups: Groups, into: int, group: int) -> None:
+def merge(groups: Groups, into: int, group: int) -> None:
     member = groups.first[group]
     while member >= 0:
         after = groups.next_row[member]
@@ -194,7 +193,7 @@ def settle(
     search = groups.stamp.max() + 1 if len(groups.stamp) else 0
     for i in range(len(left)):
         count = near_groups(groups, left[i], limits.reach, search + i, near)
-        step = _settle_one(rows, groups, left[i], near, count, limits)
+        step = settle_one(rows, groups, left[i], near, count, limits)
         if step >= 0:
             took[step] += 1
     return took
@@ -218,14 +217,14 @@ def settle_in_blocks(
         for row in range(cuts[block], cuts[block + 1]):
             if groups.group_of_row[row] >= 0:
                 continue
-            step = _settle_one(rows, groups, row, shuffled, count, limits)
+            step = settle_one(rows, groups, row, shuffled, count, limits)
             if step >= 0:
                 took[step] += 1
     return took
 
 
 @kernel
-def _settle_one(
+def settle_one(
     rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, limits: Limits
 ) -> int:
     if place(rows, groups, row, near, count, limits):
@@ -238,33 +237,11 @@ def _settle_one(
 
 
 @kernel
-def form_among(rows: Rows, groups: Groups, left: NDArray[np.int64], window: int, count: int) -> int:
-    """New groups among left-overs, given hardest first; the number of groups after that."""
-    chosen = np.empty(rows.least, np.int64)
-    for i in range(len(left)):
-        if groups.group_of_row[left[i]] >= 0:
-            continue
-        chosen[0] = left[i]
-        members = 1
-        seen = 0
-        k = i + 1
-        while k < len(left) and members < rows.least and seen < window:
-            if groups.group_of_row[left[k]] < 0:
-                seen += 1
-                if may_join(rows, chosen, members, left[k]):
-                    chosen[members] = left[k]
-                    members += 1
-            k += 1
-        if members == rows.least:
-            for m in range(members):
-                add(groups, count, chosen[m])
-            count += 1
-    return count
+def improve(rows: Rows, groups: Groups, reach: int, most: int) -> int:
+    """Exchange members of near groups where that loses less; how many times.
 
-
-@kernel
-def improve(rows: Rows, groups: Groups, reach: int) -> int:
-    """Exchange members of near groups where that loses less; how many times."""
+    Groups of more than ``most`` rows stay as they are: an exchange costs much and gains little.
+    """
     swaps = 0
     count = len(rows.values)
     loss = np.empty(count)
@@ -272,10 +249,15 @@ def improve(rows: Rows, groups: Groups, reach: int) -> int:
         if groups.size[group]:
             loss[group] = groups.size[group] * loss_with(rows, groups, group, -1, -1)
     for row in range(count):
+        here = groups.group_of_row[row]
+        if here < 0 or groups.size[here] > most:
+            continue
         for other in range(row + 1, min(row + 1 + reach, count)):
             here = groups.group_of_row[row]
             there = groups.group_of_row[other]
-            if here < 0 or there < 0 or here == there or loss[here] + loss[there] < 1e-9:
+            if there < 0 or here == there or loss[here] + loss[there] < 1e-9:
+                continue
+            if groups.size[there] > most:
                 continue
             new_here = groups.size[here] * loss_with(rows, groups, here, other, row)
             if new_here >= loss[here] + loss[there] - 1e-9:

@@ -32,6 +32,7 @@ from discreet.algorithms.method import Generalized, Method, Task
 from discreet.algorithms.row_groups import (
     cells_of_groups,
     count_groups,
+    merged_where_equal,
     require_all,
 )
 from discreet.data.classes import classes_of
@@ -69,6 +70,7 @@ class LiYe(Method):
             return len(np.unique(combinations.class_of_row[rows])) >= self.alpha_qi
 
         group_of_row = median_parts(places_of(task), safe, give_up=False)
+        group_of_row = merged_where_equal(task, group_of_row)  # a mask covers all of a class
         remedies = ("use msa-diversity or mondrian, which aim at them",)
         require_all(task, group_of_row, "li-ye: its classes do not meet all requirements", remedies)
         counts = count_groups(task, group_of_row)

@@ -9,8 +9,8 @@ paper                  here
 ℓ-pdiversity           ``p-diversity``; ``m-diversity`` is the same test (docs/theory)
 SA-distinct group      a smallest group: ``group_forming.may_join``
 1D QI                  ``hilbert.task_keys``
-Grouping, Satisfy      ``group_forming.form_groups``
-remaining tuples       ``left_overs``
+Grouping, Satisfy      ``group_forming.form_groups``, ``stacked_forming``
+remaining tuples       ``left_overs``, ``donors``
 generalize, anatomize  ``publish: generalized``, ``publish: buckets``
 =====================  ========================================================================
 
@@ -24,14 +24,20 @@ a block by sensitive values and chance alone. (5) ℓ may be a fraction and diff
 attributes, and ``k-anonymity`` may ask for more rows than ℓ: a smallest group then has as many rows
 as all of them need, and a value may occur in it ⌊size/ℓ⌋ times.
 
-Cost: linear in the rows times window and candidates; the work for rows that are left over is
-bounded by a constant for each row of the table.
+(6) Where many rows have the same sensitive values, a window of rows fills up with rows that exclude
+each other; groups are then formed from stacks of equal rows. (7) Rows that fit nowhere nearby are
+placed with donors, and the last ones in unions of groups: no row is suppressed if the whole table
+keeps the bounds.
+
+Cost: linear in the rows times window and candidates; the work for each unplaced row is bounded by a
+constant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -39,11 +45,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.algorithms.diverse_groups import RANGE, SET, TREE, Groups, Rows, empty_groups
+from discreet.algorithms.donors import has_room, must_go, place_with_donors, unite_remaining
 from discreet.algorithms.group_forming import cut_blocks, form_groups, shuffled_blocks
 from discreet.algorithms.hilbert import scale_of_values, task_keys
 from discreet.algorithms.left_overs import (
     Limits,
-    form_among,
     improve,
     settle,
     settle_in_blocks,
@@ -52,6 +58,8 @@ from discreet.algorithms.left_overs import (
 from discreet.algorithms.method import Bucketized, Generalized, Method, Spread, Task
 from discreet.algorithms.row_groups import cells_of_groups, published_hierarchy, require_all
 from discreet.algorithms.share_bounds import Bounds, bounds_of, require_feasible, too_many
+from discreet.algorithms.stacked_forming import form_from_stacks
+from discreet.data.classes import group_codes
 from discreet.data.published import GROUP
 from discreet.data.table import Column
 from discreet.errors import InputError
@@ -61,15 +69,17 @@ from discreet.models.sizes import KAnonymity
 
 CANDIDATES = 64  # rows that are compared with each other when a group is formed
 LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
+COMPARED = 1024  # combinations of sensitive values among which partners are sought
 BLOCKS = (8, 16, 32, 64)  # rows of a block, in smallest groups, that are tried
-# The passes over left-overs: how many groups each row looks at, and the size, in smallest groups,
-# up to which a group takes others in.
-PASSES = ((64, 8), (4096, 8), (4096, 8), (4096, 16))
+NEAREST = (64, 4096)  # groups near an unplaced row that are tried; the second in small tables
+TRIES = 1000  # exchanges that are tried for a row; five times as many in small tables
+MANY_UNPLACED = 0.1  # share of the rows from which new groups are formed before old ones grow
+LARGE = 32  # smallest groups in a group that no longer exchanges members for less loss
+BUNDLE = 8  # unplaced rows of the last unions, in smallest groups
 FEW_ROWS = 20_000  # up to here all strategies are tried
-WORK = 64  # steps for each row of the table, and at least for MANY_STEPS
-MANY_STEPS = 20_000_000
 
 Order = NDArray[np.int64]
+Counts = NDArray[np.int64]
 
 
 class MsaDiversity(Method):
@@ -150,9 +160,10 @@ class MsaDiversity(Method):
             for size in sizes:
                 yield in_blocks(task, bounds, order, size, self.window)
             return
-        yield along_curve(task, bounds, order, self.window, hardest=False)
         if len(order) <= FEW_ROWS:
-            yield along_curve(task, bounds, order, self.window, hardest=True)
+            yield from (along_curve(task, bounds, order, self.window, way) for way in Way)
+            return
+        yield along_curve(task, bounds, order, self.window, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,19 +247,42 @@ def _pair_losses(hierarchy: Hierarchy) -> NDArray[np.float64]:
     return loss.ravel()
 
 
-def along_curve(task: Task, bounds: Bounds, order: Order, window: int, hardest: bool) -> Attempt:
-    """Group strictly along the curve, then let near groups exchange members for less loss."""
+class Way(Enum):
+    """How the first groups are formed along the curve."""
+
+    COLLISIONS = "from a window, fewest collisions first"
+    HARDEST = "from a window, most frequent value first"
+    STACKS = "from stacks of rows with equal sensitive values"
+
+
+def along_curve(task: Task, bounds: Bounds, order: Order, window: int, way: Way | None) -> Attempt:
+    """Group strictly along the curve, then let near groups exchange members for less loss.
+
+    Without a given way, stacks are used where too many rows find no group in the window.
+    """
     rows = rows_along(task, bounds, order)
-    groups = empty_groups(len(order))
-    hardness = hardness_of(rows, np.arange(len(order))) if hardest else np.zeros(0)
-    form_groups(rows, groups, np.array([0, len(order)]), window, CANDIDATES, hardness)
+    groups = form_along(rows, window, way or Way.COLLISIONS)
+    if way is None and _unplaced(groups) > MANY_UNPLACED * len(order):
+        groups = form_along(rows, window, Way.STACKS)
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     settle_left_overs(rows, groups, steps)
     reach = min(64, max(4, 400 * FEW_ROWS // len(order)))
     for _ in range(8 if len(order) <= FEW_ROWS else 1):
-        if not improve(rows, groups, reach):
+        if not improve(rows, groups, reach, LARGE * rows.least):
             break
     return Attempt(order, groups, steps, total_loss(rows, groups))
+
+
+def form_along(rows: Rows, window: int, way: Way) -> Groups:
+    """Return the first groups."""
+    count = len(rows.values)
+    groups = empty_groups(count)
+    if way is Way.STACKS:
+        form_stacked(rows, groups, np.arange(count))
+        return groups
+    hardness = hardness_of(rows) if way is Way.HARDEST else np.zeros(0)
+    form_groups(rows, groups, np.array([0, count]), window, CANDIDATES, hardness)
+    return groups
 
 
 def in_blocks(task: Task, bounds: Bounds, order: Order, block: int, window: int) -> Attempt:
@@ -275,37 +309,94 @@ def _tally(steps: dict[str, int], took: NDArray[np.int64]) -> None:
         steps[name] = steps.get(name, 0) + rows
 
 
-def hardness_of(rows: Rows, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How frequent the most frequent value of each chosen row is, over what is allowed."""
-    hardness = np.zeros(len(chosen))
-    for j in range(rows.values.shape[1]):
-        values = rows.values[chosen, j]
-        share = np.bincount(values)[values] * (rows.whole[j] / rows.part[j])
-        np.maximum(hardness, share, out=hardness)
-    return hardness
+def hardness_of(rows: Rows) -> NDArray[np.float64]:
+    """Return how frequent the most frequent value of each row is, over what is allowed."""
+    return np.max(_frequency(rows), axis=0)
+
+
+def _frequency(rows: Rows) -> NDArray[np.float64]:
+    """For each attribute and row how often its value occurs, over what is allowed."""
+    return np.stack([
+        np.bincount(values)[values] * (rows.whole[j] / rows.part[j])
+        for j, values in enumerate(rows.values.T)
+    ])  # fmt: skip
 
 
 def settle_left_overs(rows: Rows, groups: Groups, steps: dict[str, int]) -> None:
-    """Find a group for every row that has none: near ones first, then ever farther ones."""
-    work = max(WORK * len(rows.values), MANY_STEPS)
-    for nearest, most in PASSES:
-        left = np.flatnonzero(groups.group_of_row < 0)
-        if not len(left):
-            break
-        tries = int(min(max(work // len(left), 16), 5000))
-        nearest = min(nearest, tries, len(rows.values))
-        limits = Limits(16 * rows.least * nearest, tries, most * rows.least, 8)
-        took = settle(rows, groups, left, np.empty(nearest, np.int64), limits)
-        _tally(steps, took)
-        if nearest > PASSES[0][0] and took.sum() * 50 < len(left):
-            break
-    left = np.flatnonzero(groups.group_of_row < 0)
-    if len(left):
-        hardest_first = left[np.argsort(-hardness_of(rows, left), kind="stable")]
-        count = int(groups.group_of_row.max(initial=-1)) + 1
-        form_among(rows, groups, hardest_first, int(max(work // len(left), 16)), count)
-    steps["suppressed"] = int((groups.group_of_row < 0).sum())
-    steps["new_groups"] = len(left) - steps["suppressed"]
+    """Find a group for every row that has none: near groups first, then donors, then unions."""
+    unplaced = np.flatnonzero(groups.group_of_row < 0)
+    if len(unplaced) > MANY_UNPLACED * len(rows.values):
+        form_stacked(rows, groups, unplaced)
+        steps["new_groups"] = len(unplaced) - _unplaced(groups)
+    few = len(rows.values) <= FEW_ROWS
+    for nearest in NEAREST if few else NEAREST[:1]:
+        limits = Limits(16 * rows.least * nearest, 5 * TRIES if few else TRIES, 8 * rows.least, 8)
+        unplaced = np.flatnonzero(groups.group_of_row < 0)
+        room = np.empty(min(nearest, len(rows.values)), np.int64)
+        _tally(steps, settle(rows, groups, unplaced, room, limits))
+    if _unplaced(groups):
+        _tally(steps, settle_with_donors(rows, groups, NEAREST[0], limits))
+    unplaced = np.flatnonzero(groups.group_of_row < 0)
+    if len(unplaced):
+        form_stacked(rows, groups, unplaced)
+        steps["new_groups"] = steps.get("new_groups", 0) + len(unplaced) - _unplaced(groups)
+    unplaced = np.flatnonzero(groups.group_of_row < 0)
+    if len(unplaced):
+        settle_in_unions(rows, groups, unplaced)
+    steps["suppressed"] = _unplaced(groups)
+    steps["united"] = len(unplaced) - steps["suppressed"]
+
+
+def _unplaced(groups: Groups) -> int:
+    return int((groups.group_of_row < 0).sum())
+
+
+def form_stacked(rows: Rows, groups: Groups, unplaced: NDArray[np.int64]) -> None:
+    """Form groups of unplaced rows, however far apart."""
+    codes = [np.ascontiguousarray(rows.values[unplaced, j]) for j in range(rows.values.shape[1])]
+    stacks = group_codes(codes, [int(code.max()) + 1 for code in codes], len(unplaced))
+    form_from_stacks(
+        rows, groups, unplaced, stacks.class_of_row, stacks.count, CANDIDATES, COMPARED,
+        int(groups.group_of_row.max(initial=-1)) + 1,
+    )  # fmt: skip
+
+
+def _along(groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The groups in the order of one of their rows on the curve, and the places of these rows."""
+    numbers = np.flatnonzero(groups.size)
+    places = groups.first[numbers].astype(np.int64)
+    order = np.argsort(places)
+    return numbers[order], places[order]
+
+
+def settle_with_donors(rows: Rows, groups: Groups, nearest: int, limits: Limits) -> Counts:
+    """Place rows with the nearest groups that have room for their most frequent value."""
+    took = np.zeros(3, np.int64)
+    unplaced = np.flatnonzero(groups.group_of_row < 0)
+    frequency = _frequency(rows)[:, unplaced]
+    attribute = frequency.argmax(axis=0)
+    value = rows.values[unplaced, attribute]
+    order = np.lexsort((value, attribute))
+    bounds = np.flatnonzero(np.diff(attribute[order]) | np.diff(value[order])) + 1
+    near = np.empty(nearest, np.int64)
+    runs = sorted(np.split(order, bounds), key=lambda run: -frequency[:, run[0]].max())
+    for run in runs:
+        j = int(attribute[run[0]])
+        ordered, places = _along(groups)
+        some = has_room(rows, groups, ordered, j, int(value[run[0]]), limits.most)
+        took += place_with_donors(
+            rows, groups, unplaced[run], j, ordered[some], places[some], near, limits
+        )
+    return took
+
+
+def settle_in_unions(rows: Rows, groups: Groups, unplaced: NDArray[np.int64]) -> None:
+    """Unite unplaced rows with as many groups as they need; suppress those that never fit."""
+    start = np.cumsum([0, *(rows.values.max(axis=0) + 1)], dtype=np.int64)
+    unplaced = unplaced[~must_go(rows, unplaced, start)]
+    ordered, _ = _along(groups)
+    count = int(groups.group_of_row.max(initial=-1)) + 1
+    unite_remaining(rows, groups, unplaced, ordered, start, BUNDLE * rows.least, count)
 
 
 # ---- outcomes

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from discreet.algorithms.infeasibility import infeasible
 from discreet.algorithms.method import CellColumn, Task
 from discreet.algorithms.tightening import require_one_meaning, tightened
-from discreet.data.classes import Classes
+from discreet.data.classes import Classes, group_codes
 from discreet.data.counts import ClassCounts, count_classes, order_by_class
 from discreet.data.table import Column
 from discreet.hierarchies.hierarchy import Hierarchy
@@ -39,6 +39,18 @@ def cells_of_groups(task: Task, group_of_row: GroupOfRow) -> dict[str, CellColum
             require_one_meaning(hierarchy)
         cells[column.name] = tightened(column, hierarchy, column.codes[rows], start)
     return cells
+
+
+def merged_where_equal(task: Task, group_of_row: GroupOfRow) -> GroupOfRow:
+    """Merge groups with the same published cells: a reader sees one class."""
+    cells = cells_of_groups(task, group_of_row)
+    kept = group_of_row >= 0
+    seen = group_codes(
+        [column.cell_of_class for column in cells.values()],
+        [len(column.labels) for column in cells.values()],
+        int(group_of_row.max(initial=-1)) + 1,
+    ).class_of_row
+    return np.where(kept, seen[group_of_row], -1).astype(np.int32)
 
 
 def count_groups(task: Task, group_of_row: GroupOfRow) -> ClassCounts:

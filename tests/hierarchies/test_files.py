@@ -54,10 +54,11 @@ def test_leaves_that_the_table_lacks_count(tmp_path: Path) -> None:
     assert hierarchy.levels[2].leaves.tolist() == [4]
 
 
-def test_null_needs_no_row_and_joins_a_single_top(tmp_path: Path) -> None:
+def test_null_needs_no_row_and_is_not_below_a_named_top(tmp_path: Path) -> None:
     hierarchy = read_hierarchy_file(column(["a", "b", None]), file(tmp_path, "a,A,Any\nb,B,Any\n"))
-    assert paths(hierarchy)[2] == [None, None, "Any"]
-    assert hierarchy.levels[2].leaves.tolist() == [3]
+    assert paths(hierarchy)[2] == [None, None, None, "*"]
+    assert paths(hierarchy)[0] == ["a", "A", "Any", "*"]
+    assert hierarchy.levels[3].leaves.tolist() == [3]
 
 
 def test_a_row_for_null_is_honoured(tmp_path: Path) -> None:

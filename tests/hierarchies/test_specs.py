@@ -190,9 +190,26 @@ def test_distance_is_the_height_of_the_lowest_common_ancestor() -> None:
 
 
 def test_a_tree_with_one_root_ends_in_it() -> None:
-    hierarchy = build({"tree": {"World": TREE}}, column(["France", "Japan", None]))
+    hierarchy = build({"tree": {"World": TREE}}, column(["France", "Japan"]))
     assert paths(hierarchy)[0] == ["France", "Europe", "Europe", "World"]
-    assert paths(hierarchy)[2] == [None, None, None, "World"]
+    assert hierarchy.height == 3
+
+
+def test_null_is_not_below_a_root_that_does_not_name_it() -> None:
+    hierarchy = build({"tree": {"Europe": ["France", "Spain"]}}, column(["France", "Spain", None]))
+    assert paths(hierarchy) == [
+        ["France", "Europe", "*"],
+        ["Spain", "Europe", "*"],
+        [None, None, "*"],
+    ]
+
+
+def test_a_null_of_a_sensitive_attribute_adds_no_level() -> None:
+    cells = column(["France", "Spain", None], role=Role.SENSITIVE)
+    hierarchy = build({"tree": {"Europe": ["France", "Spain"]}}, cells)
+    assert paths(hierarchy) == [["France", "Europe"], ["Spain", "Europe"], [None, None]]
+    france, spain, null = np.arange(3, dtype=np.int32)
+    assert hierarchy.distance(france, spain) == hierarchy.distance(france, null) == 1
 
 
 def test_numbers_find_leaves_by_value_where_the_text_differs() -> None:

@@ -5,7 +5,8 @@ but the table lacks. What is done with a missing value, with leaves that the tab
 loss follows from leaves is settled here, once:
 
 - A missing value is a leaf where the table has one. It stays missing, at no loss, up to a level
-  with a single node that is labelled ``*`` (or, where the source says so, is the root by name).
+  with a single node that is labelled ``*``: no other label covers it unless the source itself
+  places it there. A quasi-identifier with a missing value and a single root gets a ``*`` above.
 - Leaves that the table lacks count below their ancestors; nodes with no value of the table below
   them are left out of a level.
 - A ``*`` that covers everything has loss 1 even if the domain has but one value: it is suppressed.
@@ -54,31 +55,45 @@ def assemble(
     place: str,
     *,
     further_leaves: int = 0,
-    root_takes_null: bool = False,
+    one_root: bool = False,
 ) -> Hierarchy:
-    """The hierarchy whose levels above the values are these groupings, checked to nest."""
+    """The hierarchy whose levels above the values are these groupings, checked to nest.
+
+    ``one_root`` says that the source ends in one node above all values that are not missing.
+    """
+    if one_root and _null_beside_root(column, groupings):
+        groupings = [*groupings, everything(len(groupings[-1].node_of_leaf))]
     total = column.cardinality + further_leaves
     values = column.cardinality
     exact = level_from_groups(
         np.arange(values, dtype=np.int32), column.text.to_list(), np.ones(values, np.int64), total
     )
     levels = [exact]
-    for number, grouping in enumerate(groupings, start=1):
-        is_root = root_takes_null and number == len(groupings)
-        levels.append(_level(column, grouping, total, is_root=is_root))
+    levels += [_level(column, grouping, total) for grouping in groupings]
     hierarchy = Hierarchy(column.name, tuple(levels), total, place)
     require_nested(hierarchy)
     return hierarchy
 
 
-def _level(column: Column, grouping: Grouping, total: int, *, is_root: bool) -> Level:
+def _null_beside_root(column: Column, groupings: Sequence[Grouping]) -> bool:
+    """Whether a published missing value has no common ancestor with the other values.
+
+    A sensitive attribute's levels only measure distances, which need no level above.
+    """
+    if not column.has_null or column.role is not Role.QUASI_IDENTIFIER or not groupings:
+        return False
+    top = groupings[-1]
+    return len(top.labels) == 1 and top.labels[0] != SUPPRESSED and top.null_node is None
+
+
+def _level(column: Column, grouping: Grouping, total: int) -> Level:
     values = present(column)
     node_of_leaf = np.asarray(grouping.node_of_leaf, np.int64)
     labels = list(grouping.labels)
     loss = grouping.loss
     if column.has_null:
         null_node = grouping.null_node
-        if null_node is None and len(labels) == 1 and (is_root or labels[0] == SUPPRESSED):
+        if null_node is None and len(labels) == 1 and labels[0] == SUPPRESSED:
             null_node = 0
         if null_node is None:
             null_node = len(labels)

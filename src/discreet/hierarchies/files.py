@@ -127,7 +127,7 @@ def _hierarchy(
         groupings,
         place,
         further_leaves=len(absent) + int(null_absent),
-        root_takes_null=len(leaf_rows) > 1,
+        one_root=len(leaf_rows) > 1,
     )
 
 

@@ -3,7 +3,8 @@
 Level 0 is the values themselves. A level maps every leaf (a code of the column's dictionary) to
 one of its nodes, and knows for each node the label that is published, how many leaves of the whole
 hierarchy lie below it (also leaves that the table lacks), and the share of the domain that it
-covers, which is its loss. A missing value keeps to itself until a level with a single node.
+covers, which is its loss. A missing value keeps to itself until a level with the single node
+``*``, unless the source places it elsewhere.
 """
 
 from __future__ import annotations

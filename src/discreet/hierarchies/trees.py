@@ -87,9 +87,7 @@ def tree_hierarchy(column: Column, tree: Mapping[str, Branch]) -> Hierarchy:
         groupings.append(_grouping(nodes, node_of_leaf))
     if len(roots) > 1 or roots[0].height == 0:
         groupings.append(everything(len(node_of_leaf)))
-    return assemble(
-        column, groupings, place, further_leaves=len(absent), root_takes_null=len(roots) == 1
-    )
+    return assemble(column, groupings, place, further_leaves=len(absent), one_root=len(roots) == 1)
 
 
 def _climb(

@@ -311,7 +311,7 @@ def _tally(steps: dict[str, int], took: NDArray[np.int64]) -> None:
 
 def hardness_of(rows: Rows) -> NDArray[np.float64]:
     """Return how frequent the most frequent value of each row is, over what is allowed."""
-    return np.max(_frequency(rows), axis=0)
+    return np.asarray(_frequency(rows).max(axis=0), np.float64)
 
 
 def _frequency(rows: Rows) -> NDArray[np.float64]:

@@ -271,3 +271,27 @@ def left_to_reader(
                     seen = {row[number] for row in rows if row[place] == value}
                     left.append(len(seen & values[name]))
     return left
+
+
+def worlds(groups, sets, rows, names, primary):
+    """Every way to give all people all rows within the sets, each row once; equal rows are one.
+
+    Each primary value of a group's set is somebody's. Yields the rows in the order of the people.
+    """
+    left = Counter(rows)
+    place = names.index(primary)
+
+    def complete(person, given):
+        if person == len(groups):
+            had = {(group, row[place]) for group, row in zip(groups, given, strict=True)}
+            if all((g, value) in had for g in set(groups) for value in sets[g][primary]):
+                yield tuple(given)
+            return
+        for row in sorted(left):
+            inside = zip(row, names, strict=True)
+            if left[row] and all(value in sets[groups[person]][name] for value, name in inside):
+                left[row] -= 1
+                yield from complete(person + 1, [*given, row])
+                left[row] += 1
+
+    yield from complete(0, [])

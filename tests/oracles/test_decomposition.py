@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import permutations
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -14,24 +13,33 @@ from tests.tables import coded_column, coded_table
 
 import discreet as dc
 from discreet.algorithms.largest_groups import largest_groups
-from discreet.attacks.link_through_sensitive import matched_values
+from discreet.attacks.link_through_sensitive import (
+    link_through_sensitive_table,
+    matched_values,
+)
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable
 from discreet.releases.primary_counts import primary_counts_agree
-from discreet.releases.sensitive_sets import index_signatures, kept_values, read_sets
+from discreet.releases.sensitive_sets import index_signatures, kept_values, read_sets, struck_values
 
 NAMES = ["p", "s", "u"]
 
 
 @st.composite
-def releases(draw):
-    """People in groups with distinct primary values, and sets that hold at least their values."""
+def releases(draw, merged=False):
+    """People in groups and sets that hold at least their values.
+
+    Primary values of a group are distinct, unless groups are merged.
+    """
     primaries = "abcd"
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
     rows, groups, sets = [], [], {}
     for group, size in enumerate(sizes):
         values = {name: set() for name in NAMES}
-        for primary in draw(st.permutations(list(primaries)))[:size]:
+        drawn = draw(st.permutations(list(primaries)))[:size]
+        if merged:
+            drawn = draw(st.lists(st.sampled_from("abc"), min_size=size, max_size=size))
+        for primary in drawn:
             row = (primary, draw(st.sampled_from("xyz")), draw(st.sampled_from("12")))
             rows.append(row)
             groups.append(str(group))
@@ -67,7 +75,7 @@ def tables_of(rows, groups, sets) -> dict[str, CodedTable]:
 @given(releases())
 @settings(max_examples=60, deadline=None)
 def test_readers_keep_what_brute_force_finds(release):
-    rows, groups, sets = release
+    rows, _, sets = release
     tables = tables_of(*release)
     read = read_sets(tables, NAMES)
     signatures = index_signatures(tables["sensitive"], NAMES)
@@ -89,20 +97,53 @@ def test_readers_keep_what_brute_force_finds(release):
                 )
                 expected = {row[place] for row in rows_left if row[0] == primary}
                 assert found[place] == len(expected & sets[group][name])
-    possible: dict[tuple[str, str], list[set[str]]] = {}
-    for world in set(permutations(rows)):
-        if all(
-            row[0] == own[0] and all(v in sets[group][n] for v, n in zip(row, NAMES, strict=True))
-            for row, own, group in zip(world, rows, groups, strict=True)
-        ):
-            for row, own, group in zip(world, rows, groups, strict=True):
-                seen = possible.setdefault((group, own[0]), [set(), set(), set()])
-                for place in range(3):
-                    seen[place].add(row[place])
-    kept, exact = matched_values(read, signatures, 0, tables["groups"]["group"].counts)
-    assert exact
-    for entry, found in zip(entries, kept, strict=True):
-        assert found.tolist() == [len(values) for values in possible[entry]]
+
+
+@given(st.booleans().flatmap(lambda merged: releases(merged=merged)))
+@settings(max_examples=150, deadline=None)
+def test_struck_values_and_matching_are_those_of_all_worlds(release):
+    """Every (group, value) is struck out, and every count of values left, as enumeration says."""
+    rows, groups, sets = release
+    tables = tables_of(*release)
+    read = read_sets(tables, NAMES)
+    signatures = index_signatures(tables["sensitive"], NAMES)
+    size = tables["groups"]["group"].counts
+    worlds = list(naive.worlds(groups, sets, rows, NAMES, "p"))
+    assert worlds
+    together = {(group, row) for world in worlds for group, row in zip(groups, world, strict=True)}
+    struck, complete = struck_values(read, signatures, 0, size)
+    assert complete
+    for place, name in enumerate(NAMES):
+        had = {(group, row[place]) for group, row in together}
+        assert struck[place] == sum(
+            (group, value) not in had for group, values in sets.items() for value in values[name]
+        )
+    for known, name in enumerate(NAMES):
+        kept = matched_values(read, signatures, known, 0, size)
+        start, value = read.of(known)
+        for group in range(read.groups):
+            label = tables["groups"]["group"].text[group]
+            for entry in range(start[group], start[group + 1]):
+                text = tables["sensitive"][name].text[int(value[entry])]
+                left = [row for other, row in together if other == label and row[known] == text]
+                assert kept[entry].tolist() == [len({row[i] for row in left}) for i in range(3)]
+    for finding in link_through_sensitive_table(tables, "p", "p"):
+        if finding.reader == "matching":
+            certain = certain_people(worlds, groups, NAMES.index(finding.attribute))
+            assert finding.certain >= max(certain)
+            assert not finding.exact or set(certain) == {finding.certain}
+
+
+def certain_people(worlds, groups, place):
+    """For each world how many people's value follows from their primary value and the release."""
+    left = defaultdict(set)
+    for world in worlds:
+        for group, row in zip(groups, world, strict=True):
+            left[group, row[0]].add(row[place])
+    return [
+        sum(len(left[group, row[0]]) == 1 for group, row in zip(groups, world, strict=True))
+        for world in worlds
+    ]
 
 
 @given(

@@ -115,7 +115,7 @@ def decomposed(noise: str) -> dict[str, CodedTable]:
 def test_readers_of_table_6_who_know_the_occupation(noise, row, matching):
     found = {
         finding.reader: finding
-        for finding in link_through_sensitive_table(decomposed(noise), "occupation")
+        for finding in link_through_sensitive_table(decomposed(noise), "occupation", "occupation")
     }
     assert found["row"].certain == row
     assert found["matching"].certain == matching

@@ -11,7 +11,9 @@ import pytest
 from tests import naive
 
 import discreet as dc
-from discreet.releases.manifest import sha256_of
+from discreet.attacks.link_through_sensitive import link_through_sensitive_table
+from discreet.releases.audit import read_tables
+from discreet.releases.manifest import Manifest, sha256_of
 
 FRAME = pl.DataFrame(
     {
@@ -156,3 +158,59 @@ def test_the_order_of_few_rows_is_judged_by_all_orders(tmp_path, rows):
         assert audit.ok
         assert f"a chance of about {chance:.2g}," in audit.remarks[0]
         assert audit.to_dict()["remarks"] == list(audit.remarks)
+
+
+FOUR = pl.DataFrame({"age": ["20", "21", "22", "23"], "job": list("abcb"), "ill": list("zxyz")})
+FOUR_JOB = dc.Job(
+    attributes={
+        "age": {"role": "quasi-identifier"},
+        "job": {"role": "sensitive"},
+        "ill": {"role": "sensitive"},
+    },
+    method={"decomposition": {"primary": "job", "l": {"job": 2, "ill": 2}}},
+)
+
+
+def test_a_value_that_only_all_groups_together_rule_out_is_found(tmp_path):
+    """The group of 21 and 22 needs both rows with x or y, so 20 and 23 have z for certain."""
+    folder = dc.publish(FOUR, FOUR_JOB, seed=1).save(tmp_path / "release")
+    group = {"21": "1", "22": "1", "20": "2", "23": "2"}
+    tamper(folder, "groups", lambda rows: [[age, group[age]] for age, _ in rows])
+    sets = {("1", "job"): "bc", ("1", "ill"): "xy", ("2", "job"): "ab", ("2", "ill"): "xz"}
+    tamper(
+        folder,
+        "group_values",
+        lambda _: [[*key, v] for key, values in sets.items() for v in values],
+    )
+    (problem,) = dc.audit(folder).problems
+    assert "1 values of 'ill'" in problem
+    assert "no assignment of all people" in problem
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_method_leaves_no_such_value(seed, tmp_path):
+    folder = dc.publish(FOUR, FOUR_JOB, seed=seed).save(tmp_path / "release")
+    names = ["job", "ill"]
+    groups = [person["group"] for person in naive.read_csv(folder / "groups.csv")]
+    sets = naive.group_sets(folder / "group_values.csv", names)
+    rows = [tuple(row[n] for n in names) for row in naive.read_csv(folder / "sensitive.csv")]
+    worlds = list(naive.worlds(groups, sets, rows, names, "job"))
+    for group, values in sets.items():
+        had = {row for world in worlds for g, row in zip(groups, world, strict=True) if g == group}
+        assert {row[1] for row in had} == values["ill"]
+
+
+def test_readers_of_a_merged_group_are_counted_in_people(tmp_path):
+    """One illness for each job: who knows the job of anybody in the one group knows the illness."""
+    frame = FOUR.with_columns(pl.Series("job", list("aabc")), pl.Series("ill", list("xxyz")))
+    job = FOUR_JOB.model_copy(update={"method": dc.Decomposition(primary="job", l={"ill": 2})})
+    folder = dc.publish(frame, job, seed=1).save(tmp_path / "release")
+    tamper(folder, "groups", lambda rows: [[age, "1"] for age, _ in rows])
+    sets = {"job": "abc", "ill": "xyz"}
+    tamper(
+        folder,
+        "group_values",
+        lambda _: [["1", name, v] for name, values in sets.items() for v in values],
+    )
+    found = link_through_sensitive_table(read_tables(folder, Manifest.load(folder)), "job", "job")
+    assert [(one.certain, one.people, one.exact) for one in found] == [(4, 4, True)] * 3

@@ -17,7 +17,8 @@ T^S                  the published table ``sensitive``
 Departures. Ties of the penalty, which the paper leaves open, go to the commonest signature of the
 bucket and then to chance. A noise value must be supported by a whole row of T^S within the group's
 sets; with the paper's rule (it occurs with one of the group's primary values) a reader of three and
-more attributes strikes some out. Where no such value exists, the group is merged with the nearest
+more attributes strikes some out; and some assignment of all people to all rows of T^S must use it
+(``noise_support``). Where no such value exists, the group is merged with the nearest
 one by quasi-identifiers, of the same size if there is one: in a merged group a primary value has
 at most as many times 1/l_pri as it has rows, so the share stays within 1/l_pri. Group numbers are
 random. ``conditional_l`` puts a floor under what a reader of T^S keeps who knows the primary value.
@@ -49,6 +50,7 @@ from discreet.algorithms.noise import (
     add_noise,
     index_sensitive,
 )
+from discreet.algorithms.noise_support import support_noise
 from discreet.algorithms.residual_rows import join_residual_rows
 from discreet.data.published import GROUP
 from discreet.errors import InfeasibleError
@@ -130,8 +132,9 @@ class Decomposition(ShardedMethod):
         merged = merge_lacking(groups, noise, fill, task)
         if merged.lacking is not None:
             raise _infeasible(merged.lacking, targets, sensitive)
+        noise = support_noise(sensitive, merged.group_of_row, merged.groups, merged.noise, task.rng)
         values = {
-            column.name: NoiseValues(*merged.noise_of(place + 1))
+            column.name: NoiseValues(*noise.of(place + 1))
             for place, column in enumerate(targets.others)
         }
         return self._outcome(

@@ -82,11 +82,6 @@ class Merged:
     merged: int  # groups that were merged away
     lacking: Small | None = None  # of the first group that could not be helped, by attribute
 
-    def noise_of(self, attribute: int) -> tuple[Small, Small]:
-        """The groups and values of one attribute's noise."""
-        mine = self.noise.attribute == attribute
-        return self.noise.group[mine], self.noise.value[mine]
-
 
 def merge_lacking(groups: Groups, noise: Noise, fill: Fill, task: Task) -> Merged:
     """Merge every group that lacks values with others until it lacks none."""

@@ -71,6 +71,11 @@ class Noise:
     value: Codes  # (values,)
     lacking: Small  # (groups, attributes) values that could not be found
 
+    def of(self, attribute: int) -> tuple[Small, Codes]:
+        """The groups and values of one attribute's noise."""
+        mine = self.attribute == attribute
+        return self.group[mine], self.value[mine]
+
 
 def add_noise(
     sensitive: SensitiveTable,

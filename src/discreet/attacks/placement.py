@@ -90,7 +90,7 @@ def weigh(
         shares = weight / np.where(sums > 0, sums, 1)[place]
         return Placement(start, group, shares, whole.method)
     weight = scale(start, group, people.astype(np.float64), size.astype(np.float64))
-    exact = _count_components(start, group, people, size, weight)
+    exact = count_components(start, group, people, size, weight)
     return Placement(start, group, weight, EXACT if exact else SCALING)
 
 
@@ -124,14 +124,19 @@ def scale(
     return weight
 
 
-def _count_components(
+def count_components(
     start: NDArray[np.int64],
     group: NDArray[np.int32],
     people: NDArray[np.int64],
     size: NDArray[np.int64],
     weight: NDArray[np.float64],
+    kind_of_group: NDArray[np.int32] | None = None,
 ) -> bool:
-    """Replace the weights of small components by exact ones; whether none is left."""
+    """Replace the weights of small components by exact ones; whether none is left.
+
+    With ``kind_of_group``, people of one kind have a group of each kind that the groups they fit
+    have: in worlds without, there is none.
+    """
     component = _components(start, group, len(size))
     several = np.flatnonzero(np.diff(start) > 1)
     kinds_of: dict[int, list[int]] = defaultdict(list)
@@ -149,7 +154,7 @@ def _count_components(
             continue
         edges = [(start[kind], start[kind + 1]) for kind in kinds]
         fits = [group[low:high].tolist() for low, high in edges]
-        counted = expected_places(fits, [int(people[kind]) for kind in kinds], size)
+        counted = expected_places(fits, [int(people[kind]) for kind in kinds], size, kind_of_group)
         if counted is None:
             all_exact = False
             continue
@@ -159,12 +164,15 @@ def _count_components(
 
 
 def expected_places(
-    fits: Sequence[Sequence[int]], people: Sequence[int], size: NDArray[np.int64]
+    fits: Sequence[Sequence[int]],
+    people: Sequence[int],
+    size: NDArray[np.int64],
+    kind_of_group: NDArray[np.int32] | None = None,
 ) -> list[list[float]] | None:
     """For each kind how many of its people are in each group it fits, on average over all worlds.
 
     None where more than ``EXACT_STATES`` states would have to be looked at, or where no world
-    fills every group.
+    fills every group. ``kind_of_group`` as in ``count_components``.
     """
     groups = sorted({group for fit in fits for group in fit})
     number = {group: i for i, group in enumerate(groups)}
@@ -179,6 +187,8 @@ def expected_places(
             spreads = _spreads(state, [number[group] for group in fit], count)
             if spreads is None:
                 return None
+            if kind_of_group is not None:
+                spreads = _with_every_kind(spreads, kind_of_group[list(fit)].tolist())
             moves[state] = spreads
             for after, _, arrangements in moves[state]:
                 following[after] += ways * arrangements
@@ -205,6 +215,18 @@ def expected_places(
         backward = before
         result.append([total / worlds for total in expected])
     return result[::-1]
+
+
+def _with_every_kind(
+    spreads: list[tuple[tuple[int, ...], tuple[int, ...], int]], kinds: list[int]
+) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
+    """The spreads that put somebody into a group of each kind."""
+    every = set(kinds)
+    return [
+        spread
+        for spread in spreads
+        if {kind for kind, some in zip(kinds, spread[1], strict=True) if some} == every
+    ]
 
 
 def _spreads(

@@ -2,41 +2,49 @@
 
 The reader knows the target's group and, in *link-through-sensitive-table*, the target's value of
 one attribute. A value weighs as many rows of T^S as support it: rows with the known value (reader
-``pair``), rows with it that lie wholly within the group's sets (``row``), or all assignments of
-rows to people that are possible at all (``matching``). For the last, where every group lists its
-primary values as often as it has people, the people of one primary value and the rows of T^S with
-it are assigned to each other apart from all others: exact for few of them, else by scaling.
-Without any knowledge, *homogeneity* weighs the rows within the sets.
+``pair``), rows with it that lie wholly within the group's sets (``row``), or all assignments of all
+people to all rows (``matching``), which is what follows from the release. Without any
+knowledge, *set-homogeneity* reads by ``row`` and by ``matching``.
+
+``matching`` is exact where assignments can be counted (``assignment_shares``). Elsewhere it is an
+estimate, marked as such, and no lower than the beliefs of the weaker readers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.assignment_shares import expected_rows
 from discreet.attacks.attack import Attack, Finding, Scene, summarize
-from discreet.attacks.link_through_sensitive import EDGES, link_through_sensitive_table
-from discreet.attacks.permanents import matching_beliefs
 from discreet.attacks.set_beliefs import Found, People, pair_beliefs, row_beliefs
+from discreet.data.assignments import (
+    EDGES,
+    PossibleRows,
+    Sets,
+    possible_rows,
+    rows_by_value,
+    supporting_rows,
+)
 from discreet.data.classes import group_codes
 from discreet.data.published import GROUP
-from discreet.data.table import Codes
 from discreet.models.sa_diversity import ConditionalLDiversity
 from discreet.releases.comparison import recoded
 from discreet.releases.sensitive_sets import (
     PEOPLE,
     SENSITIVE,
-    Sets,
     Signatures,
     index_signatures,
     read_sets,
-    supporting_rows,
 )
 
 IN_GROUP = "knows everybody's quasi-identifiers and who is in the table"
-MATCHED = 5_000_000  # pairs of people and kinds of rows that are assigned to each other
+MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out
+ESTIMATE = "estimate: assignments by scaling, no lower than weaker readers"
 
 Ints = NDArray[np.int64]
 Figures = NDArray[np.float64]
@@ -79,21 +87,31 @@ class SetHomogeneity(Attack):
     def run(self, scene: Scene) -> list[Finding]:
         names, sets, signatures = _opened(scene)
         people = read_people(scene, names)
-        begin, row = supporting_rows(sets, signatures, 0, EDGES)
+        begin, row = supporting_rows(sets, signatures.codes, 0, EDGES)
         if row is None:
             return []
+        matching = _matching(scene, names, sets, signatures)
         findings = []
         for target, name in enumerate(names):
-            found = row_beliefs(people, sets, signatures, begin, row, target, None, scene.rng)
-            share = _share(signatures, target)
-            findings.append(
-                summarize(
-                    self, name, PEOPLE, found.belief, found.count, float(np.square(share).sum()),
-                    scene.threshold, knowledge=self.knowledge,
-                    method="rows of the sensitive table within the sets, each as likely",
-                    sampled=found.sampled,
+            seed = int(scene.rng.integers(2**32))
+            readers = {
+                "row": row_beliefs(people, sets, signatures, begin, row, target, None, _rng(seed))
+            }
+            methods = {"row": "rows of the sensitive table within the sets, each as likely"}
+            if matching is not None:
+                readers["matching"] = matching.beliefs(
+                    people, signatures, target, None, seed, readers
                 )
-            )  # fmt: skip
+                methods["matching"] = matching.method
+            baseline = float(np.square(_share(signatures, target)).sum())
+            findings += [
+                summarize(
+                    self, name, PEOPLE, found.belief, found.count, baseline, scene.threshold,
+                    knowledge=f"{self.knowledge}, and reads the sensitive table by '{reader}'",
+                    method=methods[reader], sampled=found.sampled, details={"reader": reader},
+                )
+                for reader, found in readers.items()
+            ]  # fmt: skip
         return findings
 
 
@@ -112,62 +130,33 @@ class LinkThroughSensitiveTable(Attack):
         if len(names) < 2:
             return []
         people = read_people(scene, names)
-        primary = str(getattr(scene.manifest.method, "primary", names[0]))
+        matching = _matching(scene, names, sets, signatures)
         findings = []
         for known, known_name in enumerate(names):
-            begin, row = supporting_rows(sets, signatures, known, EDGES)
+            begin, row = supporting_rows(sets, signatures.codes, known, EDGES)
             for target, name in enumerate(names):
                 if target == known:
                     continue
-                readers = {"pair": pair_beliefs(people, sets, signatures, target, known, scene.rng)}
+                seed = int(scene.rng.integers(2**32))
+                readers = {}
+                pair = pair_beliefs(people, sets, signatures, target, known, _rng(seed))
+                if pair is not None:
+                    readers["pair"] = pair
                 if row is not None:
                     readers["row"] = row_beliefs(
-                        people, sets, signatures, begin, row, target, known, scene.rng
+                        people, sets, signatures, begin, row, target, known, _rng(seed)
+                    )
+                if matching is not None:
+                    readers["matching"] = matching.beliefs(
+                        people, signatures, target, known, seed, readers
                     )
                 findings += [
-                    self._finding(scene, signatures, name, known_name, reader, target, known, found)
+                    self._finding(
+                        scene, signatures, name, known_name, reader, target, known, found,
+                        matching.method if matching and reader == "matching" else "exact",
+                    )
                     for reader, found in readers.items()
-                    if found is not None
-                ]
-            if known_name == primary and row is not None:
-                findings += self._matching(
-                    scene, names, sets, signatures, people, known, begin, row
-                )
-        return findings
-
-    def _matching(
-        self,
-        scene: Scene,
-        names: list[str],
-        sets: Sets,
-        signatures: Signatures,
-        people: People,
-        known: int,
-        begin: Ints,
-        row: Codes,
-    ) -> list[Finding]:
-        """The strongest reader; only for a known primary value."""
-        mass, exact = _matched(sets, signatures, known, begin, row)
-        if mass is None:
-            return []
-        certain = {
-            finding.attribute: finding
-            for finding in link_through_sensitive_table(scene.tables, names[known])
-            if finding.reader == "matching"
-        }
-        findings = []
-        for target, name in enumerate(names):
-            if target == known:
-                continue
-            found = row_beliefs(
-                people, sets, signatures, begin, row, target, known, scene.rng, mass
-            )
-            finding = self._finding(
-                scene, signatures, name, names[known], "matching", target, known, found,
-                method="exact" if exact and certain[name].exact else "scaling",
-                certain=certain[name].certain,
-            )  # fmt: skip
-            findings.append(finding)
+                ]  # fmt: skip
         return findings
 
     def _finding(
@@ -180,8 +169,7 @@ class LinkThroughSensitiveTable(Attack):
         target: int,
         known: int,
         found: Found,
-        method: str = "exact",
-        certain: int | None = None,
+        method: str,
     ) -> Finding:
         promised = [
             r.l
@@ -191,16 +179,66 @@ class LinkThroughSensitiveTable(Attack):
         bounds = None
         if promised:  # so many values are left, each with a row at least
             bounds = 1 - (max(promised) - 1) / np.maximum(found.weight, max(promised))
-        details: dict[str, object] = {"known": [known_name], "reader": reader}
-        if certain is not None:
-            details["certain_people"] = certain
         return summarize(
             self, name, PEOPLE, found.belief, found.count, _baseline(signatures, target, known),
             scene.threshold, bounds, method=method,
             knowledge=f"{IN_GROUP}, the target's '{known_name}', and reads the sensitive table "
             f"by '{reader}'",
-            sampled=found.sampled, details=details,
+            sampled=found.sampled, details={"known": [known_name], "reader": reader},
         )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Matching:
+    """The strongest reader: what follows from all assignments of people to rows."""
+
+    sets: Sets
+    possible: PossibleRows
+    chance: Figures  # of each possible row, for a person of its group
+    exact: bool
+
+    @property
+    def method(self) -> str:
+        return "exact" if self.exact else ESTIMATE
+
+    def beliefs(
+        self,
+        people: People,
+        signatures: Signatures,
+        target: int,
+        known: int | None,
+        seed: int,
+        weaker: Mapping[str, Found],
+    ) -> Found:
+        """Beliefs in the truth; an estimate is no lower than those of weaker readers."""
+        begin, order = rows_by_value(self.sets, signatures.codes, known or 0, self.possible)
+        found = row_beliefs(
+            people, self.sets, signatures, begin, self.possible.row[order], target, known,
+            _rng(seed), self.chance[order],
+        )  # fmt: skip
+        if self.exact:
+            return found
+        beliefs = [found.belief, *(other.belief for other in weaker.values())]
+        return replace(found, belief=np.maximum.reduce(beliefs))
+
+
+def _matching(
+    scene: Scene, names: list[str], sets: Sets, signatures: Signatures
+) -> _Matching | None:
+    """None where the graph of people and rows is too large, or no assignment exists."""
+    primary = names.index(str(getattr(scene.manifest.method, "primary", names[0])))
+    size = scene.tables[PEOPLE][GROUP].counts
+    possible = possible_rows(sets, signatures.codes, signatures.count, primary, size)
+    if possible is None or not possible.complete or len(possible.row) > MATCHED:
+        return None
+    mass, exact = expected_rows(sets, signatures, primary, size, possible)
+    chance = mass / np.repeat(size, np.diff(possible.start))
+    return _Matching(sets, possible, chance, exact)
+
+
+def _rng(seed: int) -> np.random.Generator:
+    """All readers of one attribute look at the same sample of targets."""
+    return np.random.default_rng(seed)
 
 
 def _opened(scene: Scene) -> tuple[list[str], Sets, Signatures]:
@@ -226,33 +264,3 @@ def _baseline(signatures: Signatures, target: int, known: int) -> float:
     alone = np.bincount(codes[:, known], signatures.count)
     of_pair = alone[codes[pairs.first_row, known]]
     return float((joint * joint / of_pair).sum() / max(signatures.count.sum(), 1))
-
-
-def _matched(
-    sets: Sets, signatures: Signatures, known: int, begin: Ints, row: Codes
-) -> tuple[Figures | None, bool]:
-    """For each supporting row of each known value of each group its share of the worlds."""
-    _, value = sets.of(known)
-    mass = np.zeros(len(row))
-    exact = True
-    work = 0
-    for one in np.unique(value):
-        slots = np.flatnonzero(value == one)
-        kinds = np.flatnonzero(signatures.codes[:, known] == one)
-        work += len(slots) * len(kinds)
-        if work > MATCHED:
-            return None, False
-        place = np.full(len(signatures.count), -1, np.int64)
-        place[kinds] = np.arange(len(kinds))
-        weight = np.zeros((len(slots), len(kinds)))
-        for number, slot in enumerate(slots):
-            weight[number, place[row[begin[slot] : begin[slot + 1]]]] = 1.0
-        counted = signatures.count[kinds]
-        if counted.sum() != len(slots):  # merged groups: how often is not published
-            exact = False
-        found, is_exact = matching_beliefs(weight, counted)
-        exact = exact and is_exact
-        for number, slot in enumerate(slots):
-            rows = row[begin[slot] : begin[slot + 1]]
-            mass[begin[slot] : begin[slot + 1]] = found[number, place[rows]]
-    return mass, exact

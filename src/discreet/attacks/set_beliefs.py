@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.assignments import Sets
 from discreet.data.classes import group_codes
 from discreet.data.table import Codes
 from discreet.kernels import kernel
-from discreet.releases.sensitive_sets import Sets, Signatures
+from discreet.releases.sensitive_sets import Signatures
 
 PAIRS = 50_000_000  # pairs of values whose counts are kept
 LINE_EDGES = 10_000_000  # pairs of a target and a group; beyond, targets are sampled
@@ -62,17 +63,21 @@ def row_beliefs(
     target: int,
     known: int | None,
     rng: np.random.Generator,
-    mass: Figures | None = None,
+    chance: Figures | None = None,
 ) -> Found:
-    """Beliefs by the rows of T^S within the sets, those with the known value if one is known."""
+    """Beliefs by the rows of T^S within the sets, those with the known value if one is known.
+
+    ``chance`` has the probability of each row for a person of its group; without it, rows are as
+    likely as they are common in T^S.
+    """
     start, _ = sets.of(known or 0)
     target_start, target_value = sets.of(target)
-    weight = signatures.count[row].astype(np.float64) if mass is None else mass
+    weight = signatures.count[row].astype(np.float64) if chance is None else chance
     share, total = _tally_rows(
         start, begin, row, weight, signatures.codes[:, target], target_start, target_value,
         known is not None,
     )  # fmt: skip
-    return _mixed(people, sets, target, known, share, total, rng)
+    return _mixed(people, sets, target, known, share, total, rng, chance is not None)
 
 
 @kernel
@@ -160,6 +165,7 @@ def _mixed(
     share: Figures,
     total: Figures,
     rng: np.random.Generator,
+    is_chance: bool = False,
 ) -> Found:
     """Mix the groups that each target may be in; a sample of the targets where it is too much."""
     kind, of_known, truth, count = _lines(people, target, known)
@@ -177,6 +183,7 @@ def _mixed(
         people.start, people.group, people.weight, kind, of_known, truth, known is not None,
         start, value, target_start, target_value,
         np.concatenate(([0], np.cumsum(width))).astype(np.int64), share, total,
+        is_chance,
     )  # fmt: skip
     return Found(belief, count, weight, sampled)
 
@@ -197,6 +204,7 @@ def _mix_sets(
     share_start: Ints,  # (groups + 1,)
     share: Figures,
     total: Figures,
+    is_chance: bool,  # whether a total is the probability of the known value in the group
 ) -> tuple[Figures, Figures]:
     belief = np.zeros(len(kind))
     held = np.zeros(len(kind))
@@ -216,11 +224,12 @@ def _mix_sets(
                 slot = entry
             if total[slot] <= 0:
                 continue
-            bottom += weight[edge]
+            likely = weight[edge] * total[slot] if is_chance else weight[edge]
+            bottom += likely
             held[line] = max(held[line], total[slot])
             j = low + np.searchsorted(target_value[low:high], truth[line])
             if j < high and target_value[j] == truth[line]:
-                top += weight[edge] * share[at + j - low] / total[slot]
+                top += likely * share[at + j - low] / total[slot]
         if bottom > 0:
             belief[line] = top / bottom
     return belief, held

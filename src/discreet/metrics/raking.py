@@ -16,9 +16,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.assignments import Sets, supporting_rows
 from discreet.data.classes import group_codes, group_lists
 from discreet.kernels import kernel
-from discreet.releases.sensitive_sets import Sets, Signatures, supporting_rows
+from discreet.releases.sensitive_sets import Signatures
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -35,7 +36,7 @@ def rake(
 ) -> tuple[Ints, Small, Floats] | None:
     """Where each group's rows begin, the rows, and their masses; None where they are too many."""
     pair_start, _ = sets.of(primary)
-    begin, signature = supporting_rows(sets, signatures, primary, ENTRIES)
+    begin, signature = supporting_rows(sets, signatures.codes, primary, ENTRIES)
     if signature is None:
         return None
     single = np.diff(pair_start) == size

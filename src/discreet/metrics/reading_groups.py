@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.assignments import Sets
 from discreet.data.classes import Classes, group_codes
 from discreet.data.counts import order_by_class
 from discreet.data.published import GROUP
@@ -23,7 +24,7 @@ from discreet.metrics.uniform_sets import UniformSets
 from discreet.releases import sensitive_sets
 from discreet.releases.bucketized import count_groups, people_counted
 from discreet.releases.comparison import code_of_text, code_of_value
-from discreet.releases.sensitive_sets import Sets, index_signatures, read_sets
+from discreet.releases.sensitive_sets import index_signatures, read_sets
 
 
 def people_of(original: CodedTable, people: CodedTable) -> People:

@@ -22,9 +22,10 @@ from math import exp, factorial
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.assignments import Sets
 from discreet.data.table import Codes
 from discreet.kernels import kernel
-from discreet.releases.sensitive_sets import Sets, Signatures
+from discreet.releases.sensitive_sets import Signatures
 
 SAMPLE = 4096  # places that are looked at
 FEW = 20  # rows; below, all orders are counted

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.algorithms.method import Decomposed, NoiseValues, Task
+from discreet.data.assignments import EDGES, Sets, supporting_rows
 from discreet.data.counts import ClassCounts, ValueCounts, order_by_class
 from discreet.data.published import GROUP, PublishedColumn, PublishedTable
 from discreet.data.roles import Role
@@ -53,14 +54,13 @@ from discreet.releases.sensitive_sets import (
     SENSITIVE,
     VALUE,
     VALUES,
-    Sets,
     Signatures,
     are_listed_in_order,
     count_unsupported,
     index_signatures,
     kept_values,
     read_sets,
-    rows_within,
+    struck_values,
 )
 
 DERIVABLE = (SADiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
@@ -123,9 +123,10 @@ class DecomposedKind(Kind):
             )
         sets = read_sets(tables, names)
         signatures = index_signatures(sensitive, names)
-        problems += _set_problems(sets, signatures, names)
-        problems += _primary_problems(sets, signatures, people, sensitive, manifest)
-        return problems
+        primary = getattr(manifest.method, "primary", None)
+        if primary not in names:
+            raise ReleaseError("manifest.json: 'method.primary' names no column of 'sensitive'.")
+        return problems + _set_problems(sets, signatures, people, sensitive, primary)
 
     def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         problems = number_problems(tables[PEOPLE], PEOPLE)
@@ -142,7 +143,7 @@ class DecomposedKind(Kind):
     def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         if people.rows >= FEW:
-            return []
+            return _unjudged(tables)
         names = [column.name for column in sensitive.sensitive]
         signatures = index_signatures(sensitive, names)
         chance = chance_of_order(read_sets(tables, names), signatures, people[GROUP].codes)
@@ -304,7 +305,27 @@ def _order_problems(sets: Sets, signatures: Signatures, people: CodedTable) -> l
     ]
 
 
-def _set_problems(sets: Sets, signatures: Signatures, names: Sequence[str]) -> list[str]:
+def _unjudged(tables: Mapping[str, CodedTable]) -> list[str]:
+    """What to say where people and rows are too many to look for assignments."""
+    sensitive = tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    sets, signatures = read_sets(tables, names), index_signatures(sensitive, names)
+    size = np.diff(sets.start).reshape(len(names), sets.groups).astype(np.float64)
+    most = np.minimum(size.prod(axis=0), len(signatures.count)).sum()
+    if most <= EDGES or supporting_rows(sets, signatures.codes, 0, EDGES)[1] is not None:
+        return []
+    return [
+        "The release is too large to look for assignments of all people to all rows of "
+        f"'{SENSITIVE}': each value of '{VALUES}' was found possible in its group by itself. The "
+        "method leaves no value that only all groups together rule out; this audit cannot tell."
+    ]
+
+
+def _set_problems(
+    sets: Sets, signatures: Signatures, people: CodedTable, sensitive: CodedTable, primary: str
+) -> list[str]:
+    """Whether the sets name what exists, and whether any reader can strike out a value of them."""
+    names = [column.name for column in sensitive.sensitive]
     problems = []
     if sets.unknown:
         problems.append(
@@ -312,36 +333,33 @@ def _set_problems(sets: Sets, signatures: Signatures, names: Sequence[str]) -> l
         )
     if sets.doubled:
         problems.append(f"{sets.doubled} rows of '{VALUES}' are there twice")
+    local = count_unsupported(sets, signatures)
     problems += [
         f"{count} values of '{name}' in '{VALUES}' can be struck out: no row of '{SENSITIVE}' "
         "supports them in their group"
-        for name, count in zip(names, count_unsupported(sets, signatures), strict=True)
+        for name, count in zip(names, local, strict=True)
         if count
     ]
-    return problems
-
-
-def _primary_problems(
-    sets: Sets,
-    signatures: Signatures,
-    people: CodedTable,
-    sensitive: CodedTable,
-    manifest: Manifest,
-) -> list[str]:
-    """Whether groups and T^S agree on how often each primary value occurs."""
-    names = [column.name for column in sensitive.sensitive]
-    primary = getattr(manifest.method, "primary", None)
-    if primary not in names:
-        raise ReleaseError("manifest.json: 'method.primary' names no column of 'sensitive'.")
-    start, value = sets.of(names.index(primary))
-    size = people[GROUP].counts
+    place, size = names.index(primary), people[GROUP].counts
+    start, value = sets.of(place)
     if not primary_counts_agree(start, value, size, sensitive[primary].counts):
-        return [f"groups and '{SENSITIVE}' disagree on how often values of '{primary}' occur"]
-    crowded = np.flatnonzero(size > np.diff(start))
-    too_few = rows_within(sets, signatures, crowded) < size[crowded]
-    if too_few.any():
-        return [f"{too_few.sum()} groups have more people than rows of '{SENSITIVE}' support"]
-    return []
+        problems.append(
+            f"groups and '{SENSITIVE}' disagree on how often values of '{primary}' occur"
+        )
+    if problems:
+        return problems
+    struck = struck_values(sets, signatures, place, size)
+    if struck is None:
+        return []
+    counts, complete = struck
+    if not complete:
+        return [f"the rows of '{SENSITIVE}' cannot be given to people within their groups' sets"]
+    return [
+        f"{count} values of '{name}' in '{VALUES}' can be struck out: no assignment of all people "
+        f"to all rows of '{SENSITIVE}' gives them to anybody of their group"
+        for name, count in zip(names, counts, strict=True)
+        if count
+    ]
 
 
 def _lost_values(

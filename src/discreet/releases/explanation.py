@@ -230,7 +230,7 @@ def _readers(manifest: Manifest) -> list[str]:
         if not found:
             continue
         listed = ", ".join(f"{one['certain']:,} of '{one['attribute']}'" for one in found)
-        exact = "" if all(one["exact"] for one in found) else " at least"
+        exact = "" if all(one["exact"] for one in found) else " at most"
         sentences.append(
             f"A reader who knows somebody's '{found[0]['known']}' and {how} is then certain of"
             f"{exact} this many of {found[0]['people']:,} people's values: {listed}."

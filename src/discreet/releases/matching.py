@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.method import Task
 from discreet.data.classes import group_codes
+from discreet.data.graphs import greatest_flow
 from discreet.data.roles import Role
 from discreet.data.table import CodedTable, Codes, gather
 from discreet.hierarchies.coverage import Coverage
@@ -87,7 +88,8 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
     first, box = _find_covering(theirs.codes, ours.codes, runs, tree, EDGE_LIMIT)
     if len(first) <= len(theirs.rows):
         return None
-    return _left_over(ours.rows, theirs.rows, first, box)
+    flow = greatest_flow(ours.rows, theirs.rows, first, box.astype(np.int32))
+    return int(ours.rows.sum() - flow.sum())
 
 
 def excess_problems(excess: int | None, rows: int, table: str) -> list[str]:
@@ -254,111 +256,3 @@ def _find_covering(
                     edges += 1
         first[point + 1] = edges
     return first, box_of_edge[:edges]
-
-
-@kernel
-def _left_over(demand: Numbers, supply: Numbers, first: Numbers, box: Numbers) -> int:
-    """What of the boxes' demand no flow from the points' supply can meet."""
-    points, boxes = len(supply), len(demand)
-    wanted, left = demand.copy(), supply.copy()
-    point_of_edge = np.empty(len(box), np.int64)
-    box_first = np.zeros(boxes + 1, np.int64)
-    for point in range(points):
-        for e in range(first[point], first[point + 1]):
-            point_of_edge[e] = point
-            box_first[box[e] + 1] += 1
-    for b in range(boxes):
-        box_first[b + 1] += box_first[b]
-    place = box_first[:-1].copy()
-    edge_of_box = np.empty(len(box), np.int64)
-    for e in range(len(box)):
-        edge_of_box[place[box[e]]] = e
-        place[box[e]] += 1
-    flow = np.zeros(len(box), np.int64)
-    by_choice = np.argsort(box_first[1:] - box_first[:-1])  # those with the least choice first
-    for b in by_choice:
-        for i in range(box_first[b], box_first[b + 1]):
-            e = edge_of_box[i]
-            moved = min(wanted[b], left[point_of_edge[e]])
-            flow[e] += moved
-            wanted[b] -= moved
-            left[point_of_edge[e]] -= moved
-    while _augment(wanted, left, flow, first, box, box_first, edge_of_box, point_of_edge):
-        pass
-    return int(wanted.sum())
-
-
-@kernel
-def _augment(
-    wanted: Numbers,
-    left: Numbers,
-    flow: Numbers,
-    first: Numbers,
-    box: Numbers,
-    box_first: Numbers,
-    edge_of_box: Numbers,
-    point_of_edge: Numbers,
-) -> bool:
-    """One search from all boxes that want more, breadth first; whether any got more.
-
-    A box takes from a point that another box took from, if that one can take from elsewhere.
-    """
-    to_point = np.full(len(left), -1, np.int64)  # the edge by which the search reached a point
-    to_box = np.full(len(wanted), -2, np.int64)  # and a box; −1 where it began
-    queue = np.empty(len(wanted), np.int64)
-    waiting = 0
-    for b in range(len(wanted)):
-        if wanted[b] > 0:
-            to_box[b] = -1
-            queue[waiting] = b
-            waiting += 1
-    served = 0
-    improved = False
-    while served < waiting:
-        b = queue[served]
-        served += 1
-        for i in range(box_first[b], box_first[b + 1]):
-            point = point_of_edge[edge_of_box[i]]
-            if to_point[point] >= 0:
-                continue
-            to_point[point] = edge_of_box[i]
-            if left[point] > 0:
-                improved |= _push(point, wanted, left, flow, box, to_point, to_box, point_of_edge)
-            for e in range(first[point], first[point + 1]):
-                if flow[e] > 0 and to_box[box[e]] == -2:
-                    to_box[box[e]] = e
-                    queue[waiting] = box[e]
-                    waiting += 1
-    return improved
-
-
-@kernel
-def _push(
-    point: int,
-    wanted: Numbers,
-    left: Numbers,
-    flow: Numbers,
-    box: Numbers,
-    to_point: Numbers,
-    to_box: Numbers,
-    point_of_edge: Numbers,
-) -> bool:
-    """Send what the way from a box that wants more to a point that has more can take."""
-    most = left[point]
-    at = box[to_point[point]]
-    while to_box[at] >= 0:
-        most = min(most, flow[to_box[at]])
-        at = box[to_point[point_of_edge[to_box[at]]]]
-    most = min(most, wanted[at])
-    if most <= 0:
-        return False
-    wanted[at] -= most
-    left[point] -= most
-    flow[to_point[point]] += most
-    at = box[to_point[point]]
-    while to_box[at] >= 0:
-        flow[to_box[at]] -= most
-        before = to_point[point_of_edge[to_box[at]]]
-        flow[before] += most
-        at = box[before]
-    return True

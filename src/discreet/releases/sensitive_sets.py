@@ -2,7 +2,8 @@
 
 All of it is read from published tables. A signature is a distinct row of T^S; it *supports* a group
 if all its values are in the group's sets. A published value that no signature supports could be
-struck out by any reader.
+struck out by any reader, and so could one that no assignment of all people to all rows gives to
+anybody of the group (``data.assignments``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.assignments import Sets, impossible_values, possible_rows
 from discreet.data.classes import classes_of
 from discreet.data.counts import order_by_class
 from discreet.data.published import GROUP
@@ -28,22 +30,6 @@ Small = NDArray[np.int32]
 PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
 ATTRIBUTE, VALUE = "attribute", "value"
 READERS = ("pair", "row")
-
-
-@dataclass(frozen=True, eq=False)
-class Sets:
-    """The set of every group and attribute, in the codes of T^S and of the people's groups."""
-
-    start: Ints  # (attributes × groups + 1,) by attribute, then by group
-    value: Small  # (entries,) ascending in each set
-    groups: int
-    unknown: int  # entries that name no group, no attribute or no value of T^S
-    doubled: int  # entries that were there twice
-
-    def of(self, attribute: int) -> tuple[Ints, Small]:
-        """Where the sets of one attribute begin, and their values."""
-        start = self.start[attribute * self.groups : (attribute + 1) * self.groups + 1]
-        return start - start[0], self.value[start[0] : start[-1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,44 +161,20 @@ def kept_values(sets: Sets, signatures: Signatures, known: int, reader: str) -> 
     )
 
 
-def supporting_rows(
-    sets: Sets, signatures: Signatures, known: int, limit: int
-) -> tuple[Ints, Small | None]:
-    """The signatures that support each known value of each group, and where those of each begin.
+def struck_values(
+    sets: Sets, signatures: Signatures, primary: int, size: Ints
+) -> tuple[Ints, bool] | None:
+    """How many values of each attribute no world has in their group, and whether any world exists.
 
-    By the entries of the known attribute's sets; None where they are more than a limit.
+    None where the graph of people and rows is too large.
     """
-    arguments = (
-        sets.start,
-        sets.value,
-        sets.groups,
-        signatures.codes,
-        signatures.offset,
-        signatures.start,
-        signatures.listed,
-        known,
-    )
-    begin = _supporting_rows(*arguments, np.zeros(0, np.int32), np.zeros(0, np.int64))
-    if begin[-1] > limit:
-        return begin, None
-    found = np.empty(begin[-1], np.int32)
-    _supporting_rows(*arguments, found, begin)
-    return begin, found
-
-
-def rows_within(sets: Sets, signatures: Signatures, groups: Ints) -> Ints:
-    """How many rows of T^S support each of some groups."""
-    return _rows_within(
-        sets.start,
-        sets.value,
-        sets.groups,
-        signatures.codes,
-        signatures.count,
-        signatures.offset,
-        signatures.start,
-        signatures.listed,
-        groups,
-    )
+    possible = possible_rows(sets, signatures.codes, signatures.count, primary, size)
+    if possible is None:
+        return None
+    struck = impossible_values(sets, signatures.codes, possible)
+    ends = sets.start[:: max(sets.groups, 1)]
+    total = np.concatenate(([0], np.cumsum(struck)))[ends]
+    return np.diff(total), possible.complete
 
 
 @kernel
@@ -295,61 +257,3 @@ def _kept_values(
                         seen[at] = entry
                         result[entry - first, attribute] += 1
     return result
-
-
-@kernel
-def _rows_within(
-    start: Ints,
-    value: Small,
-    groups: int,
-    codes: Small,
-    count: Ints,
-    offset: Ints,
-    listed_start: Ints,
-    listed: Small,
-    asked: Ints,
-) -> Ints:
-    stamp = np.full(offset[codes.shape[1]], -1, np.int32)
-    result = np.zeros(len(asked), np.int64)
-    for number in range(len(asked)):
-        group = asked[number]
-        _mark(group, start, value, groups, offset, stamp)
-        for entry in range(start[group], start[group + 1]):
-            place = offset[0] + value[entry]
-            for i in range(listed_start[place], listed_start[place + 1]):
-                if _supports(listed[i], group, codes, offset, stamp):
-                    result[number] += count[listed[i]]
-    return result
-
-
-@kernel
-def _supporting_rows(
-    start: Ints,
-    value: Small,
-    groups: int,
-    codes: Small,
-    offset: Ints,
-    listed_start: Ints,
-    listed: Small,
-    known: int,
-    result: Small,
-    begin: Ints,
-) -> Ints:
-    """The rows that support each known value of each group; without room, how many they are."""
-    attributes = codes.shape[1]
-    stamp = np.full(offset[attributes], -1, np.int32)
-    first = start[known * groups]
-    counted = np.zeros(start[(known + 1) * groups] - first + 1, np.int64)
-    for group in range(groups):
-        _mark(group, start, value, groups, offset, stamp)
-        which = known * groups + group
-        for entry in range(start[which], start[which + 1]):
-            place = offset[known] + value[entry]
-            found = 0
-            for i in range(listed_start[place], listed_start[place + 1]):
-                if _supports(listed[i], group, codes, offset, stamp):
-                    if len(result):
-                        result[begin[entry - first] + found] = listed[i]
-                    found += 1
-            counted[entry - first + 1] = counted[entry - first] + found
-    return counted

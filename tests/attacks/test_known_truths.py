@@ -8,6 +8,7 @@ import pytest
 from tests.real_data import real_data
 
 import discreet as dc
+from discreet.attacks.attack import Finding
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},
@@ -219,3 +220,32 @@ def test_minimality_of_mondrian_on_adult():
     assert 19 <= round(found.above * found.targets) <= 200
     assert found.mean == pytest.approx(plain.mean, abs=0.002)
     assert found.verdict == "beyond the promise"
+
+
+def finding(**changes):
+    figures = {"targets": 4, "mean": 0.25, "greatest": 0.25, "above": 0.0, "certain": 0.0}
+    return Finding(
+        "definetti", "knows", "s", "records", **figures,
+        **({"baseline": 0.5, "bound": None, "exceeded": False, "inside": False} | changes),
+    )  # fmt: skip
+
+
+def test_a_verdict_says_no_more_than_was_found():
+    """An attack below guessing is no reader beyond the promise, and a bound of 1 is no bound."""
+    assert finding(is_belief=False).verdict == "no better than guessing"
+    assert finding(is_belief=False, baseline=0.2).verdict == "beyond the promise"
+    assert finding(inside=True, bound=1.0).verdict == "no guarantee against this"
+    assert finding(inside=True, bound=0.9).verdict == "within the promise"
+    assert finding(inside=True, bound=1.0, exceeded=True).verdict == "EXCEEDED"
+
+
+def test_the_reasons_of_attacks_that_were_not_run_are_true():
+    """A decomposed release has two sensitive attributes in one table; it is not for these."""
+    frame = pl.DataFrame({"q": list("1234"), "a": list("xyxy"), "b": list("uuvv")})
+    roles = {"q": "quasi-identifier", "a": "sensitive", "b": "sensitive"}
+    job = dc.Job(attributes={n: {"role": r} for n, r in roles.items()}, method="decomposition")
+    report = dc.attack(dc.publish(frame, job, seed=1), original=frame)
+    for name in ("background-join", "definetti", "similarity", "background-knowledge"):
+        assert report.inapplicable[name] == "not for a decomposed release"
+    assert report.inapplicable["membership"] == "no population table was given"
+    assert report.inapplicable["absence"] == "no row was suppressed"

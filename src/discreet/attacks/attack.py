@@ -29,6 +29,8 @@ from discreet.releases.manifest import Manifest
 BINS = 20  # of the plot of beliefs
 TOLERANCE = 1e-9
 BEYOND = "beyond the promise"
+NO_BETTER = "no better than guessing"
+UNBOUNDED = "no guarantee against this"
 
 Figures = NDArray[np.float64]
 
@@ -97,10 +99,13 @@ class Finding:
     def verdict(self) -> str:
         """What the release's promise says of it, in a word or three."""
         if not self.inside:
-            return BEYOND
+            guesses = not self.is_belief and self.mean <= self.baseline + TOLERANCE
+            return NO_BETTER if guesses else BEYOND
         if self.bound is None:
             return "not promised"
-        return "EXCEEDED" if self.exceeded else "within the promise"
+        if self.exceeded:
+            return "EXCEEDED"
+        return UNBOUNDED if self.bound >= 1 - TOLERANCE else "within the promise"
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data."""

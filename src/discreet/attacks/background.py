@@ -49,9 +49,8 @@ class BackgroundKnowledge(Attack):
         return f"{IN_TABLE}, and {rules} on who can't have which value"
 
     def inapplicable(self, scene: Scene) -> str | None:
-        if not self.rules:
-            return "no rule was given"
-        return super().inapplicable(scene)
+        reason = super().inapplicable(scene)
+        return "no rule was given" if reason is None and not self.rules else reason
 
     def run(self, scene: Scene) -> list[Finding]:
         attributes = dict.fromkeys(rule.attribute for rule in self.rules)

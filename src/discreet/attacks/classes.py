@@ -132,8 +132,9 @@ class Similarity(Attack):
         return f"{IN_TABLE}, and which values mean the same"
 
     def inapplicable(self, scene: Scene) -> str | None:
-        if any(self._groupings(scene, r, a) for r in scene.readings for a in r.sensitive):
-            return super().inapplicable(scene)
+        reason = super().inapplicable(scene)
+        if reason or any(self._groupings(scene, r, a) for r in scene.readings for a in r.sensitive):
+            return reason
         return "no sensitive attribute has a hierarchy, and no kinds of values were given"
 
     def run(self, scene: Scene) -> list[Finding]:

@@ -53,9 +53,10 @@ class DeFinetti(Attack):
         )
 
     def inapplicable(self, scene: Scene) -> str | None:
-        if not any(_whole_groups(reading).any() for reading in scene.readings):
+        reason = super().inapplicable(scene)
+        if reason is None and not any(_whole_groups(r).any() for r in scene.readings):
             return "no group has members who are all certain"
-        return super().inapplicable(scene)
+        return reason
 
     def run(self, scene: Scene) -> list[Finding]:
         return [

@@ -36,9 +36,10 @@ class BackgroundJoin(Attack):
         return f"{IN_TABLE}, and other sensitive values of the target"
 
     def inapplicable(self, scene: Scene) -> str | None:
-        if all(len(reading.sensitive) < 2 for reading in scene.readings):
+        reason = super().inapplicable(scene)
+        if reason is None and all(len(reading.sensitive) < 2 for reading in scene.readings):
             return "no table has two sensitive attributes"
-        return super().inapplicable(scene)
+        return reason
 
     def run(self, scene: Scene) -> list[Finding]:
         findings = []

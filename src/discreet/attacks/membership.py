@@ -41,9 +41,10 @@ class Membership(Attack):
         return "knows the quasi-identifiers of everybody in the population"
 
     def inapplicable(self, scene: Scene) -> str | None:
-        if scene.population is None:
+        reason = super().inapplicable(scene)
+        if reason is None and scene.population is None:
             return "no population table was given"
-        return super().inapplicable(scene)
+        return reason
 
     def run(self, scene: Scene) -> list[Finding]:
         population = scene.population
@@ -163,9 +164,10 @@ class Absence(Attack):
         return "knows how often each value occurs in the source, and who was left out"
 
     def inapplicable(self, scene: Scene) -> str | None:
-        if not scene.manifest.suppressed_rows:
-            return "nobody was suppressed"
-        return super().inapplicable(scene)
+        reason = super().inapplicable(scene)
+        if reason is None and not scene.manifest.suppressed_rows:
+            return "no row was suppressed"
+        return reason
 
     def run(self, scene: Scene) -> list[Finding]:
         findings = []

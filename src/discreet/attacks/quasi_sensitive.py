@@ -32,9 +32,10 @@ class QuasiSensitiveLinking(Attack):
         return f"{IN_TABLE}, and has the table that links terms to labels"
 
     def inapplicable(self, scene: Scene) -> str | None:
-        if not scene.task.knowledge:
+        reason = super().inapplicable(scene)
+        if reason is None and not scene.task.knowledge:
             return "no attribute is quasi-sensitive with a knowledge table"
-        return super().inapplicable(scene)
+        return reason
 
     def run(self, scene: Scene) -> list[Finding]:
         records = scene.tables[RECORDS]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.algorithms.method import Progress, Task, no_progress
-from discreet.attacks.attack import BEYOND, Attack, Finding, Scene
+from discreet.attacks.attack import BEYOND, NO_BETTER, UNBOUNDED, Attack, Finding, Scene
 from discreet.attacks.catalog import all_attacks
 from discreet.attacks.population import Population
 from discreet.attacks.reading import read_release
@@ -57,6 +57,8 @@ class AttackReport(Shown):
         standing = {
             BEYOND: "; no promise of this release speaks of such a reader",
             "not promised": "; this release promises nothing against it",
+            UNBOUNDED: "; for some people the promises of this release allow any belief",
+            NO_BETTER: "; it does no better than guessing",
             "EXCEEDED": f"; the release promises at most {worst.bound or 0:.1%}: IT IS BROKEN",
             "within the promise": f"; the release promises at most {worst.bound or 0:.1%}",
         }[worst.verdict]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from discreet.attacks.attack import Finding
+from discreet.attacks.attack import BEYOND, NO_BETTER, UNBOUNDED, Finding
 from discreet.attacks.risk import Risk
 from discreet.attacks.running import AttackReport
 from discreet.attacks.weaknesses import known_weaknesses
@@ -33,8 +33,10 @@ from discreet.report.pieces import (
 GROUPS = (
     ("within the promise", "Readers that a promise speaks of"),
     ("EXCEEDED", "Readers that break a promise"),
+    (UNBOUNDED, "Readers against whom some people have no guarantee"),
     ("not promised", "Readers that no promise of this release speaks of"),
-    ("beyond the promise", "Readers beyond what any such release promises"),
+    (BEYOND, "Readers beyond what any such release promises"),
+    (NO_BETTER, "Readers who do no better than guessing"),
 )
 
 
@@ -44,6 +46,7 @@ def attack_page(
     """The page; the manifest adds what the release promises and leaves open."""
     exceeded = sum(finding.inside and finding.exceeded for finding in report.findings)
     bounded = sum(finding.inside and finding.bound is not None for finding in report.findings)
+    bounded -= sum(finding.verdict == UNBOUNDED for finding in report.findings)
     worst = report.strongest
     certain = 0 if worst is None else round(worst.certain * worst.targets)
     tone: Tone
@@ -101,7 +104,8 @@ def _cards(report: AttackReport, exceeded: int, bounded: int) -> Iterator[Card]:
         "bounds-kept", "bounds kept", bounded - exceeded, f"{bounded - exceeded} of {bounded}",
         "of readers that a promise speaks of", tone,
     )  # fmt: skip
-    inside = [f for f in report.findings if f.inside and f.bound is not None and f.is_belief]
+    promised = ("within the promise", "EXCEEDED")
+    inside = [f for f in report.findings if f.verdict in promised and f.is_belief]
     if inside:
         most = max(inside, key=lambda f: f.greatest)
         yield Card(
@@ -158,6 +162,8 @@ def _badge(finding: Finding) -> Html:
         "within the promise": ("within", "good"),
         "EXCEEDED": ("exceeded", "bad"),
         "not promised": ("not promised", ""),
+        UNBOUNDED: ("no guarantee", "warn"),
+        NO_BETTER: ("no better than guessing", ""),
     }
     word, tone = tones.get(finding.verdict, ("beyond", ""))
     return badge(word, tone)

@@ -237,7 +237,8 @@ def test_one_row_one_value_and_nulls():
         pl.DataFrame({"q": ["1", "2"], "a": ["x", "x"], "b": [None, "y"]}),
         pl.DataFrame({"q": [None, "2", "3"], "a": ["x", None, "z"], "b": ["p", "p", None]}),
     ):
-        release = dc.publish(frame, dc.Job(attributes=JOB, method="decomposition"), seed=0)
+        method = {"decomposition": {"l": {"a": 1, "b": 1}}}
+        release = dc.publish(frame, dc.Job(attributes=JOB, method=method), seed=0)
         assert release.audit.ok
         assert release.tables["groups"].height == frame.height
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -49,6 +49,11 @@ class Job(Part):
     attributes: dict[str, Attribute] = Field(description="Every column of the table, by name.")
     requirements: tuple[AnyRequirement, ...] = Field(
         (), description="What the release promises; all must hold."
+    )
+    unit: Literal["rows"] | None = Field(
+        None,
+        description="'rows' states that guarantees speak of rows, not of people: a person may have "
+        "several, as repeated values of an identifier show.",
     )
     method: AnyMethod = Field(default_factory=FullDomain, description="How it is reached.")
     output: Output = Field(default_factory=Output)

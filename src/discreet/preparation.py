@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.algorithms.method import Progress, Task, no_progress
 from discreet.data.bitmaps import Bitmap, expand
 from discreet.data.identifying import identifying_values
-from discreet.data.roles import Role, ValueType
+from discreet.data.roles import Role, Unit, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable, Column
 from discreet.errors import HierarchyError, InputError, JobError
@@ -51,8 +51,9 @@ def prepare(
     With a ledger, the keyed hashes of people and what was published before come along.
     """
     progress("reading", 0.0)
-    table, people = _read(job, data, ledger, lambda share: progress("reading", share))
+    table, named, people = _read(job, data, ledger, lambda share: progress("reading", share))
     task, problems = _form(job, table, rng, progress)
+    task = with_unit(task, {column.name: _uses(column) for column in named})
     if ledger is not None and people is not None:
         progress("ledger", 0.0)
         task = with_history(replace(task, people=people), job, ledger)
@@ -112,6 +113,43 @@ def _require_fit(task: Task, problems: Sequence[str]) -> None:
         raise JobError(found)
 
 
+class Uses(NamedTuple):
+    """How often the values of an identifier are used."""
+
+    rows: int  # with a value
+    values: int
+    most: int  # rows of one value
+
+
+def _uses(column: Column) -> Uses:
+    counts = column.counts[: column.cardinality - column.has_null]
+    return Uses(int(counts.sum()), int((counts > 0).sum()), int(counts.max(initial=0)))
+
+
+def with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
+    """The task with what its identifiers say of people: one row each, or several."""
+    repeated = tuple(
+        f"The identifier '{name}' has {found.values:,} distinct values in {found.rows:,} rows; one "
+        f"value has {found.most:,} rows."
+        for name, found in uses.items()
+        if found.most > 1
+    )
+    complete = any(found.values == task.table.rows for found in uses.values())
+    unit = Unit.PERSON if complete and not repeated else Unit.ROW
+    return replace(task, unit=unit, repeated=repeated)
+
+
+def require_unit(job: Job, task: Task) -> None:
+    """Refuse rows that may be of the same person, unless the job says that rows are the unit."""
+    if task.repeated and job.unit is None:
+        raise InputError(
+            f"{' '.join(task.repeated)} A person with several rows is not protected by groups of "
+            "rows. Reduce the table to one row a person, or state 'unit: rows' in the job: the "
+            "guarantees then speak of rows. An identifier that several people share, such as a "
+            "name, may have the role 'drop' instead."
+        )
+
+
 def refuse_identifying(job: Job, table: CodedTable) -> None:
     """Refuse to publish a column that identifies people directly, unless the job allows it."""
     problems = []
@@ -141,19 +179,25 @@ def _refuse_own_columns(job: Job, table: CodedTable) -> None:
 
 def read_data(job: Job, data: Any = None, tell: Tell = tell_nobody) -> CodedTable:
     """The coded table of a job, from its source, from a path or from a frame."""
-    return _read_columns(job, data, None, tell)
+    return _read_columns(job, data, (), tell)
 
 
 def _read(
     job: Job, data: Any, ledger: Ledger | None, tell: Tell
-) -> tuple[CodedTable, People | None]:
-    """The coded table and, for a ledger, the keyed hash of every row's person."""
-    if ledger is None:
-        return read_data(job, data, tell), None
-    person = job.person
-    table = _read_columns(job, data, person, tell)
+) -> tuple[CodedTable, list[Column], People | None]:
+    """The coded table, its identifiers, and for a ledger the keyed hash of every row's person.
+
+    Identifiers are coded to count how often each value is used, and go no further.
+    """
+    person = None if ledger is None else job.person
+    names = job.with_role(Role.IDENTIFIER)
+    table = _read_columns(job, data, names, tell)
     columns = dict(table.columns)
-    named = columns.pop(person)
+    identifiers = {name: columns.pop(name) for name in names}
+    table = replace(table, columns=columns, left_out=(*table.left_out, *names))
+    if ledger is None or person is None:
+        return table, list(identifiers.values()), None
+    named = identifiers[person]
     if named.has_null:
         lacking = int((named.codes == named.cardinality - 1).sum())
         raise InputError(
@@ -163,15 +207,14 @@ def _read(
     hashes = hash_people(named.text.to_list(), ledger.key)
     people = hashes[named.codes]
     require_people(people, person)
-    table = replace(table, columns=columns, left_out=(*table.left_out, person))
-    return table, people
+    return table, list(identifiers.values()), people
 
 
-def _read_columns(job: Job, data: Any, person: str | None, tell: Tell) -> CodedTable:
-    """The coded table; ``person`` names an identifier that is to be coded too."""
+def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> CodedTable:
+    """The coded table; ``identifiers`` names those that are to be coded too."""
     specs = specs_of_job(job)
-    if person is not None:
-        specs[person] = ColumnSpec(Role.INSENSITIVE, ValueType.TEXT)
+    for name in identifiers:
+        specs[name] = ColumnSpec(Role.INSENSITIVE, ValueType.TEXT)
     if data is None and job.source is not None and job.source.url is not None:
         source = job.source
         data = read_frame(str(source.url), job.folder, source.table, source.query)

@@ -43,7 +43,7 @@ from discreet.io.writing import OutputFormat, write_table
 from discreet.job import Job
 from discreet.ledger.ledger import Ledger
 from discreet.metrics.release import measure_release
-from discreet.preparation import prepare, refuse_identifying, source_of
+from discreet.preparation import prepare, refuse_identifying, require_unit, source_of
 from discreet.recording import Draft, announced, draft_of, open_ledger, require_ledger
 from discreet.releases.audit import (
     Audit,
@@ -321,6 +321,7 @@ def make_release(
         digest = pool.submit(_source_hash, job, data)
         task = prepare(job, data, rng=rng, progress=progress, ledger=ledger)
         source_sha256 = digest.result()
+    require_unit(job, task)
     refuse_identifying(job, task.table)
     if fixed_order():
         task = replace(task, orders=rng)

@@ -30,7 +30,10 @@ def table_for(names: list[str], delimiter: str = ",") -> str:
     def cell(text: str) -> str:
         return '"' + text.replace('"', '""') + '"'
 
-    rows = [[f"v{(number * column) % 3}ä" for column in range(len(names))] for number in range(30)]
+    rows = [
+        [f"p{number}ä", *(f"v{(number * column) % 3}ä" for column in range(1, len(names)))]
+        for number in range(30)
+    ]
     return "\n".join(delimiter.join(map(cell, row)) for row in [names, *rows]) + "\n"
 
 

@@ -22,6 +22,7 @@ from discreet.data.classes import Classes
 from discreet.data.counts import ClassCounts, count_classes
 from discreet.data.entropy import secret_generator
 from discreet.data.history import History
+from discreet.data.roles import Unit
 from discreet.data.table import CodedTable, Codes
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links, estimated_prior, link
@@ -54,6 +55,8 @@ class Task:
     history: History | None = None  # what a ledger knows; only for methods that need it
     people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
     correlation: Correlation | None = None  # how values follow each other, where the job says so
+    unit: Unit = Unit.ROW  # person where an identifier proves that every person has one row
+    repeated: tuple[str, ...] = ()  # in a sentence each: identifiers whose values repeat
     # of orders and group numbers, never of a method
     orders: np.random.Generator = field(default_factory=secret_generator)
 

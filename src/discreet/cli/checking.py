@@ -114,7 +114,7 @@ def _audit_one(
         folder, original=original, knowledge=_tables(knowledge), trust=trust, progress=progress
     )
     lines = warnings(found.promises)
-    lines += [promise_sentence(promise) for promise in found.promises]
+    lines += [promise_sentence(promise, found.unit) for promise in found.promises]
     lines += [f"Problem: {problem}" for problem in found.problems]
     lines += [f"Left open: {remark}" for remark in found.remarks]
     if found.signed:

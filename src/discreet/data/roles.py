@@ -42,3 +42,10 @@ class Distance(StrEnum):
     EQUAL = "equal"
     ORDERED = "ordered"
     HIERARCHICAL = "hierarchical"
+
+
+class Unit(StrEnum):
+    """What a guarantee counts: people, where every person is known to have one row, or rows."""
+
+    PERSON = "person"
+    ROW = "row"

@@ -272,7 +272,7 @@ def joined_audit(
         if ceiling is not None and figures.squares > ceiling:
             found.append(f"the discernibility of '{name}' is {figures.squares}, above dm")
     picture = Picture.joined([result.picture for result in results])
-    return Audit(tuple(promises), tuple(found), compared=True, picture=picture)
+    return Audit(tuple(promises), tuple(found), True, manifest.unit, picture=picture)
 
 
 def joined_figures(results: Sequence[ShardResult]) -> dict[str, Figures]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algorithms.method import Task
-from discreet.data.roles import Distance, Role, ValueType
+from discreet.data.roles import Distance, Role, Unit, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable
 from discreet.errors import AuditError
@@ -52,6 +52,7 @@ class Audit(Shown):
     promises: tuple[Promise, ...]
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
     compared: bool  # whether the original table was at hand
+    unit: Unit = Unit.ROW  # people only where the original was at hand and shows one row each
     readers: tuple[dict[str, Any], ...] = ()  # what readers of the release find beside its promises
     remarks: tuple[str, ...] = ()  # what could not be judged
     signed: bool | None = None  # by the trusted key; None where no key was given
@@ -181,6 +182,7 @@ def audit_tables(
         tuple(promises),
         tuple(problems),
         original is not None,
+        manifest.unit if original is not None else Unit.ROW,
         remarks=remarks,
         picture=picture_of(by_table, kind),
     )

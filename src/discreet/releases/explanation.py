@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from discreet.data.roles import Role
+from discreet.data.roles import Role, Unit
 from discreet.releases.manifest import Manifest, Promise
+from discreet.releases.wording import all_of_unit, of_unit
 
 
 def explain(manifest: Manifest) -> list[str]:
@@ -27,7 +28,7 @@ def warnings(promises: Sequence[Promise]) -> list[str]:
 
 def treatment(manifest: Manifest) -> list[str]:
     """What was done to each column."""
-    return [
+    done = [
         *_columns(manifest),
         *_terms(manifest),
         *_sets(manifest),
@@ -35,11 +36,12 @@ def treatment(manifest: Manifest) -> list[str]:
         *_projections(manifest),
         *_method(manifest),
     ]
+    return all_of_unit(done, manifest.unit)
 
 
 def readers(manifest: Manifest) -> list[str]:
     """What readers find beside the promises."""
-    return [*_readers(manifest), *_series(manifest)]
+    return all_of_unit([*_readers(manifest), *_series(manifest)], manifest.unit)
 
 
 def published(manifest: Manifest) -> str:
@@ -49,9 +51,10 @@ def published(manifest: Manifest) -> str:
     tables = " and ".join(f"'{name}'" for name in manifest.tables)
     share = f"{gone / source:.1%}" if source else "0 %"
     tail = "nobody was left out" if gone == 0 else f"{gone:,} ({share}) were left out (suppressed)"
-    return (
+    return of_unit(
         f"By the method '{manifest.method.name}', {published:,} of {source:,} rows were published "
-        f"in {tables}; {tail}."
+        f"in {tables}; {tail}.",
+        manifest.unit,
     )
 
 
@@ -121,7 +124,7 @@ def _terms(manifest: Manifest) -> list[str]:
         change = terms.get("belief_change")
         if change is not None:
             sentences.append(
-                f"After the look-up nobody's belief in any label is more than "
+                "After the look-up no belief in a label is more than "
                 f"{change['greatest']:.1%} away from what it was before; on average over labels "
                 f"and groups it is {change['mean']:.2%} away."
             )
@@ -265,7 +268,7 @@ def _method(manifest: Manifest) -> list[str]:
 def _promises(manifest: Manifest) -> list[str]:
     if not manifest.promises:
         return ["It promises nothing: the job states no requirement."]
-    return [promise_sentence(promise) for promise in manifest.promises]
+    return [promise_sentence(promise, manifest.unit) for promise in manifest.promises]
 
 
 def _series(manifest: Manifest) -> list[str]:
@@ -294,11 +297,11 @@ def _series(manifest: Manifest) -> list[str]:
     return sentences
 
 
-def promise_sentence(promise: Promise) -> str:
+def promise_sentence(promise: Promise, unit: Unit) -> str:
     """One promise, whether it holds, and what was achieved."""
-    requirement = promise.to_requirement()
+    said = of_unit(promise.to_requirement().sentence(), unit)
     if promise.unproved is not None:
-        return f"NOT CHECKED: {requirement.sentence()} The reason: {promise.unproved}."
+        return f"NOT CHECKED: {said} The reason: {promise.unproved}."
     achieved = ", ".join(
         f"{name} = {'unbounded' if figure is None else f'{figure:.6g}'}"
         for name, figure in promise.achieved.items()
@@ -307,7 +310,7 @@ def promise_sentence(promise: Promise) -> str:
     tail = f" Achieved: {achieved}." if achieved else ""
     if promise.warning is not None:
         tail += " It excludes nothing (see the warning)."
-    return f"{status}: {requirement.sentence()}{tail}"
+    return f"{status}: {said}{tail}"
 
 
 def worth(manifest: Manifest) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from discreet.data.bitmaps import Bitmap
-from discreet.data.roles import Distance, Role, ValueType
+from discreet.data.roles import Distance, Role, Unit, ValueType
 from discreet.errors import ReleaseError
 from discreet.io.knowledge import KnowledgeColumns
 from discreet.models.catalog import REQUIREMENTS
@@ -144,6 +144,9 @@ class Manifest(_Part):
     tables: dict[str, TableEntry]
     attributes: dict[str, AttributeEntry] = Field(default_factory=dict)
     bitmaps: dict[str, BitmapEntry] = Field(default_factory=dict)  # by attribute
+    # What guarantees speak of. It cannot be derived from the files: the publisher states it, and an
+    # audit with the original checks it.
+    unit: Unit = Unit.ROW
     source_rows: int
     published_rows: int
     suppressed_rows: int

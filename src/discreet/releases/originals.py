@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from discreet.algorithms.method import Task
-from discreet.data.roles import Role
+from discreet.data.roles import Role, Unit
 from discreet.data.table import CodedTable, Column
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
@@ -32,6 +32,10 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
         for name, role in published.items()
         if name in original and role is not original[name].role
     ]
+    if manifest.unit is Unit.PERSON and task.unit is not Unit.PERSON:
+        problems.append(
+            "the manifest says that every person has one row, which no identifier shows"
+        )
     if unknown:
         problems.append(f"columns that the original lacks: {', '.join(unknown)}")
     if lost:

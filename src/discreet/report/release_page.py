@@ -7,11 +7,13 @@ from typing import Any
 
 from discreet.attacks.running import AttackReport
 from discreet.attacks.weaknesses import known_weaknesses
+from discreet.data.roles import Unit
 from discreet.job import Job
 from discreet.releases.audit import Audit
 from discreet.releases.explanation import published, readers, treatment, warnings, worth
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.picture import Picture
+from discreet.releases.wording import of_unit
 from discreet.report.attack_page import attack_parts
 from discreet.report.chart import Chart
 from discreet.report.charts import loss_charts, share_chart, size_charts
@@ -67,7 +69,7 @@ def audit_page(audit: Audit) -> Page:
         if audit.compared
         else "The original was not at hand, so whether rows were invented was not looked at."
     )
-    parts = [promise_table(audit.promises)]
+    parts = [promise_table(audit.promises, audit.unit)]
     if audit.problems:
         parts = [subheading("Problems"), sentences(audit.problems), *parts]
     sections = [Section("Promises", joined(parts), "Promises")]
@@ -108,7 +110,7 @@ def verdict(promises: Sequence[Promise]) -> tuple[str, Tone]:
     return words.get(len(promises), f"All {len(promises)} promises hold"), "good"
 
 
-def promise_table(promises: Sequence[Promise]) -> Html:
+def promise_table(promises: Sequence[Promise], unit: Unit) -> Html:
     """Promises in words, with what was asked and achieved."""
     if not promises:
         return paragraph("The job states no requirement, so nothing is promised.")
@@ -116,7 +118,7 @@ def promise_table(promises: Sequence[Promise]) -> Html:
         ("promise", "asked", "achieved", "verdict"),
         [
             (
-                explained(promise.requirement, promise.to_requirement().sentence()),
+                explained(promise.requirement, of_unit(promise.to_requirement().sentence(), unit)),
                 inline(_asked(promise.parameters)),
                 _achieved(promise),
                 _badge(promise),
@@ -155,7 +157,8 @@ def _cards(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -
     yield _kept(manifest.promises)
     gone = manifest.suppressed_rows
     share = manifest.published_rows / max(manifest.source_rows, 1)
-    left_out = "nobody was left out" if not gone else f"{gone:,} left out"
+    nobody = of_unit("nobody was left out", manifest.unit)
+    left_out = nobody if not gone else f"{gone:,} left out"
     yield Card(
         "published-rows", "rows published", manifest.published_rows,
         f"{manifest.published_rows:,}", f"{share:.1%} of the source; {left_out}",
@@ -164,9 +167,10 @@ def _cards(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -
     groups = sum(band.groups for band in bands)
     if groups:
         name = "groups of people who look alike" if picture.alike else "groups of people"
+        mean = f"{sum(band.people for band in bands) / groups:,.1f} people each on average"
         yield Card(
-            "groups", name, groups, f"{groups:,}",
-            f"{sum(band.people for band in bands) / groups:,.1f} people each on average",
+            "groups", of_unit(name, manifest.unit), groups, f"{groups:,}",
+            of_unit(mean, manifest.unit),
         )  # fmt: skip
     beliefs = picture.beliefs
     if beliefs:
@@ -198,7 +202,7 @@ def _sections(
     if hidden:
         done.insert(0, f"Never published: {', '.join(hidden)}.")
     yield Section("In plain words", sentences(done), "In plain words")
-    yield Section("What is promised", promise_table(manifest.promises), "Promises")
+    yield Section("What is promised", promise_table(manifest.promises, manifest.unit), "Promises")
     yield Section("What readers can learn", _learnt(manifest, picture, attacks), "Readers")
     lost = figures(loss_charts(manifest.utility), beside=figure_table(manifest.utility))
     yield Section("What was lost", lost, "Loss")

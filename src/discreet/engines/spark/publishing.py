@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from discreet.algorithms.catalog import METHODS
 from discreet.algorithms.method import Progress, ShardedMethod, Spread, no_progress
 from discreet.data.entropy import fixed_order
+from discreet.data.roles import Role
 from discreet.engines.parts import PartResult, Plan, coded_columns, without_bits
 from discreet.engines.shards import utility_of
 from discreet.engines.spark.auditing import audit_files
@@ -37,6 +38,7 @@ from discreet.engines.spark.reading import (
     read,
     renamed,
     require_fit,
+    uses_of,
 )
 from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
 from discreet.engines.spark.writing import put_together, write_tables
@@ -46,7 +48,7 @@ from discreet.io.atomic import release_place, require_free, write_private
 from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat
 from discreet.job import Job
-from discreet.preparation import prepare_coded, refuse_identifying
+from discreet.preparation import prepare_coded, refuse_identifying, require_unit, with_unit
 from discreet.releases.audit import Audit, require_sound
 from discreet.releases.explanation import explain
 from discreet.releases.files import REPORT, hash_of_table
@@ -250,6 +252,8 @@ class _Run:
         self._done("counting values")
         table, lookups = dictionaries(self.session, self.staging / "values", specs, types, missing)
         task = prepare_coded(self.job, table, rng=np.random.default_rng(self.seed))
+        task = with_unit(task, uses_of(frame, names, self.job.with_role(Role.IDENTIFIER), missing))
+        require_unit(self.job, task)
         refuse_identifying(self.job, task.table)
         plan = Plan(self.job, task, specs, missing, self.seed, fixed_order())
         ranked = None

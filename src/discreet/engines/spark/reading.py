@@ -26,7 +26,7 @@ from discreet.io.names import require_names
 from discreet.io.source import Source
 from discreet.job import Job
 from discreet.kernels import kernel
-from discreet.preparation import require_columns, source_of, specs_of_job
+from discreet.preparation import Uses, require_columns, source_of, specs_of_job
 
 Lookup = tuple[Any, Codes]  # the raw values of a column as text, and the code of each
 
@@ -225,3 +225,18 @@ def _ranks(numbers: Codes, seen: NDArray[np.int64]) -> NDArray[np.int64]:
         ranks[row] = seen[numbers[row]]
         seen[numbers[row]] += 1
     return ranks
+
+
+def uses_of(
+    frame: DataFrame, names: Sequence[str], identifiers: Sequence[str], missing: Sequence[str]
+) -> dict[str, Uses]:
+    """How often the values of each identifier are used; ``names`` are all columns in order."""
+    plain = frame.toDF(*(f"c{place}" for place in range(len(names))))
+    found = {}
+    for name in identifiers:
+        value = f.col(f"c{names.index(name)}").cast("string")
+        known = plain.where(value.isNotNull() & ~value.isin("", *missing))
+        counts = known.groupBy(value.alias("value")).count()
+        total = counts.agg(f.sum("count"), f.count("count"), f.max("count")).first()
+        found[name] = Uses(*(int(figure or 0) for figure in total or (0, 0, 0)))
+    return found

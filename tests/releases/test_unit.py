@@ -1,0 +1,93 @@
+"""A release speaks of people only where every person is shown to have one row."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.data.roles import Unit
+from discreet.preparation import prepare
+from discreet.releases.audit import audit_folder
+from discreet.releases.wording import of_unit
+
+ROWS = 12
+
+
+def frame(names):
+    return pl.DataFrame(
+        {"name": names, "age": [str(n % 3) for n in range(ROWS)], "d": list("abcdefabcdef")}
+    )
+
+
+def job(**further):
+    roles = {"name": "identifier", "age": "quasi-identifier", "d": "sensitive"}
+    attributes = {name: {"role": role} for name, role in roles.items()}
+    requirements = [{"k-anonymity": {"k": 2}}, {"distinct-l-diversity": {"l": 2}}]
+    given = {"attributes": attributes, "requirements": requirements, "method": "mondrian"}
+    return dc.Job(**given | further)
+
+
+DISTINCT = [f"person {n}" for n in range(ROWS)]
+REPEATED = ["secret"] * 5 + DISTINCT[5:]
+
+
+def said(release, tmp_path):
+    place = release.save(tmp_path / "release")
+    return "\n".join(release.explanation) + (place / "report.html").read_text()
+
+
+def test_repeated_identifiers_are_refused_with_the_counts():
+    with pytest.raises(dc.InputError) as caught:
+        dc.publish(frame(REPEATED), job())
+    message = str(caught.value)
+    assert "'name' has 8 distinct values in 12 rows; one value has 5 rows" in message
+    assert "unit: rows" in message
+    assert "secret" not in message
+
+
+def test_the_job_may_state_that_rows_are_the_unit(tmp_path):
+    release = dc.publish(frame(REPEATED), job(unit="rows"))
+    assert release.manifest.unit is Unit.ROW
+    text = said(release, tmp_path)
+    assert "Every group of rows that look alike has at least 2 rows." in text
+    assert "people who look alike" not in text
+
+
+def test_people_are_spoken_of_where_an_identifier_shows_them(tmp_path):
+    release = dc.publish(frame(DISTINCT), job())
+    assert release.manifest.unit is Unit.PERSON
+    assert "Every group of people who look alike has at least 2 members." in said(release, tmp_path)
+
+
+@pytest.mark.parametrize("names", [[None, *DISTINCT[1:]], [None] * ROWS])
+def test_a_missing_identifier_shows_nobody(names, tmp_path):
+    release = dc.publish(frame(names).cast({"name": pl.String}), job())
+    assert release.manifest.unit is Unit.ROW
+    assert "people who look alike" not in said(release, tmp_path)
+
+
+def test_without_an_identifier_rows_are_spoken_of(tmp_path):
+    roles = {"age": {"role": "quasi-identifier"}, "d": {"role": "sensitive"}}
+    release = dc.publish(frame(DISTINCT).drop("name"), job(attributes=roles))
+    assert release.manifest.unit is Unit.ROW
+
+
+def test_an_audit_believes_the_unit_only_with_the_original(tmp_path):
+    table = frame(REPEATED)
+    made = job(unit="rows")
+    place = dc.publish(table, made).save(tmp_path / "release", report=False)
+    file = place / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"unit": "person"}))
+    assert dc.audit(place).unit is Unit.ROW
+    found = audit_folder(place, prepare(made, table))
+    assert any("every person has one row" in problem for problem in found.problems)
+
+
+def test_names_of_columns_stay_as_they_are():
+    sentence = "In every group of people who look alike, 'people' has at least 2 different values."
+    assert of_unit(sentence, Unit.ROW) == sentence.replace(
+        "people who look alike", "rows that look alike"
+    )

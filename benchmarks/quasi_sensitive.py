@@ -197,7 +197,7 @@ def million(rows: int = 1_000_000, terms: int = 10) -> dict[str, Any]:
         release = make_release(None, job, seed=1)
         made = time.perf_counter() - started
         release.save(place / "release")
-        facts = release.manifest.method.model_dump()
+        facts = release.private["method"]
         return {
             "configuration": f"{rows:,} people × {terms} symptoms, k = 5, t = 0.3",
             "seconds": time.perf_counter() - started,

@@ -135,7 +135,7 @@ def _publish(
         except RunError as failure:
             print(f"  {method}, {name}, {rows:,}: {failure}")
             return
-    loss = json.loads(done.output)["utility"]["loss"]
+    loss = json.loads(done.output)["private"]["utility"]["loss"]
     steps = json.loads(place.with_name(f"{place.name}.private.json").read_text())["timings"]
     print(f"  {method}, {name}, {rows:,}: {steps}")
     seen = Seen.of(log)

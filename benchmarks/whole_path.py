@@ -104,4 +104,4 @@ def publish(
     job = str(workload.job(method, requirements))
     command = [sys.executable, "-m", "discreet", "publish", job, "--force", "--json", "--quiet"]
     best = _best(command, workload)
-    return best, json.loads(best.output)["utility"]["loss"]
+    return best, json.loads(best.output)["private"]["utility"]["loss"]

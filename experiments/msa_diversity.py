@@ -76,7 +76,7 @@ def measured(path: Path, job: dc.Job, opinions: Sequence[str]) -> dict[str, Any]
         "feasible": True,
         "suppressed": manifest.suppressed_rows / manifest.source_rows,
         "bound": release.private.get("least_suppressed_rows", 0) / manifest.source_rows,
-        "across": getattr(manifest.method, "steps", {}).get("across_blocks", 0)
+        "across": release.private["method"].get("steps", {}).get("across_blocks", 0)
         / manifest.source_rows,
         "loss": measures.loss,
         "discernibility": measures.structure.discernibility,

@@ -136,7 +136,7 @@ def released(frame: pl.DataFrame, table: Path, k: int, requirement: LinkRequirem
         method={"quasi-sensitive": {"nodes": 200}},
     )
     release = publish(frame, job, seed=1)
-    terms = release.manifest.utility["terms"]["symptoms"]
+    terms = release.private["utility"]["terms"]["symptoms"]
     errors = {}
     for asked in (1, 3, 5):
         reading = read_generalized(
@@ -154,8 +154,8 @@ def released(frame: pl.DataFrame, table: Path, k: int, requirement: LinkRequirem
         "k": k,
         "belief change, mean": terms["belief_change"]["mean"],
         "belief change, greatest": terms["belief_change"]["greatest"],
-        "group size": release.manifest.utility["class_size"],
-        "cost": release.manifest.method.model_dump()["cost"],
+        "group size": release.private["utility"]["class_size"],
+        "cost": release.private["method"]["cost"],
         "suppressed rows": release.manifest.suppressed_rows,
         **errors,
     }

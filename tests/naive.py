@@ -24,6 +24,12 @@ def read_csv(path: Path) -> list[Row]:
         return list(csv.DictReader(file))
 
 
+def write_manifest(folder: Path, manifest: dict) -> None:
+    """Write a manifest in the form in which discreet writes it."""
+    text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
+    (folder / "manifest.json").write_text(text, encoding="utf-8")
+
+
 def read_manifest(folder: Path) -> dict:
     return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
 

@@ -44,7 +44,7 @@ def test_the_kind_of_frame_that_comes_in_goes_out(make, tmp_path):
     release.save(tmp_path / "release")
     assert dc.audit(tmp_path / "release").ok
     measured = dc.measure(release, original=frame)
-    assert measured.loss == pytest.approx(release.manifest.utility["loss"])
+    assert measured.loss == pytest.approx(release.private["utility"]["loss"])
     assert dc.measure(tmp_path / "release", original=frame, job=job()).loss == measured.loss
 
 

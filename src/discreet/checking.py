@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from discreet import __version__
 from discreet.algorithms.method import Progress, Task, no_progress
 from discreet.attacks.attack import Attack
 from discreet.attacks.catalog import AnyAttack
@@ -28,7 +28,8 @@ from discreet.publishing import Release
 from discreet.regular_files import require_regular
 from discreet.releases.audit import Audit, audit_folder, read_tables
 from discreet.releases.decomposed import DecomposedKind
-from discreet.releases.manifest import Manifest
+from discreet.releases.files import REPORT
+from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.releases.originals import as_published
 from discreet.verifying import read_population
 
@@ -61,13 +62,35 @@ def audit(
     if not found.ok:
         return found
     manifest = Manifest.load(folder)
+    found = _with_report(found, folder, manifest)
     if manifest.kind != DecomposedKind.name:
         return found
-    readers = reader_findings(read_tables(folder, manifest), manifest)
+    readers = [
+        ReaderFinding(**one) for one in reader_findings(read_tables(folder, manifest), manifest)
+    ]
     problems = found.problems
-    if manifest.readers and manifest.readers != json.loads(json.dumps(readers)):
+    if manifest.readers and manifest.readers != readers:
         problems += ("the manifest says something else of what readers find than its files",)
     return replace(found, readers=tuple(readers), problems=problems)
+
+
+def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:
+    """Add whether the page of a release is the one that its manifest and its tables give."""
+    from discreet.report.release_page import release_page
+
+    place = folder / REPORT
+    if not place.exists():
+        return found
+    if manifest.discreet != __version__:
+        said = (
+            f"'{REPORT}' was made by discreet {manifest.discreet} and can only be checked with "
+            f"that version; this is {__version__}. Do not rely on the page"
+        )
+        return replace(found, remarks=(*found.remarks, said))
+    if place.read_text(encoding="utf-8") == release_page(manifest, found.picture).html():
+        return found
+    said = f"'{REPORT}' is not the page that the manifest and the tables give"
+    return replace(found, problems=(*found.problems, said))
 
 
 def _knowledge(

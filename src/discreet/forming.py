@@ -1,8 +1,10 @@
-"""The manifest of a release that is being made, before its audit fills in what it proves."""
+"""What is written beside the tables of a release: manifest, report, and the private files."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,18 +16,22 @@ from discreet.data.roles import Distance, Role, ValueType
 from discreet.data.table import Column
 from discreet.errors import InputError
 from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
+from discreet.io.atomic import write_private
 from discreet.io.coding import render
 from discreet.job import Job
 from discreet.models.requirement import PublishedValues, Requirement, requirements_within
+from discreet.releases.files import REPORT
 from discreet.releases.manifest import (
     AttributeEntry,
     BitmapEntry,
     KnowledgeEntry,
     Manifest,
-    MethodEntry,
     Promise,
     TableEntry,
+    sha256_of,
 )
+from discreet.releases.method_entries import method_entry
+from discreet.releases.picture import Picture
 
 
 def form_manifest(
@@ -49,9 +55,7 @@ def form_manifest(
     return Manifest(
         discreet=__version__,
         kind=kind,
-        method=MethodEntry(
-            name=job.method.name, parameters=parameters, **without_names(facts, gone)
-        ),
+        method=method_entry(job.method.name, parameters, without_names(dict(facts), gone)),
         tables=tables,
         attributes={c.name: _attribute_entry(c, task, job, c.name in masked) for c in task.table},
         bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
@@ -143,6 +147,27 @@ def promised(
     asked = list(task.requirements)
     others = requirements_within(by_method, task.table.columns, gone)
     return asked + [promise for promise in others if promise not in asked]
+
+
+def write_report(folder: Path, manifest: Manifest, picture: Picture) -> None:
+    """Write the page of a release into its folder, and its hash into the manifest.
+
+    The page is a function of what the manifest and the tables say, so an audit can render it again.
+    """
+    from discreet.report.release_page import release_page
+
+    (folder / REPORT).write_text(release_page(manifest, picture).html(), encoding="utf-8")
+    manifest.report_sha256 = sha256_of(folder / REPORT)
+
+
+def write_private_files(path: Path, private: Mapping[str, Any], page: str | None) -> None:
+    """Write what only the publisher may read beside a release: figures, and a page of them."""
+    write_private(path.with_name(f"{path.name}.private.json"), json.dumps(private, indent=1) + "\n")
+    place = path.with_name(f"{path.name}.private.html")
+    if page is None:
+        place.unlink(missing_ok=True)  # that of a release which this one replaces
+    else:
+        write_private(place, page)
 
 
 def _attribute_entry(column: Column, task: Task, job: Job, masked: bool) -> AttributeEntry:

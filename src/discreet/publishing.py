@@ -7,7 +7,6 @@ appears.
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from discreet.algorithms.full_domain import minimal_nodes as find_minimal_nodes
 from discreet.algorithms.method import Generalized, Progress, Task, no_progress
 from discreet.attacks.link_through_sensitive import reader_findings
+from discreet.attacks.running import AttackReport
 from discreet.data.entropy import fixed_order
 from discreet.data.published import PublishedTable
 from discreet.data.table import CodedTable
@@ -34,8 +34,10 @@ from discreet.forming import (
     promised,
     require_members,
     unpublished_bits,
+    write_private_files,
+    write_report,
 )
-from discreet.io.atomic import release_place, write_private
+from discreet.io.atomic import release_place
 from discreet.io.databases import writing_tables
 from discreet.io.frames import FrameKind, code_frame, frame_kind, is_spark_frame, to_frame
 from discreet.io.signatures import SigningKey
@@ -53,11 +55,13 @@ from discreet.releases.audit import (
     specs_of,
 )
 from discreet.releases.catalog import kind_of_outcome
-from discreet.releases.explanation import explain
-from discreet.releases.files import REPORT
+from discreet.releases.explanation import explain, explain_privately
+from discreet.releases.figures import settle
+from discreet.releases.linking import public_promise
 from discreet.releases.manifest import (
     FILE_NAME,
     Manifest,
+    ReaderFinding,
     TableEntry,
     sha256_of,
 )
@@ -80,10 +84,12 @@ class Release:
     orders: Mapping[str, NDArray[np.int32] | None]  # the random order of each table's rows
     task: Task
     job: Job
-    private: dict[str, Any]  # source hash, seed, engine, timings
+    # What the release must not hold: source hash, seed, figures against the original, …
+    private: dict[str, Any]
     like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
     audit: Audit | None = None
     draft: Draft | None = None  # what a ledger is to record
+    attacks: AttackReport | None = None  # what the job's attacks found
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -126,8 +132,8 @@ class Release:
 
     @property
     def explanation(self) -> list[str]:
-        """What was done and what it promises, in sentences."""
-        return explain(self.manifest)
+        """What was done and what it promises, in sentences; the last ones for the publisher."""
+        return [*explain(self.manifest), *explain_privately(self.manifest, self.private)]
 
     def save(
         self,
@@ -155,8 +161,8 @@ class Release:
                 stack.enter_context(ledger.writing())
                 ledger.require_new_place(path)
             self._write(path, format, force, report, progress, ledger, key)
-        private = path.with_name(f"{path.name}.private.json")
-        write_private(private, json.dumps(self.private, indent=1) + "\n")
+        page = self._page().html() if report else None
+        write_private_files(path, self.private, page)
         return path
 
     def _write(
@@ -169,8 +175,6 @@ class Release:
         ledger: Ledger | None,
         key: SigningKey | None,
     ) -> None:
-        from discreet.report.release_page import release_page
-
         started = time.perf_counter()
 
         @contextmanager
@@ -193,20 +197,20 @@ class Release:
                 progress("audit", 0.0)
                 audit = _audit(tables, manifest, self.task, self.source_rows(), self.draft, ledger)
                 progress("measures", 0.0)
-                manifest.utility = measure_release(tables, self.task, manifest).to_dict()
+                measures = measure_release(tables, self.task, manifest)
                 for name, digest in hashes.result().items():
                     manifest.tables[name].sha256 = digest
-            manifest.promises = list(audit.promises)
-            manifest.readers = list(audit.readers)
             attacks = verify_attacks(self.job, tables, self.task, manifest, progress)
             if report:
-                page = release_page(manifest, self.job, audit.picture, attacks)
-                (folder / REPORT).write_text(page.html(), encoding="utf-8")
-                manifest.report_sha256 = sha256_of(folder / REPORT)
+                write_report(folder, manifest, audit.picture)
             (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
             if key is not None:
                 key.sign(folder, FILE_NAME)
-        self.manifest, self.audit = manifest, audit
+        self.manifest, self.audit, self.attacks = manifest, audit, attacks
+        self.private |= {
+            "promises": [promise.model_dump(mode="json") for promise in audit.promises],
+            "utility": measures.to_dict(private=True),
+        }
         self.private["timings"]["save"] = round(time.perf_counter() - started, 3)
 
     def _tables_by_url(self, url: str, force: bool) -> AbstractContextManager[None]:
@@ -239,16 +243,16 @@ class Release:
         from discreet.report.altair_charts import altair_charts
         from discreet.report.release_page import release_charts
 
-        return altair_charts(release_charts(self.manifest, self._picture))
+        return altair_charts(release_charts(self._picture, self.private.get("utility", {})))
 
     @property
     def _picture(self) -> Picture:
         return Picture() if self.audit is None else self.audit.picture
 
     def _page(self) -> Page:
-        from discreet.report.release_page import release_page
+        from discreet.report.release_page import private_page
 
-        return release_page(self.manifest, self.job, self._picture)
+        return private_page(self.manifest, self.job, self._picture, self.private, self.attacks)
 
     def __str__(self) -> str:
         return "\n".join(self.explanation)
@@ -276,8 +280,9 @@ def publish(
             ledger.settled()
         release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
         tables = audit_in_memory(release, progress, ledger)
-    verify_attacks(job, tables, release.task, release.manifest, progress)
-    release.manifest.utility = measure_release(tables, release.task, release.manifest).to_dict()
+    release.attacks = verify_attacks(job, tables, release.task, release.manifest, progress)
+    measures = measure_release(tables, release.task, release.manifest)
+    release.private["utility"] = measures.to_dict(private=True)
     return release
 
 
@@ -293,8 +298,8 @@ def audit_in_memory(
     release.audit = _audit(
         tables, release.manifest, release.task, release.source_rows(), release.draft, ledger
     )
-    release.manifest.promises = list(release.audit.promises)
-    release.manifest.readers = list(release.audit.readers)
+    found = [promise.model_dump(mode="json") for promise in release.audit.promises]
+    release.private["promises"] = found
     return tables
 
 
@@ -362,7 +367,7 @@ def make_release(
     )
     private: dict[str, Any] = {"seed": seed, "engine": "local", "timings": timings}
     private |= {"insecure_fixed_order": True} if fixed_order() else {}
-    private |= outcome.private
+    private |= {**outcome.private, "method": outcome.facts}
     if source_sha256 is not None:
         private["source_sha256"] = source_sha256
     draft = None
@@ -404,7 +409,7 @@ def _audit(
     draft: Draft | None = None,
     ledger: Ledger | None = None,
 ) -> Audit:
-    """Audit tables, raise unless all is in order, and add what readers find.
+    """Audit tables, raise unless all is in order, and let the manifest say what was found.
 
     With a ledger, the series that the release would join is judged too.
     """
@@ -414,4 +419,8 @@ def _audit(
     if draft is not None and ledger is not None:
         audit = with_series(audit, ledger, draft, tables, task.correlation)
     require_sound(audit)
-    return replace(audit, readers=tuple(reader_findings(tables, manifest)))
+    manifest.promises = [public_promise(promise, manifest) for promise in audit.promises]
+    manifest.readers = [ReaderFinding(**one) for one in reader_findings(tables, manifest)]
+    assert audit.tally is not None  # a release of the right form has one
+    settle(manifest, audit.tally, audit.picture)
+    return replace(audit, readers=tuple(manifest.readers))

@@ -49,14 +49,14 @@ def test_one_row_of_one_value(tmp_path):
     frame = pl.DataFrame({"q": ["x"], "s": ["a"]})
     release = dc.publish(frame, job(tmp_path, CLOSE))
     assert release.tables["records"].rows() == [("x", "a")]
-    assert release.manifest.method.suppressed_terms == 0
+    assert release.private["method"]["suppressed_terms"] == 0
 
 
 def test_rows_that_link_to_nothing_pass_and_are_counted(tmp_path):
     frame = pl.DataFrame({"q": ["x", "y"], "s": ["a|c", "unknown"]})
     release = dc.publish(frame, job(tmp_path, CLOSE))
     assert sorted(release.tables["records"]["s"]) == ["a|c", "unknown"]
-    facts = release.manifest.method.attributes["s"]
+    facts = release.private["method"]["attributes"]["s"]
     assert (facts["unlinked_rows"], facts["unknown_terms"]) == (2, 1)
 
 
@@ -79,7 +79,7 @@ def test_groups_that_cannot_pass_are_suppressed(tmp_path):
     frame = pl.DataFrame({"q": ["x"] * 20 + ["y"], "s": ["b"] * 20 + ["c"]})
     release = dc.publish(frame, job(tmp_path, [{"qs-t-closeness": {"t": 0.2}}]))
     assert release.manifest.suppressed_rows == 1
-    assert release.manifest.method.unsolved_groups == 1
+    assert release.private["method"]["unsolved_groups"] == 1
     prior = dc.publish(frame, job(tmp_path, [{"qs-t-closeness": {"t": 0.2, "weights": "prior"}}]))
     assert prior.manifest.suppressed_rows == 0
 
@@ -123,7 +123,7 @@ def test_two_attributes_with_their_own_tables(tmp_path):
     frame = pl.DataFrame({"q": ["x"], "s": ["b"], "bought": ["bread+yacht"]})
     release = dc.publish(frame, both)
     assert release.tables["records"].rows() == [("x", "*", "bread")]
-    assert release.manifest.method.suppressed_terms == 2
+    assert release.private["method"]["suppressed_terms"] == 2
 
 
 def test_the_example_publishes(tmp_path):
@@ -134,11 +134,11 @@ def test_the_example_publishes(tmp_path):
     assert dc.audit(tmp_path / "release", knowledge=tmp_path / "example" / "diseases.csv").ok
     measured = dc.measure(tmp_path / "release", original=job, queries=50).to_dict(private=True)
     symptoms = measured["terms"]["symptoms"]
-    assert symptoms["suppressed_terms"] == release.manifest.method.suppressed_terms > 0
+    assert symptoms["suppressed_terms"] == release.private["method"]["suppressed_terms"] > 0
     assert sum(symptoms["by_term"].values()) == symptoms["suppressed_terms"]
     assert sum(symptoms["by_row"]["published"].values()) == 120
     assert symptoms["belief_change"]["greatest"] <= 0.4
-    assert "by_term" not in release.manifest.utility["terms"]["symptoms"]
+    assert "by_term" not in release.private["utility"]["terms"]["symptoms"]
     assert any("look up" in sentence for sentence in release.explanation)
 
 

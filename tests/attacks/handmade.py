@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from tests import naive
+from tests.entries import method_by_hand
 
 import discreet as dc
 
@@ -56,7 +58,9 @@ class Handmade:
             "discreet": "0.1.0",
             "format": 1,
             "kind": kind,
-            "method": {"name": "by-hand", **(method or {})},
+            "method": method_by_hand(
+                kind, {name: entry["columns"] for name, entry in entries.items()}, **(method or {})
+            ),
             "tables": entries,
             "attributes": {
                 name: {
@@ -66,6 +70,7 @@ class Handmade:
                     ),
                 }
                 for name, a in full.items()
+                if any(name in entry["columns"] for entry in entries.values())
             },
             "source_rows": len(original),
             "published_rows": len(original) - suppressed,
@@ -76,7 +81,7 @@ class Handmade:
                 for name, parameters in promise.items()
             ],
         }
-        (self.place / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        naive.write_manifest(self.place, manifest)
 
     def attack(self, *attacks: Any, **options: Any):
         """The findings of some attacks."""

@@ -64,9 +64,14 @@ def test_what_follows_from_counts_is_the_same(spark, people, tmp_path, name):
     assert there["method"] == here["method"]
     assert there["promises"] == here["promises"]
     assert there["attributes"] == here["attributes"]
-    assert "loss" in there["utility"]
-    assert there["utility"].keys() <= here["utility"].keys()  # divergences need the whole table
-    assert there["utility"]["loss"] == pytest.approx(here["utility"]["loss"], rel=1e-9)
+    assert there["utility"] == here["utility"]
+    assert there["coverage"] == here["coverage"]
+    there, here = (
+        json.loads((tmp_path / f"{engine}.private.json").read_text())["utility"]
+        for engine in ("spark", "local")
+    )
+    assert there.keys() <= here.keys()  # divergences need the whole table
+    assert there["loss"] == pytest.approx(here["loss"], rel=1e-9)
     audit = dc.audit(tmp_path / "spark", original=job)
     assert audit.ok
     assert_same_picture(made.audit.picture, audit.picture)
@@ -86,7 +91,7 @@ def test_parts_keep_the_promise_at_nearly_the_same_loss(spark, people, tmp_path,
     ]
     assert made.manifest.suppressed_rows <= local.manifest.suppressed_rows + 30
     for figure in ("loss", "loss_sensitive", "class_size"):
-        there, here = made.manifest.utility[figure], local.manifest.utility[figure]
+        there, here = made.private["utility"][figure], local.private["utility"][figure]
         assert there <= here * 1.05 + 1e-9, figure
     assert len(list((tmp_path / "spark").glob("*.parquet/*.parquet"))) > len(made.manifest.tables)
 
@@ -97,7 +102,7 @@ def test_the_figures_are_those_that_a_local_measure_of_the_same_folder_finds(
     job = Job.load(people / "buckets.yaml")
     made = on_spark(spark, job, tmp_path / "spark")
     found = dc.measure(tmp_path / "spark", original=job).to_dict()
-    for figure, value in made.manifest.utility.items():
+    for figure, value in made.private["utility"].items():
         assert found[figure] == pytest.approx(value, rel=1e-9), figure
 
 

@@ -87,5 +87,5 @@ def test_adult_is_published_and_audited(recoding):
     release = dc.publish(None, job.using(dc.Codip(beta=0.3, recoding=recoding)))
     assert release.audit is not None
     assert release.audit.ok
-    loss = release.manifest.utility["loss"]
+    loss = release.private["utility"]["loss"]
     assert loss < (0.1 if recoding == "mondrian" else 0.7)

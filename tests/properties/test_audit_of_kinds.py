@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 import math
 from collections import Counter
 from fractions import Fraction
@@ -17,6 +16,8 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import naive
+from tests.entries import method_by_hand
 from tests.naive import classes
 
 import discreet as dc
@@ -204,23 +205,28 @@ def write(folder: Path, kind: str, tables: dict[str, tuple[list[dict], dict]], p
         }
     people = next(iter(tables.values()))[0]
     text = {"type": "text", "distance": "equal"}
+    every = {
+        "q": {"type": "text"},
+        "a": text,
+        "b": {"type": "text", "distance": "hierarchical", "hierarchy": TREE},
+        "n": {"type": "integer", "distance": "ordered"},
+    }
+    published = {name for _, columns in tables.values() for name in columns}
     manifest = {
         "discreet": "0.1.0",
         "kind": kind,
-        "method": {"name": "by hand", **method},
+        "method": method_by_hand(
+            kind, {name: columns for name, (_, columns) in tables.items()}, **method
+        ),
         "tables": entries,
-        "attributes": {
-            "a": text,
-            "b": {"type": "text", "distance": "hierarchical", "hierarchy": TREE},
-            "n": {"type": "integer", "distance": "ordered"},
-        },
+        "attributes": {name: entry for name, entry in every.items() if name in published},
         "source_rows": len(people),
         "published_rows": len(people),
         "suppressed_rows": 0,
         "promises": [{"requirement": promise[0], "parameters": promise[1], "holds": True,
                       "achieved": {}}],
     }  # fmt: skip
-    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    naive.write_manifest(folder, manifest)
     return dc.audit(folder).promises[0]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tests import naive
 
 import discreet as dc
 from discreet.releases.manifest import sha256_of
@@ -113,7 +114,7 @@ class Forger:
         self.write_manifest()
 
     def write_manifest(self) -> None:
-        (self.folder / "manifest.json").write_text(json.dumps(self.manifest), encoding="utf-8")
+        naive.write_manifest(self.folder, self.manifest)
 
     def refusal(self, original: bool = False) -> str:
         """Everything that an audit has against the folder; empty if it passes."""

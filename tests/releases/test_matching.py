@@ -108,7 +108,7 @@ def test_an_audit_finds_what_was_changed_after_publishing(tmp_path):
     records.write_text("\n".join(changed) + "\n")
     manifest = json.loads((place / "manifest.json").read_text())
     manifest["tables"]["records"]["sha256"] = sha256(records.read_bytes()).hexdigest()
-    (place / "manifest.json").write_text(json.dumps(manifest))
+    naive.write_manifest(place, manifest)
     audit = dc.audit(place, original=job)
     assert not audit.ok
     assert "1 of 80 rows of 'records' stand for no row of the original" in audit.problems

@@ -16,11 +16,6 @@ from discreet.releases.manifest import Manifest
 BLIND_TO_QUASI_IDENTIFIERS = frozenset({"anatomy", "decomposition", "mmdcf"})
 
 
-def across_blocks(manifest: Manifest) -> int:
-    """How many rows a grouping in blocks placed with a look across them."""
-    return int(getattr(manifest.method, "steps", {}).get("across_blocks", 0))
-
-
 def known_weaknesses(manifest: Manifest) -> list[str]:
     """The known weaknesses that apply to a release."""
     requirements = [promise.to_requirement() for promise in manifest.promises]
@@ -67,6 +62,11 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
             "Somebody who knows from elsewhere how values of different tables go together may put "
             "the pieces together again (associated)."
         )
+    if manifest.method.name == "m-invariance":
+        found.append(
+            "Across releases nothing bounds a belief about a person whose value changed; the "
+            "method for data whose values change is rho-different (series)."
+        )
     if manifest.suppressed_rows:
         found.append("Who was left out may be telling by itself (absence).")
     found.append(
@@ -78,11 +78,10 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
 
 def _why_these_groups(manifest: Manifest) -> str:
     """What a reader of the groups may ask who knows the method."""
-    if across := across_blocks(manifest):
-        rows = "One row" if across == 1 else f"{across:,} rows"
+    if manifest.method.parameters.get("grouping") == "blocks":
         return (
-            f"{rows} of {manifest.published_rows:,} were grouped with a look across the blind "
-            "blocks: somebody who knows the method may ask why just so (minimality)."
+            "Rows that found no group in their blind block may have been placed with a look across "
+            "blocks: an attacker who knows the algorithm can reason about them (minimality)."
         )
     if manifest.method.name == "msa-diversity":
         return (
@@ -110,7 +109,5 @@ def _naive(requirements: list[Requirement]) -> bool:
 def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> bool:
     """Whether the method chose groups by sensitive values and quasi-identifiers together."""
     if manifest.method.name in BLIND_TO_QUASI_IDENTIFIERS:
-        return False
-    if manifest.method.parameters.get("grouping") == "blocks" and not across_blocks(manifest):
         return False
     return any(not isinstance(r, SizeRequirement) for r in requirements)

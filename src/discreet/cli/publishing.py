@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -95,7 +96,7 @@ def publish(
                     progress=progress,
                     sign=key,
                 )
-            _say(made.manifest, made.explanation, place, json)
+            _say(made.manifest, made.private, made.explanation, place, json)
             return
         with progress_bar(quiet=quiet) as progress, ExitStack() as stack:
             book = open_ledger(loaded)
@@ -114,13 +115,21 @@ def publish(
                 ledger=book,
                 sign=key,
             )
-        _say(release.manifest, release.explanation, place, json)
+        _say(release.manifest, release.private, release.explanation, place, json)
 
 
-def _say(manifest: Manifest, explanation: list[str], place: Path, json: bool) -> None:
-    """Say what was published."""
+def _say(
+    manifest: Manifest,
+    private: Mapping[str, Any],
+    explanation: list[str],
+    place: Path,
+    json: bool,
+) -> None:
+    """Say what was published, and under ``private`` what only the publisher may know."""
     if json:
-        say_json({"release": str(place), **manifest.model_dump(mode="json")})
+        figures = {key: private[key] for key in ("utility", "method", "promises")}
+        data = manifest.model_dump(mode="json", exclude_none=True)
+        say_json({"release": str(place), **data, "private": figures})
         return
     for sentence in explanation:
         say(sentence)

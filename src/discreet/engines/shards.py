@@ -29,6 +29,7 @@ from discreet.releases.audit import Audit, domains_of, specs_of
 from discreet.releases.bucketized import BucketizedKind
 from discreet.releases.catalog import kind_of
 from discreet.releases.decomposed import DecomposedKind
+from discreet.releases.figures import Tally, tally
 from discreet.releases.forms import form_problems
 from discreet.releases.generalized import RECORDS
 from discreet.releases.kind import View
@@ -73,6 +74,7 @@ class ShardResult:
     figures: dict[str, Figures]  # by table, or "" for the release
     problems: list[str]
     picture: Picture
+    tally: Tally
     listed: NDArray[np.int64] | None = None  # of a decomposed release: primary values of groups
     crowded: list[tuple[list[int], int]] = field(default_factory=list)  # values, people
 
@@ -126,19 +128,21 @@ def audit_shard(
     linked = linked_domains(tables, manifest, task, {})
     views = kind.views(tables, domains_of(tables, manifest) | linked, refined=refined)
     picture = picture_of(dict(zip(tables, views, strict=False)), kind)
+    counted = tally(tables, manifest, kind, views)
     if manifest.kind == ProjectedKind.name:
         verdicts = [_of_tables(requirement, views) for requirement in requirements]
         figures = {n: _generalized(t, task, _levels(manifest, n)) for n, t in tables.items()}
-        return ShardResult(verdicts, figures, [], picture)
+        return ShardResult(verdicts, figures, [], picture, counted)
     verdicts = [_bare(kind.verdict(requirement, views)) for requirement in requirements]
     if manifest.kind == BucketizedKind.name:
         own = replace_rows(manifest, tables[bucketized.PEOPLE].rows)
         problems = kind.inconsistencies(tables, own)
-        return ShardResult(verdicts, {"": _buckets(tables, task)}, problems, picture)
+        return ShardResult(verdicts, {"": _buckets(tables, task)}, problems, picture, counted)
     if manifest.kind == DecomposedKind.name:
-        return _decomposed(tables, manifest, task, verdicts, picture)
+        return _decomposed(tables, manifest, task, verdicts, picture, counted)
     levels = getattr(manifest.method, "levels", {})
-    return ShardResult(verdicts, {"": _generalized(tables[RECORDS], task, levels)}, [], picture)
+    figures = {"": _generalized(tables[RECORDS], task, levels)}
+    return ShardResult(verdicts, figures, [], picture, counted)
 
 
 def _bare(verdict: Verdict) -> Verdict | None:
@@ -162,7 +166,7 @@ def replace_rows(manifest: Manifest, rows: int) -> Manifest:
 
 
 def _levels(manifest: Manifest, table: str) -> Mapping[str, int]:
-    levels: Mapping[str, Mapping[str, int]] = getattr(manifest.method, "levels", {})
+    levels: Mapping[str, Mapping[str, int]] = getattr(manifest.method, "levels", None) or {}
     return levels.get(table) or {}
 
 
@@ -212,6 +216,7 @@ def _decomposed(
     task: Task,
     verdicts: list[Verdict | None],
     picture: Picture,
+    counted: Tally,
 ) -> ShardResult:
     people, sensitive = tables[sensitive_sets.PEOPLE], tables[sensitive_sets.SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
@@ -233,7 +238,9 @@ def _decomposed(
     held = [(value[start[g] : start[g + 1]].tolist(), int(size[g])) for g in crowded]
     if (size < np.diff(start)).any():
         problems.append(f"groups have fewer people than values of '{names[primary]}'")
-    return ShardResult(verdicts, {"": figures}, problems, picture, listed.astype(np.int64), held)
+    return ShardResult(
+        verdicts, {"": figures}, problems, picture, counted, listed.astype(np.int64), held
+    )
 
 
 def joined_audit(
@@ -272,7 +279,8 @@ def joined_audit(
         if ceiling is not None and figures.squares > ceiling:
             found.append(f"the discernibility of '{name}' is {figures.squares}, above dm")
     picture = Picture.joined([result.picture for result in results])
-    return Audit(tuple(promises), tuple(found), True, manifest.unit, picture=picture)
+    counted = sum((result.tally for result in results), Tally())
+    return Audit(tuple(promises), tuple(found), True, manifest.unit, picture=picture, tally=counted)
 
 
 def joined_figures(results: Sequence[ShardResult]) -> dict[str, Figures]:
@@ -284,22 +292,30 @@ def joined_figures(results: Sequence[ShardResult]) -> dict[str, Figures]:
     return joined
 
 
-def utility_of(figures: Mapping[str, Figures], task: Task, manifest: Manifest) -> dict[str, Any]:
-    """The manifest's ``utility``, as the measures of a whole release have it."""
+def utility_of(
+    figures: Mapping[str, Figures], task: Task, manifest: Manifest, facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The publisher's ``utility``, as the measures of a whole release have it."""
     if manifest.kind != ProjectedKind.name:
-        return _measures(figures[""], task, manifest, getattr(manifest.method, "levels", None))
+        levels = getattr(manifest.method, "levels", None)
+        return _measures(figures[""], task, manifest, levels, facts)
     tables = {
-        n: _measures(f, task, manifest, _levels(manifest, n) or None) for n, f in figures.items()
+        n: _measures(f, task, manifest, _levels(manifest, n) or None, facts)
+        for n, f in figures.items()
     }
     return {
         "loss": float(np.mean([table["loss"] for table in tables.values()])),
-        "association": {"sensitive": getattr(manifest.method, "association_loss", 0.0)},
+        "association": {"sensitive": facts.get("association_loss", 0.0)},
         "tables": tables,
     }
 
 
 def _measures(
-    figures: Figures, task: Task, manifest: Manifest, levels: Mapping[str, int] | None
+    figures: Figures,
+    task: Task,
+    manifest: Manifest,
+    levels: Mapping[str, int] | None,
+    facts: Mapping[str, Any],
 ) -> dict[str, Any]:
     gone, rows = manifest.suppressed_rows, manifest.source_rows
     mean = {name: (lost + gone) / rows for name, lost in figures.loss.items()}
@@ -318,7 +334,7 @@ def _measures(
         "loss_sensitive": float(np.mean(sensitive)) if sensitive else None,
     }
     if manifest.kind == DecomposedKind.name:
-        noise = int(getattr(manifest.method, "noise_values", 0))
+        noise = int(facts.get("noise_values", 0))
         values = manifest.tables[sensitive_sets.VALUES].rows
         result |= {
             "noise_values": noise,

@@ -134,6 +134,13 @@ class Requirement(Named):
         """The sensitive attributes that it speaks of; none for a requirement on sizes."""
 
     @abstractmethod
+    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
+        """Return the sensitive and quasi-sensitive attributes that the guarantee protects.
+
+        ``roles`` are those of the published attributes.
+        """
+
+    @abstractmethod
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
         """The figure of every class for one attribute (``""`` for a requirement on sizes)."""
 
@@ -244,6 +251,10 @@ class SizeRequirement(Requirement):
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return ("",)
 
+    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
+        """Return none: a large class may still share one sensitive value."""
+        return ()
+
 
 class AttributeRequirement(Requirement):
     """A requirement on each sensitive attribute, or on the one or those that are named."""
@@ -270,6 +281,10 @@ class AttributeRequirement(Requirement):
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return tuple(self.counted(counts)) if self.attribute is None else self.named
+
+    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
+        own = tuple(name for name, role in roles.items() if role is self.role)
+        return own if self.attribute is None else tuple(n for n in own if n in self.named)
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
         return self.measure(self.counted(counts)[attribute], counts.size, domains[attribute])

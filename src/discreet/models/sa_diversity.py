@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.data.counts import ClassCounts
+from discreet.data.roles import Role
 from discreet.errors import InputError
 from discreet.models.requirement import Domains, Figures, Requirement
 
@@ -41,6 +42,9 @@ class SADiversity(Requirement):
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return tuple(self.l)
+
+    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
+        return tuple(name for name in roles if name in self.l)
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
         return np.diff(counts.values[attribute].start).astype(np.float64)
@@ -94,6 +98,10 @@ class ConditionalLDiversity(Requirement):
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return tuple(name for name in counts.values if name != self.known)
+
+    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
+        sensitive = (name for name, role in roles.items() if role is Role.SENSITIVE)
+        return tuple(name for name in sensitive if name != self.known)
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
         kept = (counts.kept or {}).get((self.reader, self.known))

@@ -29,6 +29,7 @@ from discreet.io.tables import read_table
 from discreet.knowledge.table import Knowledge
 from discreet.models.requirement import TOLERANCE, Domain, Requirement
 from discreet.releases.catalog import kind_of
+from discreet.releases.figures import Tally, misstated_figures, tally
 from discreet.releases.files import (
     file_problems,
     file_remarks,
@@ -36,9 +37,14 @@ from discreet.releases.files import (
     require_readable,
     source_of_table,
 )
-from discreet.releases.forms import form_problems
-from discreet.releases.linking import linked_domains, other_knowledge, underivable
-from discreet.releases.manifest import FILE_NAME, Manifest, Promise
+from discreet.releases.forms import form_problems, name_problems
+from discreet.releases.linking import (
+    linked_domains,
+    other_knowledge,
+    public_promise,
+    underivable,
+)
+from discreet.releases.manifest import FILE_NAME, Manifest, Promise, ReaderFinding
 from discreet.releases.orders import source_order_problems
 from discreet.releases.originals import as_published, hidden_members, unlike_original
 from discreet.releases.picture import Picture, picture_of
@@ -53,10 +59,11 @@ class Audit(Shown):
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
     compared: bool  # whether the original table was at hand
     unit: Unit = Unit.ROW  # people only where the original was at hand and shows one row each
-    readers: tuple[dict[str, Any], ...] = ()  # what readers of the release find beside its promises
+    readers: tuple[ReaderFinding, ...] = ()  # what readers of the release find beside its promises
     remarks: tuple[str, ...] = ()  # what could not be judged
     signed: bool | None = None  # by the trusted key; None where no key was given
     picture: Picture = field(default_factory=Picture, repr=False)  # of its groups, for the report
+    tally: Tally | None = field(default=None, repr=False)  # what its figures are derived from
 
     @property
     def unproved(self) -> tuple[Promise, ...]:
@@ -82,7 +89,7 @@ class Audit(Shown):
             "problems": list(self.problems),
             "compared_with_original": self.compared,
             **({} if self.signed is None else {"signed": self.signed}),
-            **({"readers": list(self.readers)} if self.readers else {}),
+            **({"readers": [one.model_dump() for one in self.readers]} if self.readers else {}),
             **({"remarks": list(self.remarks)} if self.remarks else {}),
         }
 
@@ -136,6 +143,10 @@ def audit_folder(
     found = audit_tables(tables, manifest, original, knowledge=knowledge)
     problems, unknown = form_problems_of_files(folder, manifest, tables)
     problems += [*hidden, *_misstated(manifest, found.promises)]
+    if (folder / FILE_NAME).read_bytes() != manifest.to_json().encode():
+        problems.append(f"'{FILE_NAME}' is not in the form in which discreet writes it")
+    if found.tally is not None:
+        problems += misstated_figures(manifest, found.tally, found.picture)
     return replace(
         found,
         problems=(*found.problems, *problems),
@@ -158,6 +169,7 @@ def audit_tables(
     """
     kind = kind_of(manifest.kind)
     misshapen = form_problems(kind.forms(len(manifest.tables)), manifest)
+    misshapen = misshapen or name_problems(manifest)
     if misshapen:
         return Audit(tuple(_unproved(manifest)), tuple(misshapen), original is not None)
     requirements = [promise.to_requirement() for promise in manifest.promises]
@@ -185,6 +197,7 @@ def audit_tables(
         manifest.unit if original is not None else Unit.ROW,
         remarks=remarks,
         picture=picture_of(by_table, kind),
+        tally=tally(tables, manifest, kind, views),
     )
 
 
@@ -269,10 +282,17 @@ def miscounted(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str
 
 def _misstated(manifest: Manifest, derived: Sequence[Promise]) -> list[str]:
     """Promises of which the manifest says something else than its files."""
-    return [
+    problems = [
+        f"the manifest calls {stated.requirement} {stated.parameters} unproved, which no published "
+        "release does"
+        for stated in manifest.promises
+        if stated.unproved is not None
+    ]
+    public = [public_promise(promise, manifest) for promise in derived]
+    return problems + [
         f"the manifest says of {stated.requirement} {stated.parameters} that it "
         f"{_said(stated)}; the files say that it {_said(found)}"
-        for stated, found in zip(manifest.promises, derived, strict=True)
+        for stated, found in zip(manifest.promises, public, strict=True)
         if found.unproved is None
         and not (
             stated.holds == found.holds

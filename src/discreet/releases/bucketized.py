@@ -96,6 +96,9 @@ class BucketizedKind(Kind):
     ) -> list[View]:
         return [View(count_groups(tables[SENSITIVE], refined=refined), domains)]
 
+    def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
+        return {"": tables[PEOPLE][GROUP].counts}
+
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         problems = row_problems(people, PEOPLE, manifest)

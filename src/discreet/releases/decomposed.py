@@ -113,6 +113,9 @@ class DecomposedKind(Kind):
             return Verdict(False, {})
         return super().verdict(requirement, views)
 
+    def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
+        return {"": tables[PEOPLE][GROUP].counts}
+
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         names = [column.name for column in sensitive.sensitive]

@@ -3,21 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from discreet.data.roles import Role, Unit
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.wording import all_of_unit, of_unit
+
+PRIVATE = "For the publisher only (not in the release):"
 
 
 def explain(manifest: Manifest) -> list[str]:
     """What was published, what was done to it, and what it promises."""
     return [
         *warnings(manifest.promises),
+        *uncovered(manifest),
         published(manifest),
         *treatment(manifest),
         *_promises(manifest),
         *readers(manifest),
-        *worth(manifest),
+    ]
+
+
+def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[str]:
+    """Return what only the publisher may know, in sentences: figures against the original."""
+    facts, utility = private.get("method", {}), private.get("utility", {})
+    found = [
+        *_unstated(manifest, private.get("promises", [])),
+        *_removed_terms(manifest, facts, utility),
+        *_association(facts),
+        *_noise(facts),
+        *_changed(facts),
+        *worth(manifest, facts, utility),
+    ]
+    return [PRIVATE, *found] if found else []
+
+
+def uncovered(manifest: Manifest) -> list[str]:
+    """Return a warning where no guarantee covers a published sensitive attribute."""
+    names = [name for name, covering in manifest.coverage.items() if not covering]
+    if not names:
+        return []
+    return [
+        f"WARNING: no guarantee covers {', '.join(repr(name) for name in names)}. A reader who "
+        "finds a person's group may learn the value."
     ]
 
 
@@ -80,47 +108,51 @@ def _columns(manifest: Manifest) -> list[str]:
             + ", ".join(quasi)
             + "."
         )
-        hierarchies = getattr(manifest.method, "hierarchies", {})
+        hierarchies = getattr(manifest.method, "hierarchies", None)
         if hierarchies:
             named = ", ".join(f"{name} ({place})" for name, place in hierarchies.items())
             sentences.append(f"Each cell is a label of the column's hierarchy: {named}.")
     elif quasi:
         sentences.append("What a reader may know about people: " + ", ".join(quasi) + ".")
-    if by_role.get(Role.SENSITIVE):
-        sentences.append("Sensitive, and protected: " + ", ".join(by_role[Role.SENSITIVE]) + ".")
-    unprotected = [
-        name for name in by_role.get(Role.QUASI_SENSITIVE, []) if name not in _searched(manifest)
-    ]
-    if unprotected:
-        sentences.append(
-            "Published unchanged although a reader may look it up elsewhere, and not protected by "
-            f"this method: {', '.join(unprotected)}."
-        )
+    for role in (Role.SENSITIVE, Role.QUASI_SENSITIVE):
+        if by_role.get(role):
+            listed = "; ".join(_covered(name, manifest) for name in by_role[role])
+            sentences.append(f"{str(role).capitalize()}: {listed}.")
     if by_role.get(Role.INSENSITIVE):
         sentences.append("Published unchanged: " + ", ".join(by_role[Role.INSENSITIVE]) + ".")
     return sentences
 
 
-def _searched(manifest: Manifest) -> dict[str, dict[str, int]]:
-    """The quasi-sensitive attributes whose terms the method looked at, with its facts."""
-    found = getattr(manifest.method, "attributes", None)
-    return found if manifest.method.name == "quasi-sensitive" and isinstance(found, dict) else {}
+def _covered(name: str, manifest: Manifest) -> str:
+    covering = manifest.coverage.get(name)
+    if not covering:
+        return f"{name} (not covered by any guarantee)"
+    return f"{name} (covered by {', '.join(covering)})"
 
 
 def _terms(manifest: Manifest) -> list[str]:
+    """What is left of the quasi-sensitive attributes whose terms the method looked at."""
+    return [
+        f"Terms of '{name}' were removed where they give too much away; {rows:,} rows show none "
+        "at all (*)."
+        for name, rows in getattr(manifest.method, "emptied_rows", {}).items()
+    ]
+
+
+def _removed_terms(
+    manifest: Manifest, facts: Mapping[str, Any], utility: Mapping[str, Any]
+) -> list[str]:
     """What was removed from quasi-sensitive attributes, and what their terms still tell."""
     sentences = []
-    measured = manifest.utility.get("terms", {})
-    for name, facts in _searched(manifest).items():
+    searched = facts.get("attributes", {}) if manifest.method.name == "quasi-sensitive" else {}
+    measured = utility.get("terms", {})
+    for name, found in searched.items():
         terms = measured.get(name, {})
         share = f" ({terms['suppressed_share']:.1%})" if terms else ""
-        sentence = (
-            f"Of '{name}', which a reader can look up in a table of {facts['labels']:,} labels, "
-            f"{facts['suppressed_terms']:,} terms{share} were removed from published rows"
+        sentences.append(
+            f"Of '{name}', which a reader can look up in a table of {found['labels']:,} labels, "
+            f"{found['suppressed_terms']:,} terms{share} were removed from published rows."
         )
-        if terms.get("emptied_rows"):
-            sentence += f"; {terms['emptied_rows']:,} rows show none at all (*)"
-        sentences.append(f"{sentence}.")
         change = terms.get("belief_change")
         if change is not None:
             sentences.append(
@@ -128,32 +160,80 @@ def _terms(manifest: Manifest) -> list[str]:
                 f"{change['greatest']:.1%} away from what it was before; on average over labels "
                 f"and groups it is {change['mean']:.2%} away."
             )
-        if facts["unlinked_rows"]:
+        if found["unlinked_rows"]:
             sentences.append(
-                f"{facts['unlinked_rows']:,} rows have terms of '{name}' that fit no label "
-                f"together ({facts['unknown_terms']:,} terms are in no label at all); they are "
+                f"{found['unlinked_rows']:,} rows have terms of '{name}' that fit no label "
+                f"together ({found['unknown_terms']:,} terms are in no label at all); they are "
                 "published as they are and tell this reader nothing."
             )
         sentences += [
-            f"In the knowledge table of '{name}', {facts[key]:,} labels {said}."
+            f"In the knowledge table of '{name}', {found[key]:,} labels {said}."
             for key, said in (
                 ("labels_without_terms", "have no term and fit only rows without any"),
                 ("doubled_labels", "stood on several lines, which were joined"),
             )
-            if facts[key]
+            if found[key]
         ]
-    failing = getattr(manifest.method, "failing_groups", None)
-    if sentences and failing is not None:
-        groups, optimal = manifest.method.groups, manifest.method.optimal_groups  # type: ignore[attr-defined]
+    if sentences:
         sentences.append(
-            f"{failing:,} groups failed before; for {optimal:,} of the {groups:,} published groups "
-            "it is proved that no smaller removal would do."
+            f"{facts['failing_groups']:,} groups failed before; for {facts['optimal_groups']:,} of "
+            f"the {facts['groups']:,} published groups it is proved that no smaller removal would "
+            "do."
         )
-        unsolved = manifest.method.unsolved_groups  # type: ignore[attr-defined]
-        if unsolved:
+        if facts["unsolved_groups"]:
             sentences.append(
-                f"For {unsolved:,} groups no removal was found; their rows were left out."
+                f"For {facts['unsolved_groups']:,} groups no removal was found; their rows were "
+                "left out."
             )
+    return sentences
+
+
+def _unstated(manifest: Manifest, promises: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The figures of promises that the release does not state, as they need the original."""
+    return [
+        f"{stated.requirement} reaches {_figures(found['achieved'])}."
+        for stated, found in zip(manifest.promises, promises, strict=False)
+        if found["achieved"] and not stated.achieved
+    ]
+
+
+def _association(facts: Mapping[str, Any]) -> list[str]:
+    """What a projection loses and exposes between sensitive attributes."""
+    if "association_loss" not in facts:
+        return []
+    return [
+        f"Between tables {facts['association_loss']:.1%} of the association between sensitive "
+        "attributes is lost; an attacker who knows one value can still join "
+        f"{facts['information_exposure']:.1%} of the linked information."
+    ]
+
+
+def _noise(facts: Mapping[str, Any]) -> list[str]:
+    """How many listed values of a decomposition are noise."""
+    if "noise_values" not in facts:
+        return []
+    merged = facts["merged_groups"]
+    return [
+        f"{facts['noise_values']:,} listed values are noise: no person of the group has them, but "
+        "whole sensitive rows support them like the others."
+        + (f" {merged:,} groups were merged into others." if merged else "")
+    ]
+
+
+def _changed(facts: Mapping[str, Any]) -> list[str]:
+    """What a release of a series met in the past."""
+    sentences = []
+    if facts.get("changed_signatures"):
+        sentences.append(
+            f"{facts['changed_signatures']:,} people now stand among values that are all new, "
+            "because theirs changed. Across such changes m-invariance gives a reader of several "
+            "releases no bound; the method for data whose values change is rho-different."
+        )
+    if "greatest_belief" in facts:
+        sentences.append(
+            "The greatest belief about anybody of a reader of all releases so far is "
+            f"{facts['greatest_belief']:.3f}."
+        )
     return sentences
 
 
@@ -188,14 +268,10 @@ def _projections(manifest: Manifest) -> list[str]:
     plan = getattr(manifest.method, "plan", None)
     if manifest.kind != "projected" or not plan:
         return []
-    loss = getattr(manifest.method, "association_loss", None)
-    exposure = getattr(manifest.method, "information_exposure", None)
     split = " | ".join(", ".join(block) for block in plan)
     return [
         f"The sensitive attributes stand in {len(plan)} tables about the same people, each in a "
         f"random order of its own: {split}.",
-        f"Between tables {loss:.1%} of what the attributes tell of each other is lost; of what "
-        f"somebody who knows one value could join to, {exposure:.1%} is left.",
     ]
 
 
@@ -210,13 +286,10 @@ def _groups(manifest: Manifest) -> list[str]:
     ]
     if manifest.kind == "decomposed":
         primary = getattr(manifest.method, "primary", "")
-        noise = getattr(manifest.method, "noise_values", 0)
-        merged = getattr(manifest.method, "merged_groups", 0)
         sentences.append(
             f"For each group and sensitive attribute the values that somebody in it may have are "
-            f"listed once; groups were formed on '{primary}'. {noise:,} listed values are noise: "
+            f"listed once; groups were formed on '{primary}'. Some listed values may be noise: "
             "nobody in the group has them, but whole sensitive rows support them like the others."
-            + (f" {merged:,} groups were merged into others." if merged else "")
         )
         sentences.append(
             "A number of values is not a chance of one in that number: a reader may still hold the "
@@ -229,14 +302,14 @@ def _readers(manifest: Manifest) -> list[str]:
     """What readers of the sensitive table find beside the promises."""
     sentences = []
     for reader, how in _READERS.items():
-        found = [one for one in manifest.readers if one["reader"] == reader]
+        found = [one for one in manifest.readers if one.reader == reader]
         if not found:
             continue
-        listed = ", ".join(f"{one['certain']:,} of '{one['attribute']}'" for one in found)
-        exact = "" if all(one["exact"] for one in found) else " at most"
+        listed = ", ".join(f"{one.certain:,} of '{one.attribute}'" for one in found)
+        exact = "" if all(one.exact for one in found) else " at most"
         sentences.append(
-            f"A reader who knows somebody's '{found[0]['known']}' and {how} is then certain of"
-            f"{exact} this many of {found[0]['people']:,} people's values: {listed}."
+            f"A reader who knows somebody's '{found[0].known}' and {how} is then certain of"
+            f"{exact} this many of {found[0].people:,} people's values: {listed}."
         )
     return sentences
 
@@ -282,18 +355,6 @@ def _series(manifest: Manifest) -> list[str]:
             f"{counterfeits:,} sensitive rows are counterfeits, nobody's; 'counterfeits' says how "
             "many each group has."
         )
-    changed = getattr(manifest.method, "changed_signatures", 0)
-    if changed:
-        sentences.append(
-            f"{changed:,} people now stand among values that are all new, because theirs changed. "
-            "Across such changes m-invariance gives a reader of several releases no bound; the "
-            "method for data whose values change is rho-different."
-        )
-    belief = getattr(manifest.method, "greatest_belief", None)
-    if belief is not None:
-        sentences.append(
-            f"The greatest belief about anybody of a reader of all releases so far is {belief:.3f}."
-        )
     return sentences
 
 
@@ -302,10 +363,7 @@ def promise_sentence(promise: Promise, unit: Unit) -> str:
     said = of_unit(promise.to_requirement().sentence(), unit)
     if promise.unproved is not None:
         return f"NOT CHECKED: {said} The reason: {promise.unproved}."
-    achieved = ", ".join(
-        f"{name} = {'unbounded' if figure is None else f'{figure:.6g}'}"
-        for name, figure in promise.achieved.items()
-    )
+    achieved = _figures(promise.achieved)
     status = "Holds" if promise.holds else "DOES NOT HOLD"
     tail = f" Achieved: {achieved}." if achieved else ""
     if promise.warning is not None:
@@ -313,22 +371,28 @@ def promise_sentence(promise: Promise, unit: Unit) -> str:
     return f"{status}: {said}{tail}"
 
 
-def worth(manifest: Manifest) -> list[str]:
-    """What is left of the quasi-identifiers."""
-    loss = manifest.utility.get("loss")
+def _figures(achieved: Mapping[str, float | None]) -> str:
+    return ", ".join(
+        f"{name} = {'unbounded' if figure is None else f'{figure:.6g}'}"
+        for name, figure in achieved.items()
+    )
+
+
+def worth(manifest: Manifest, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
+    """Return what is left of the quasi-identifiers, against the original."""
+    loss = utility.get("loss")
     if loss is None:
         return []
     sentences = [
-        f"On average a published quasi-identifier leaves open {loss:.1%} of its range "
-        "(0 % is exact, 100 % says nothing)."
+        f"Information loss of the quasi-identifiers: {loss:.1%} (0 % = exact values, 100 % = fully "
+        "suppressed)."
     ]
-    bound = getattr(manifest.method, "lower_bound", None)
+    bound = facts.get("lower_bound")
     if bound is not None:
         sentences.append(
-            "No release of this kind that keeps the same promises can leave open less than "
-            f"{bound:.1%}."
+            f"No release of this kind that keeps the same promises can lose less than {bound:.1%}."
         )
-    vague = getattr(manifest.method, "root_rows", 0)
+    vague = facts.get("root_rows", 0)
     if vague:
         share = vague / max(manifest.published_rows, 1)
         sentences.append(

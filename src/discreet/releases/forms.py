@@ -50,3 +50,47 @@ def _column_problems(table: str, entry: TableEntry, form: Form) -> Iterator[str]
             yield f"'{table}' lacks its column '{column}'"
     if form.wanted is not None and form.wanted not in entry.columns.values():
         yield f"'{table}' has no column with the role '{form.wanted}'"
+
+
+def name_problems(manifest: Manifest) -> list[str]:
+    """Where a manifest names attributes that it does not publish, or says nothing of one.
+
+    A name that nobody judges could carry anything.
+    """
+    published: dict[str, Role] = {}
+    problems = []
+    for table, entry in manifest.tables.items():
+        for name, role in entry.columns.items():
+            if role is Role.STRUCTURE:
+                continue
+            if published.setdefault(name, role) is not role:
+                problems.append(f"'{name}' has another role in '{table}' than in other tables")
+    problems += [f"'{name}' is in no table" for name in manifest.attributes.keys() - published]
+    problems += [
+        f"the manifest has no entry for '{name}' under 'attributes'"
+        for name in published.keys() - manifest.attributes.keys()
+    ]
+    sensitive = {name for name, role in published.items() if role is Role.SENSITIVE}
+    quasi = {name for name, role in published.items() if role is Role.QUASI_IDENTIFIER}
+    problems += [
+        f"'{bit}' of the sets of '{attribute}' is no published sensitive column"
+        for attribute, entry in manifest.bitmaps.items()
+        for bit in (*entry.members, *(() if entry.rest is None else (entry.rest,)))
+        if bit not in sensitive
+    ]
+    levels = getattr(manifest.method, "levels", None) or {}
+    of_tables = levels if manifest.method.name == "codip" else {"": levels}
+    if manifest.method.name == "codip" and levels:
+        problems += [
+            f"levels of '{table}', which is no table"
+            for table in levels.keys() - manifest.tables.keys()
+        ]
+    for table, own in of_tables.items():
+        if own and set(own) != quasi:
+            problems.append(
+                f"'method.levels{table and '.' + table}' are not of the quasi-identifiers"
+            )
+    places = getattr(manifest.method, "hierarchies", None) or {}
+    if not places.keys() <= quasi:
+        problems.append("'method.hierarchies' names columns that are no quasi-identifiers")
+    return sorted(problems)

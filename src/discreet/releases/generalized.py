@@ -51,6 +51,9 @@ class GeneralizedKind(Kind):
         )
         return [View(counts, domains)]
 
+    def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
+        return {"": tables[RECORDS].classes.size}
+
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         rows = tables[RECORDS].rows
         problems = []
@@ -64,7 +67,7 @@ class GeneralizedKind(Kind):
                 f"published and suppressed rows ({manifest.published_rows} + "
                 f"{manifest.suppressed_rows}) are not the {manifest.source_rows} source rows"
             )
-        return problems + mask_problems(tables[RECORDS], manifest)
+        return problems + mask_problems(tables[RECORDS])
 
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
@@ -87,16 +90,15 @@ class GeneralizedKind(Kind):
         return _said(records, task, manifest, excess)
 
 
-def mask_problems(table: CodedTable, manifest: Manifest) -> list[str]:
+def mask_problems(table: CodedTable) -> list[str]:
     """Sensitive cells ``*`` beside others of their class, where they would pass for one more value.
 
     A mask may be any value, so it proves no diversity; methods mask all of a class or nothing.
     """
     problems = []
     for column in table.sensitive:
-        entry = manifest.attributes.get(column.name)
         mask = (column.text == SUPPRESSED).fill_null(False).to_numpy()
-        if not mask.any() or (entry is not None and entry.escaped):
+        if not mask.any():  # a value '*' of the source would have a backslash before it
             continue
         counts = count_classes(table.classes, [column]).values[column.name]
         masked = np.flatnonzero(mask[counts.value])

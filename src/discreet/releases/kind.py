@@ -58,6 +58,10 @@ class Kind(ABC):
         """The counts that decide the promises, from published tables alone."""
 
     @abstractmethod
+    def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
+        """Return the rows of each class or group, by table, or under "" for the whole release."""
+
+    @abstractmethod
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         """What the published tables contradict, in themselves or in the manifest."""
 

@@ -17,7 +17,7 @@ from discreet.knowledge.table import Knowledge
 from discreet.models.links import LinkRequirement
 from discreet.models.republication import SeriesRequirement
 from discreet.models.requirement import Domain, Domains, Requirement
-from discreet.releases.manifest import Manifest
+from discreet.releases.manifest import Manifest, Promise
 
 
 def linked_domains(
@@ -68,6 +68,25 @@ def underivable(requirement: Requirement, domains: Domains, manifest: Manifest) 
                 "Add --original JOB"
             )
     return None
+
+
+def public_promise(promise: Promise, manifest: Manifest) -> Promise:
+    """Return a promise as a release states it: without figures that the original is needed for.
+
+    The distance from a prior that was estimated from the original is such a figure.
+    """
+    requirement = promise.to_requirement()
+    if not (isinstance(requirement, LinkRequirement) and requirement.needs_prior):
+        return promise
+    every = (
+        name
+        for table in manifest.tables.values()
+        for name, role in table.columns.items()
+        if role is Role.QUASI_SENSITIVE
+    )
+    if all(_prior(manifest, name) == "given" for name in requirement.named or every):
+        return promise
+    return promise.model_copy(update={"achieved": {}, "by_attribute": {}})
 
 
 def other_knowledge(domains: Domains, manifest: Manifest) -> list[str]:

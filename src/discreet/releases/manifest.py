@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -15,19 +15,13 @@ from discreet.errors import ReleaseError
 from discreet.io.knowledge import KnowledgeColumns
 from discreet.models.catalog import REQUIREMENTS
 from discreet.models.requirement import Requirement, Verdict
+from discreet.releases.method_entries import AnyMethodEntry
 
 FILE_NAME = "manifest.json"
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
-
-class MethodEntry(_Part):
-    """The method, its parameters, and what it chose (``levels``, ``plan``, …)."""
-
-    name: str
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    model_config = ConfigDict(extra="forbid")
 
 
 class TableEntry(_Part):
@@ -134,13 +128,53 @@ def _finite(figure: float) -> float | int | None:
     return int(figure) if figure == int(figure) else figure
 
 
+class ReaderFinding(_Part):
+    """What a reader of a decomposed release finds beside its promises."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    reader: Literal["pair", "row", "matching"]
+    known: str
+    attribute: str
+    least: int
+    certain: int
+    people: int
+    exact: bool
+
+
+class TableUtility(_Part):
+    """Utility figures of one set of classes or groups, derived from published files alone."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    discernibility: int  # Σ |class|² + suppressed × source rows
+    classes: int
+    class_size: float | None = None  # source rows over classes; None where nothing is published
+    height: int | None = None  # Σ of the levels of a full-domain recoding
+    loss: float | None = None  # where quasi-identifiers are exact: the share of suppressed rows
+
+
+class Utility(_Part):
+    """Utility figures of a release: of its one set of classes, or of each of several tables."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    discernibility: int | None = None
+    classes: int | None = None
+    class_size: float | None = None
+    height: int | None = None
+    loss: float | None = None
+    suppressed_share: float | None = None
+    tables: dict[str, TableUtility] | None = None
+
+
 class Manifest(_Part):
     """The whole manifest."""
 
-    discreet: str
+    discreet: Annotated[str, Field(pattern=r"^[0-9A-Za-z.+-]{1,40}$")]
     format: Literal[1] = 1
     kind: str
-    method: MethodEntry
+    method: AnyMethodEntry
     tables: dict[str, TableEntry]
     attributes: dict[str, AttributeEntry] = Field(default_factory=dict)
     bitmaps: dict[str, BitmapEntry] = Field(default_factory=dict)  # by attribute
@@ -151,8 +185,10 @@ class Manifest(_Part):
     published_rows: int
     suppressed_rows: int
     promises: list[Promise] = Field(default_factory=list)
-    readers: list[dict[str, Any]] = Field(default_factory=list)  # what attacks found, if anything
-    utility: dict[str, Any] = Field(default_factory=dict)
+    # By sensitive and quasi-sensitive attribute: the requirements whose guarantee covers it.
+    coverage: dict[str, list[str]] = Field(default_factory=dict)
+    readers: list[ReaderFinding] = Field(default_factory=list)  # of decomposed releases
+    utility: Utility = Field(default_factory=Utility)
     report_sha256: str | None = None  # of the page beside it, where there is one
 
     @classmethod
@@ -164,7 +200,9 @@ class Manifest(_Part):
         if path.exists() and not path.is_file():  # a pipe would be waited for
             raise ReleaseError(f"{path}: is not a regular file. Get the release again.")
         try:
-            return cls.model_validate_json(path.read_bytes())
+            written = path.read_bytes()
+            json.loads(written, object_pairs_hook=_unique, parse_constant=_no_constant)
+            return cls.model_validate_json(written)
         except OSError as error:
             raise ReleaseError(
                 f"{path}: {error.strerror}. A release folder holds a {FILE_NAME}."
@@ -173,6 +211,11 @@ class Manifest(_Part):
             first = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in first["loc"])
             raise ReleaseError(f"{path}: damaged at '{place}': {first['msg']}.") from None
+        except (ValueError, RecursionError) as error:
+            said = str(error) if isinstance(error, _ManifestJsonError) else "not valid JSON"
+            raise ReleaseError(
+                f"{path}: {said}. Get the folder again from its publisher."
+            ) from None
 
     def to_json(self) -> str:
         """The manifest as it is written."""
@@ -182,6 +225,23 @@ class Manifest(_Part):
         for promise, kept in zip(self.promises, data["promises"], strict=True):
             kept["achieved"] = promise.achieved  # a figure without bound stays, as null
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+class _ManifestJsonError(ValueError):
+    """JSON that two programs could read differently."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _ManifestJsonError(f"duplicate key '{twice}'")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise _ManifestJsonError(f"{name} is not a JSON number")
 
 
 def sha256_of(path: Path) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,17 +39,22 @@ class Shares:
     """What a reader of the groups believes of the values that people have."""
 
     people: int
-    mean: float
     greatest: float
     histogram: tuple[int, ...]  # people by belief
+    squares: Mapping[int, int]  # by size of group: Σ (people with a value)²
+
+    @property
+    def mean(self) -> float:
+        """The mean belief; the same figure however the groups were dealt out to parts."""
+        return fsum(found / size for size, found in self.squares.items()) / max(self.people, 1)
 
     def __add__(self, other: Shares) -> Shares:
-        people = self.people + other.people
+        sizes = [*self.squares, *other.squares]
         return Shares(
-            people,
-            (self.mean * self.people + other.mean * other.people) / max(people, 1),
+            self.people + other.people,
             max(self.greatest, other.greatest),
             tuple(a + b for a, b in zip(self.histogram, other.histogram, strict=True)),
+            {size: self.squares.get(size, 0) + other.squares.get(size, 0) for size in sizes},
         )
 
 
@@ -123,13 +129,16 @@ def _masked(values: Sequence[str | None]) -> int:
 
 def _shares(values: ValueCounts, size: NDArray[np.int64], masked: int) -> Shares:
     histogram = np.zeros(BINS, np.int64)
-    total, greatest = _believe(values.start, values.value, values.count, size, masked, histogram)
-    people = int(histogram.sum())
+    greatest = _believe(values.start, values.value, values.count, size, masked, histogram)
+    known = values.value != masked
+    sizes, place = np.unique(size[values.class_of_entry[known]], return_inverse=True)
+    squares = np.zeros(len(sizes), np.int64)
+    np.add.at(squares, place, values.count[known] ** 2)
     return Shares(
-        people,
-        mean=total / max(people, 1),
-        greatest=greatest,
-        histogram=tuple(int(count) for count in histogram),
+        int(histogram.sum()),
+        greatest,
+        tuple(int(count) for count in histogram),
+        dict(zip(sizes.tolist(), squares.tolist(), strict=True)),
     )
 
 
@@ -141,15 +150,14 @@ def _believe(
     size: NDArray[np.int64],
     masked: int,
     histogram: NDArray[np.int64],
-) -> tuple[float, float]:
-    total, greatest = 0.0, 0.0
+) -> float:
+    greatest = 0.0
     for group in range(len(size)):
         for entry in range(start[group], start[group + 1]):
             if value[entry] == masked:
                 continue
             belief = count[entry] / size[group]
-            total += belief * count[entry]
             greatest = max(greatest, belief)
             place = int(belief * len(histogram) - 1e-9)
             histogram[min(max(place, 0), len(histogram) - 1)] += count[entry]
-    return total, greatest
+    return greatest

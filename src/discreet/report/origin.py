@@ -6,23 +6,24 @@ from collections.abc import Iterator
 
 from discreet.job import Job
 from discreet.releases.manifest import Manifest
-from discreet.report.pieces import Html, Section, code, folded, inline, joined, paragraph, table
+from discreet.report.pieces import Html, Section, code, inline, joined, paragraph, table
 from discreet.report.publishable import publishable_job
 
 
 def origin(manifest: Manifest | None, job: Job | None) -> Iterator[Section]:
     """The job that made a release and how to audit it, as far as they are at hand."""
     if job is not None:
-        chosen = [] if manifest is None else [_method(manifest)]
-        yield Section("The job that made it", joined([*chosen, code(publishable_job(job))]))
+        yield Section("The job that made it", code(publishable_job(job)))
+    if manifest is not None:
+        yield Section("How it was made", _method(manifest))
     if manifest is not None:
         yield Section("How to check it", _checking(manifest))
 
 
 def _method(manifest: Manifest) -> Html:
-    facts = manifest.method.model_dump(mode="json", exclude={"parameters"})
+    facts = manifest.method.model_dump(mode="json", exclude_none=True)
     shown = [(name.replace("_", " "), inline(value)) for name, value in facts.items()]
-    return folded("What the method chose", table(("", ""), shown))
+    return table(("", ""), shown)
 
 
 def _checking(manifest: Manifest) -> Html:

@@ -10,7 +10,14 @@ from discreet.attacks.weaknesses import known_weaknesses
 from discreet.data.roles import Unit
 from discreet.job import Job
 from discreet.releases.audit import Audit
-from discreet.releases.explanation import published, readers, treatment, warnings, worth
+from discreet.releases.explanation import (
+    explain_privately,
+    published,
+    readers,
+    treatment,
+    uncovered,
+    warnings,
+)
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.picture import Picture
 from discreet.releases.wording import of_unit
@@ -37,11 +44,9 @@ from discreet.report.pieces import (
 )
 
 
-def release_page(
-    manifest: Manifest, job: Job | None, picture: Picture, attacks: AttackReport | None = None
-) -> Page:
-    """The page of one release; the job is there where the publisher makes the page."""
-    heading, tone = verdict(manifest.promises)
+def release_page(manifest: Manifest, picture: Picture) -> Page:
+    """Return the page that is published: a function of the manifest and the published tables."""
+    heading, tone = _headline(manifest)
     return Page(
         kind="Release report",
         subject=f"by {manifest.method.name}",
@@ -49,14 +54,83 @@ def release_page(
         tone=tone,
         lede=(
             *warnings(manifest.promises),
+            *uncovered(manifest),
             published(manifest),
             "The figures below were derived from the published files themselves before the release "
             "appeared. Anybody who has the files can derive them again.",
         ),
-        cards=list(_cards(manifest, picture, attacks)),
-        sections=list(_sections(manifest, job, picture, attacks)),
+        cards=list(_cards(manifest, picture)),
+        sections=[
+            Section("In plain words", sentences(treatment(manifest)), "In plain words"),
+            Section(
+                "What is promised", promise_table(manifest.promises, manifest.unit), "Promises"
+            ),
+            Section("What readers can learn", _learnt(manifest, picture), "Readers"),
+            Section("Figures of the files", _figure_table(manifest), "Figures"),
+            Section("What is in the folder", _tables(manifest)),
+            *origin(manifest, None),
+        ],
+    )
+
+
+def private_page(
+    manifest: Manifest,
+    job: Job,
+    picture: Picture,
+    private: Mapping[str, Any],
+    attacks: AttackReport | None = None,
+) -> Page:
+    """Return the page for the person who signs: also what the release must not hold."""
+    heading, tone = _headline(manifest)
+    utility = private.get("utility", {})
+    hidden = [name for name, one in job.attributes.items() if not one.role.published]
+    said = [f"Never published: {', '.join(hidden)}."] if hidden else []
+    said += [*treatment(manifest), *explain_privately(manifest, private)[1:]]
+    sections = [
+        Section("In plain words", sentences(said), "In plain words"),
+        Section("What is promised", promise_table(manifest.promises, manifest.unit), "Promises"),
+        Section("What readers can learn", _learnt(manifest, picture, attacks), "Readers"),
+        Section(
+            "What was lost",
+            figures(loss_charts(utility), beside=figure_table(utility)),
+            "Loss",
+        ),
+        Section("What the method did", _method_facts(private.get("method", {}))),
+        Section("What is in the folder", _tables(manifest)),
+        *origin(manifest, job),
+    ]
+    return Page(
+        kind="Private report",
+        subject=f"by {manifest.method.name}",
+        heading=heading,
+        tone=tone,
+        lede=(
+            *warnings(manifest.promises),
+            *uncovered(manifest),
+            "PRIVATE: for the publisher only. Figures of this page were computed with the original "
+            "and would let a reader of the release narrow down values. Do not publish it.",
+            published(manifest),
+        ),
+        cards=list(_private_cards(manifest, picture, attacks, utility)),
+        sections=[section for section in sections if section.body],
         to_sign=True,
     )
+
+
+def _headline(manifest: Manifest) -> tuple[str, Tone]:
+    """The verdict on the promises; a warning where a sensitive attribute has none."""
+    heading, tone = verdict(manifest.promises)
+    return heading, "warn" if tone == "good" and uncovered(manifest) else tone
+
+
+def _figure_table(manifest: Manifest) -> Html:
+    return figure_table(manifest.utility.model_dump(exclude_none=True))
+
+
+def _method_facts(facts: Mapping[str, Any]) -> Html:
+    if not facts:
+        return Html("")
+    return table(("", ""), [(name.replace("_", " "), inline(fact)) for name, fact in facts.items()])
 
 
 def audit_page(audit: Audit) -> Page:
@@ -87,9 +161,9 @@ def audit_page(audit: Audit) -> Page:
     )
 
 
-def release_charts(manifest: Manifest, picture: Picture) -> list[Chart]:
-    """The plots of a release's report."""
-    found = [*size_charts(picture), share_chart(picture), *loss_charts(manifest.utility)]
+def release_charts(picture: Picture, utility: Mapping[str, Any]) -> list[Chart]:
+    """The plots of a release's private report."""
+    found = [*size_charts(picture), share_chart(picture), *loss_charts(utility)]
     return [chart for chart in found if chart is not None]
 
 
@@ -136,7 +210,7 @@ def _asked(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _achieved(promise: Promise) -> str:
     if promise.unproved is not None:
         return promise.unproved
-    return inline(promise.achieved)
+    return inline(promise.achieved) or "not stated"
 
 
 def _badge(promise: Promise) -> Html:
@@ -153,7 +227,7 @@ def _kept(promises: Sequence[Promise]) -> Card:
     return Card("promises-kept", "promises kept", kept, f"{kept} of {len(promises)}", tone=tone)
 
 
-def _cards(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -> Iterator[Card]:
+def _cards(manifest: Manifest, picture: Picture) -> Iterator[Card]:
     yield _kept(manifest.promises)
     gone = manifest.suppressed_rows
     share = manifest.published_rows / max(manifest.source_rows, 1)
@@ -179,6 +253,15 @@ def _cards(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -
             "greatest-share", "greatest belief of a reader of the groups", beliefs[name].greatest,
             f"{beliefs[name].greatest:.1%}", f"in a value of '{name}'",
         )  # fmt: skip
+
+
+def _private_cards(
+    manifest: Manifest,
+    picture: Picture,
+    attacks: AttackReport | None,
+    utility: Mapping[str, Any],
+) -> Iterator[Card]:
+    yield from _cards(manifest, picture)
     if attacks is not None and attacks.strongest is not None:
         worst = attacks.strongest
         tone: Tone = "good" if attacks.ok else "bad"
@@ -186,7 +269,7 @@ def _cards(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -
             "strongest-reader", "strongest reader that was tried", worst.greatest,
             f"{worst.greatest:.1%}", f"{worst.attack} on '{worst.aim}'", tone,
         )  # fmt: skip
-    loss = manifest.utility.get("loss")
+    loss = utility.get("loss")
     if loss is not None:
         yield Card(
             "loss", "left open by a quasi-identifier", loss, f"{loss:.1%}",
@@ -194,23 +277,7 @@ def _cards(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -
         )  # fmt: skip
 
 
-def _sections(
-    manifest: Manifest, job: Job | None, picture: Picture, attacks: AttackReport | None
-) -> Iterator[Section]:
-    done = [*treatment(manifest), *worth(manifest)]
-    hidden = [] if job is None else [n for n, a in job.attributes.items() if not a.role.published]
-    if hidden:
-        done.insert(0, f"Never published: {', '.join(hidden)}.")
-    yield Section("In plain words", sentences(done), "In plain words")
-    yield Section("What is promised", promise_table(manifest.promises, manifest.unit), "Promises")
-    yield Section("What readers can learn", _learnt(manifest, picture, attacks), "Readers")
-    lost = figures(loss_charts(manifest.utility), beside=figure_table(manifest.utility))
-    yield Section("What was lost", lost, "Loss")
-    yield Section("What is in the folder", _tables(manifest))
-    yield from origin(manifest, job)
-
-
-def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None) -> Html:
+def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None = None) -> Html:
     parts: list[str] = []
     if picture.beliefs:
         parts.append(

@@ -41,6 +41,7 @@ from discreet.releases.audit import Audit, specs_of
 from discreet.releases.bucketized import BucketizedKind
 from discreet.releases.catalog import kind_of
 from discreet.releases.decomposed import DecomposedKind
+from discreet.releases.figures import Tally
 from discreet.releases.manifest import Manifest
 from discreet.releases.picture import Picture
 from discreet.releases.sensitive_sets import PEOPLE, SENSITIVE, VALUES
@@ -299,7 +300,7 @@ def _judge(
     grouped = manifest.kind in (BucketizedKind.name, DecomposedKind.name)
     if grouped and any(name not in tables for name in names):
         apart = ["a group is not in every table"]
-        return ShardResult([None] * len(manifest.promises), {}, apart, Picture())
+        return ShardResult([None] * len(manifest.promises), {}, apart, Picture(), Tally())
     ordered = {name: tables[name] for name in names if name in tables}
     result = audit_shard(ordered, manifest, task)
     result.problems += problems

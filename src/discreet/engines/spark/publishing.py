@@ -7,7 +7,6 @@ place clears it away.
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
 import tempfile
@@ -43,17 +42,25 @@ from discreet.engines.spark.reading import (
 from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
 from discreet.engines.spark.writing import put_together, write_tables
 from discreet.errors import InputError
-from discreet.forming import form_manifest, promised, require_members
-from discreet.io.atomic import release_place, require_free, write_private
+from discreet.forming import (
+    form_manifest,
+    promised,
+    require_members,
+    write_private_files,
+    write_report,
+)
+from discreet.io.atomic import release_place, require_free
 from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat
 from discreet.job import Job
 from discreet.preparation import prepare_coded, refuse_identifying, require_unit, with_unit
 from discreet.releases.audit import Audit, require_sound
-from discreet.releases.explanation import explain
+from discreet.releases.explanation import explain, explain_privately
+from discreet.releases.figures import settle
 from discreet.releases.files import REPORT, hash_of_table
-from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry, sha256_of
-from discreet.report.release_page import release_page
+from discreet.releases.linking import public_promise
+from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry
+from discreet.report.release_page import private_page
 
 STAGING = ".staging"
 
@@ -67,6 +74,7 @@ class SparkRelease:
     folder: Path
     session: SparkSession = field(repr=False)
     private: dict[str, Any] = field(repr=False)
+    _private_page: str = field(default="", repr=False)
     _kept: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
 
     @cached_property
@@ -79,8 +87,8 @@ class SparkRelease:
 
     @property
     def explanation(self) -> list[str]:
-        """What was done and what it promises, in sentences."""
-        return explain(self.manifest)
+        """What was done and what it promises, in sentences; the last ones for the publisher."""
+        return [*explain(self.manifest), *explain_privately(self.manifest, self.private)]
 
     def save(
         self,
@@ -99,7 +107,8 @@ class SparkRelease:
             shutil.copytree(self.folder, folder, dirs_exist_ok=True)
             if key is not None:
                 key.sign(folder, FILE_NAME)
-        _write_private(path, self.private)
+        page = self._private_page if (self.folder / REPORT).exists() else None
+        write_private_files(path, self.private, page)
         return path
 
     def __str__(self) -> str:
@@ -156,21 +165,16 @@ def publish_folder(
             manifest, audit = run.publish(data, folder, format)
         shutil.rmtree(staging)
         if report:
-            page = release_page(manifest, job, audit.picture)
-            (folder / REPORT).write_text(page.html(), encoding="utf-8")
-            manifest.report_sha256 = sha256_of(folder / REPORT)
+            write_report(folder, manifest, audit.picture)
         (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
         if sign is not None:
             sign.sign(folder, FILE_NAME)
-    private = {"seed": seed, "engine": "spark", "timings": run.timings}
+    private = {"seed": seed, "engine": "spark", "timings": run.timings, **run.private}
     private |= {"insecure_fixed_order": True} if fixed_order() else {}
+    page = private_page(manifest, job, audit.picture, private).html()
     if path.parent.is_dir():
-        _write_private(path, private)
-    return SparkRelease(manifest, audit, path, session, private)
-
-
-def _write_private(path: Path, private: dict[str, Any]) -> None:
-    write_private(path.with_name(f"{path.name}.private.json"), json.dumps(private, indent=1) + "\n")
+        write_private_files(path, private, page if report else None)
+    return SparkRelease(manifest, audit, path, session, private, page)
 
 
 def _require_supported(job: Job) -> None:
@@ -198,6 +202,7 @@ class _Run:
         self.session, self.job, self.staging, self.seed = session, job, staging, seed
         self.progress = progress
         self.timings: dict[str, float] = {}
+        self.private: dict[str, Any] = {}
         self._started = time.perf_counter()
 
     def publish(self, data: Any, folder: Path, format: OutputFormat) -> tuple[Manifest, Audit]:
@@ -231,8 +236,12 @@ class _Run:
             self.session, files, manifest, plan.task, results, self.staging, shards, limit
         )
         require_sound(audit)
-        manifest.promises = list(audit.promises)
-        manifest.utility = utility_of(figures, plan.task, manifest)
+        manifest.promises = [public_promise(promise, manifest) for promise in audit.promises]
+        assert audit.tally is not None
+        settle(manifest, audit.tally, audit.picture)
+        found = [promise.model_dump(mode="json") for promise in audit.promises]
+        self.private["promises"] = found
+        self.private["utility"] = utility_of(figures, plan.task, manifest, self.private["method"])
         self._done("audit")
         for entry in manifest.tables.values():
             entry.sha256 = hash_of_table(folder / entry.file)
@@ -270,6 +279,7 @@ class _Run:
         facts = self.job.method.joined_facts([result.facts for result in whole])
         if self.job.method.spread is Spread.CURVE:  # a first pass leaves over, it does not suppress
             facts["suppressed_rows"] = facts["steps"]["suppressed"] = suppressed
+        self.private["method"] = facts
         tables = {}
         for name in dict.fromkeys(name for result in whole for name in result.tables):
             staged = [result.tables[name] for result in whole if name in result.tables]

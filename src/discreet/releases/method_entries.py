@@ -1,0 +1,170 @@
+"""What a manifest says of each method: its parameters, its choices, and figures of its files.
+
+A choice is needed to read the release, such as the levels of a recoding. A figure is derived from
+the published tables (``releases/figures.py``), never taken from the method. Whatever else a method
+knows about its run belongs to the publisher and is in the private file.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    ValidationError,
+    model_validator,
+)
+
+from discreet.algorithms.catalog import METHODS
+
+_METHODS = {method.name: method for method in METHODS}
+
+
+class MethodEntry(BaseModel):
+    """A method and its parameters."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _parameters_of_the_method(self) -> MethodEntry:
+        try:
+            written = _METHODS[self.name].model_validate(self.parameters).parameters()
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(part) for part in ("parameters", *first["loc"]))
+            raise ValueError(f"{place}: {first['msg']}") from None
+        if written != self.parameters:
+            raise ValueError(f"parameters: the method writes them as {written}")
+        return self
+
+
+class FullDomainEntry(MethodEntry):
+    """Full-domain recoding."""
+
+    name: Literal["full-domain"]
+    levels: dict[str, NonNegativeInt]  # by quasi-identifier
+
+
+class LabelledEntry(MethodEntry):
+    """A local recoding whose cells may be labels of hierarchies."""
+
+    name: Literal["mondrian", "local-recoding"]
+    hierarchies: dict[str, str] | None = None  # by quasi-identifier: what the labels come from
+
+
+class QuasiSensitiveEntry(MethodEntry):
+    """Removal of quasi-sensitive terms."""
+
+    name: Literal["quasi-sensitive"]
+    hierarchies: dict[str, str] | None = None
+    groups: NonNegativeInt = 0
+    emptied_rows: dict[str, NonNegativeInt] = Field(default_factory=dict)  # by attribute: cells '*'
+
+
+class MsaDiversityEntry(MethodEntry):
+    """MSA-diversity."""
+
+    name: Literal["msa-diversity"]
+    groups: NonNegativeInt = 0
+    suppressed_rows: NonNegativeInt = 0
+
+
+class SharesEntry(MethodEntry):
+    """Methods that bound no share themselves, so the manifest says the greatest one."""
+
+    name: Literal["gal", "mmdcf"]
+    groups: NonNegativeInt = 0
+    suppressed_rows: NonNegativeInt = 0
+    greatest_share: dict[str, float] = Field(default_factory=dict)  # by sensitive attribute
+
+
+class LiYeEntry(MethodEntry):
+    """Li and Ye's masking."""
+
+    name: Literal["li-ye"]
+    groups: NonNegativeInt = 0
+    masked_cells: dict[str, NonNegativeInt] = Field(default_factory=dict)  # by sensitive attribute
+    greatest_share: dict[str, float] = Field(default_factory=dict)  # of cells that are not masked
+
+
+class AnatomyEntry(MethodEntry):
+    """Anatomy."""
+
+    name: Literal["anatomy"]
+    l: PositiveInt  # noqa: E741 (the manifest's key)
+    groups: NonNegativeInt = 0
+
+
+class DecompositionEntry(MethodEntry):
+    """Decomposition."""
+
+    name: Literal["decomposition"]
+    primary: str
+    l: dict[str, PositiveInt]  # noqa: E741 (the manifest's key)
+    groups: NonNegativeInt = 0
+
+
+class CodipEntry(MethodEntry):
+    """CoDiP's projections."""
+
+    name: Literal["codip"]
+    plan: list[list[str]]  # sensitive attributes by table
+    # By table and quasi-identifier; empty where recoding is local.
+    levels: dict[str, dict[str, NonNegativeInt]] = Field(default_factory=dict)
+    closeness: float = 0.0  # of the worst class of any table
+
+
+class RepublicationEntry(MethodEntry):
+    """A release of a series."""
+
+    name: Literal["m-invariance", "rho-different"]
+    adversary: Literal["joint"] | None = None
+    groups: NonNegativeInt = 0
+    counterfeits: NonNegativeInt = 0
+    held_back: NonNegativeInt = 0
+
+
+_ENTRIES: tuple[type[MethodEntry], ...] = (
+    FullDomainEntry,
+    LabelledEntry,
+    QuasiSensitiveEntry,
+    MsaDiversityEntry,
+    SharesEntry,
+    LiYeEntry,
+    AnatomyEntry,
+    DecompositionEntry,
+    CodipEntry,
+    RepublicationEntry,
+)
+AnyMethodEntry = Annotated[
+    FullDomainEntry
+    | LabelledEntry
+    | QuasiSensitiveEntry
+    | MsaDiversityEntry
+    | SharesEntry
+    | LiYeEntry
+    | AnatomyEntry
+    | DecompositionEntry
+    | CodipEntry
+    | RepublicationEntry,
+    Field(discriminator="name"),
+]
+_ENTRY_OF_METHOD: dict[str, type[MethodEntry]] = {
+    name: entry
+    for entry in _ENTRIES
+    for name in entry.model_fields["name"].annotation.__args__  # type: ignore[union-attr]
+}
+
+
+def method_entry(name: str, parameters: dict[str, Any], facts: dict[str, Any]) -> Any:
+    """Return the entry of a method, with those of its facts that the entry has a field for."""
+    entry = _ENTRY_OF_METHOD[name]
+    known = {key: fact for key, fact in facts.items() if key in entry.model_fields}
+    return entry(name=name, parameters=parameters, **known)

@@ -70,7 +70,7 @@ def test_a_row_alone_borrows_from_those_who_can_spare_one():
 
 def test_the_report_says_the_bound():
     release = dc.publish(frame([1, 2, 18, 19], list("aabb"), list("abab")), job())
-    assert any("can leave open less than" in sentence for sentence in release.explanation)
+    assert any("can lose less than" in sentence for sentence in release.explanation)
 
 
 def test_rows_that_say_nothing_are_counted():

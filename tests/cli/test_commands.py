@@ -27,12 +27,13 @@ def test_publish_writes_the_release_and_nothing_else(hospital, run):
         "manifest.json", "records.csv", "report.html",
     ]  # fmt: skip
     assert sorted(path.name for path in hospital.iterdir()) == [
-        "job.yaml", "patients.csv", "release", "release.private.json",
+        "job.yaml", "patients.csv", "release", "release.private.html", "release.private.json",
     ]  # fmt: skip
     assert "600 of 600 rows" in done.stdout or "were left out" in done.stdout
     private = hospital / "release.private.json"
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
     assert json.loads(private.read_text())["seed"] == 1
+    assert stat.S_IMODE((hospital / "release.private.html").stat().st_mode) == 0o600
 
 
 def test_release_holds_no_identifier_seed_path_or_source_order(hospital, run):

@@ -169,7 +169,6 @@ def audit_tables(
     """
     kind = kind_of(manifest.kind)
     misshapen = form_problems(kind.forms(len(manifest.tables)), manifest)
-    misshapen = misshapen or name_problems(manifest)
     if misshapen:
         return Audit(tuple(_unproved(manifest)), tuple(misshapen), original is not None)
     requirements = [promise.to_requirement() for promise in manifest.promises]
@@ -183,7 +182,8 @@ def audit_tables(
             promises.append(Promise.of(requirement, kind.verdict(requirement, views)))
         else:
             promises.append(_not_derived(requirement, reason))
-    problems = miscounted(tables, manifest) + kind.inconsistencies(tables, manifest)
+    problems = name_problems(manifest) + miscounted(tables, manifest)
+    problems += kind.inconsistencies(tables, manifest)
     problems += kind.structure_problems(tables) + kind.order_problems(tables)
     problems += other_knowledge(found, manifest)
     if original is not None:

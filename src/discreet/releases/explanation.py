@@ -35,7 +35,7 @@ def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[st
         *_changed(facts),
         *worth(manifest, facts, utility),
     ]
-    return [PRIVATE, *found] if found else []
+    return [PRIVATE, *all_of_unit(found, manifest.unit)] if found else []
 
 
 def uncovered(manifest: Manifest) -> list[str]:
@@ -43,10 +43,11 @@ def uncovered(manifest: Manifest) -> list[str]:
     names = [name for name, covering in manifest.coverage.items() if not covering]
     if not names:
         return []
-    return [
+    said = (
         f"WARNING: no guarantee covers {', '.join(repr(name) for name in names)}. A reader who "
         "finds a person's group may learn the value."
-    ]
+    )
+    return [of_unit(said, manifest.unit)]
 
 
 def warnings(promises: Sequence[Promise]) -> list[str]:

@@ -59,7 +59,9 @@ def test_a_ceiling_keeps_the_folder_from_appearing(job, tmp_path):
 def test_named_attacks_under_the_ceiling_let_it_appear_with_a_section(job, tmp_path):
     done = run("publish", job("{attacks: [linking, homogeneity, absence], ceiling: 0.7}"))
     assert done.exit_code == 0, done.stderr
-    page = (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
+    report = (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
+    assert "How it was attacked" not in report  # it was scored by the original
+    page = (tmp_path / "release.private.html").read_text(encoding="utf-8")
     assert "How it was attacked" in page
     assert "<svg" in page
     assert "<script" not in page
@@ -70,7 +72,7 @@ def test_named_attacks_under_the_ceiling_let_it_appear_with_a_section(job, tmp_p
 def test_the_short_form_runs_what_the_promises_speak_of(job, tmp_path):
     done = run("publish", job("attacks"))
     assert done.exit_code == 0, done.stderr
-    page = (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "release.private.html").read_text(encoding="utf-8")
     assert "non-membership" in page
 
 

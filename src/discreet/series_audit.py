@@ -221,7 +221,7 @@ def _domain(
     read: Sequence[tuple[Manifest, Mapping[str, CodedTable]]], odds: Correlation
 ) -> set[Value]:
     """Return the domain that the first ρ-different release fixed."""
-    names = [manifest.method.name for manifest, _ in read]
+    names: list[str] = [manifest.method.name for manifest, _ in read]
     first = names.index(RHO_DIFFERENT)
     published = {
         value

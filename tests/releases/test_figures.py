@@ -47,7 +47,7 @@ ONE_SENSITIVE = ("anatomy", "m-invariance", "rho-different")
 # What a manifest says that is no figure: names, choices that are needed to read it, and counts of
 # rows that are in no file.
 CHOICES = re.compile(
-    r"discreet|format|kind|source_rows|suppressed_rows|report_sha256"
+    r"discreet|format|kind|unit|source_rows|suppressed_rows|report_sha256"
     r"|method\.(name|parameters\..*|levels\..*|primary|l(\..*)?|adversary|hierarchies\..*)"
     r"|tables\.\w+\.(file|sha256|columns\..*)"
     r"|attributes\..*\.(type|distance|multi_valued|escaped|knowledge\..*)"

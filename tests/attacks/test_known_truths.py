@@ -8,6 +8,7 @@ import pytest
 from tests.real_data import real_data
 
 import discreet as dc
+from discreet.attacks import placement
 from discreet.attacks.attack import Finding
 
 ATTRIBUTES = {
@@ -249,3 +250,24 @@ def test_the_reasons_of_attacks_that_were_not_run_are_true():
         assert report.inapplicable[name] == "not for a decomposed release"
     assert report.inapplicable["membership"] == "no population table was given"
     assert report.inapplicable["absence"] == "no row was suppressed"
+
+
+def test_an_estimate_is_marked_and_not_below_weaker_readers(table, monkeypatch):
+    """Small components are counted; where even these are not, the reader is not made weaker."""
+    monkeypatch.setattr(placement, "EXACT_STATES", 0)
+    _, findings = attack(
+        table, "decomposition", [], "set-homogeneity", "link-through-sensitive-table"
+    )
+    for found in findings:
+        if found.details["reader"] != "matching":
+            continue
+        assert found.method.startswith("estimate")
+        weaker = [
+            f for f in findings if f.attack == found.attack and f.shown_aim == found.shown_aim
+        ]
+        assert len(weaker) == (3 if "known" in found.details else 2)
+        for other in weaker:
+            assert found.mean >= other.mean
+            assert found.greatest >= other.greatest
+            assert found.above >= other.above
+            assert found.certain >= other.certain

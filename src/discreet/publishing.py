@@ -46,7 +46,14 @@ from discreet.job import Job
 from discreet.ledger.ledger import Ledger
 from discreet.metrics.release import measure_release
 from discreet.preparation import prepare, refuse_identifying, require_unit, source_of
-from discreet.recording import Draft, announced, draft_of, open_ledger, require_ledger
+from discreet.recording import (
+    Draft,
+    announced,
+    draft_of,
+    open_ledger,
+    require_current,
+    require_ledger,
+)
 from discreet.releases.audit import (
     Audit,
     audit_tables,
@@ -160,6 +167,7 @@ class Release:
                     ledger = stack.enter_context(Ledger.open(self.draft.settings))
                 stack.enter_context(ledger.writing())
                 ledger.require_new_place(path)
+                require_current(self.draft, ledger)
             self._write(path, format, force, report, progress, ledger, key)
         page = self._page().html() if report else None
         write_private_files(path, self.private, page)

@@ -130,14 +130,19 @@ def _signatures(
     )
 
 
-@contextmanager
-def announced(draft: Draft, ledger: Ledger, partial: Path, place: Path) -> Iterator[None]:
-    """Announce a release to the ledger; settle it when the block, in which it moves, is done."""
+def require_current(draft: Draft, ledger: Ledger) -> None:
+    """Refuse a release that was made before the ledger's last one was recorded."""
     if ledger.head != draft.head:
         raise ReleaseError(
             f"Another release was recorded in the ledger '{ledger.name}' in the meantime. This one "
             "does not know of it; publish again."
         )
+
+
+@contextmanager
+def announced(draft: Draft, ledger: Ledger, partial: Path, place: Path) -> Iterator[None]:
+    """Announce a release to the ledger; settle it when the block, in which it moves, is done."""
+    require_current(draft, ledger)
     ledger.require_new_place(place)
     entry = replace(draft.entry, folder=str(place.absolute()), folder_hash=hash_of_folder(partial))
     entry = ledger.announce(entry, draft.contents)

@@ -14,7 +14,7 @@ from discreet import __version__
 from discreet.algorithms.method import Progress, Task, no_progress
 from discreet.attacks.attack import Attack
 from discreet.attacks.catalog import AnyAttack
-from discreet.attacks.link_through_sensitive import reader_findings
+from discreet.attacks.link_through_sensitive import readers_of_folder
 from discreet.attacks.running import AttackReport, run_attacks
 from discreet.comparing import Original, School
 from discreet.data.table import CodedTable
@@ -27,7 +27,6 @@ from discreet.preparation import prepare
 from discreet.publishing import Release
 from discreet.regular_files import require_regular
 from discreet.releases.audit import Audit, audit_folder, read_tables
-from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.files import REPORT
 from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.releases.originals import as_published
@@ -54,22 +53,19 @@ def audit(
         if release.audit is None:
             raise InputError("This release was not audited yet; save it, or use publish().")
         return release.audit
-    task = None if original is None else prepare(_job(original), progress=progress)
+    job = None if original is None else _job(original)
+    task = None if job is None else prepare(job, progress=progress)
     tables = {} if knowledge is None else _knowledge(Manifest.load(Path(release)), knowledge)
     progress("audit", 0.0)
     folder = Path(release)
-    found = audit_folder(folder, task, tables, trust)
+    found = audit_folder(folder, task, tables, trust, None if job is None else job.method)
     if not found.ok:
         return found
     manifest = Manifest.load(folder)
     found = _with_report(found, folder, manifest)
-    if manifest.kind != DecomposedKind.name:
-        return found
-    readers = [
-        ReaderFinding(**one) for one in reader_findings(read_tables(folder, manifest), manifest)
-    ]
+    readers = [ReaderFinding(**one) for one in readers_of_folder(folder, manifest)]
     problems = found.problems
-    if manifest.readers and manifest.readers != readers:
+    if manifest.readers != readers:
         problems += ("the manifest says something else of what readers find than its files",)
     return replace(found, readers=tuple(readers), problems=problems)
 

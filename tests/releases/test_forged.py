@@ -14,8 +14,10 @@ import numpy as np
 import polars as pl
 import pytest
 from tests import naive
+from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.cli.app import app
 from discreet.releases.manifest import sha256_of
 
 ROWS = 120
@@ -324,3 +326,80 @@ def test_a_report_that_was_edited_is_refused(releases, tmp_path):
     assert "'report.html' is not the page that was published" in dc.audit(folder).problems[0]
     page.unlink()
     assert dc.audit(folder).ok
+
+
+METHOD_OF = {
+    "counted": {"anatomy": {"l": 3}},
+    "decomposed": {
+        "decomposition": {
+            "l": {"job": 2, "drug": 2},
+            "primary": "job",
+            "conditional_l": {"l": 2},
+        }
+    },
+}
+
+
+@pytest.fixture(params=sorted(METHOD_OF))
+def by_method(request, releases, tmp_path):
+    """A release whose job has no requirement: all that it promises is its method's."""
+    asked = job_of(releases, request.param)
+    job = dc.Job(source=asked.source, attributes=asked.attributes, method=METHOD_OF[request.param])
+    dc.publish(None, job).save(tmp_path / request.param, report=False)
+    forger = Forger(tmp_path, request.param, tmp_path / "forged")
+    forger.job = job
+    return forger
+
+
+def test_what_the_method_promises_passes_with_the_original(by_method):
+    assert by_method.refusal(original=True) == ""
+
+
+def test_what_the_method_promises_is_missed(by_method):
+    by_method.manifest["promises"].pop()
+    by_method.write_manifest()
+    assert by_method.refusal() == ""
+    assert "promises" in by_method.refusal(original=True)
+    by_method.manifest["promises"] = []
+    by_method.write_manifest()
+    assert "and the release does not" in by_method.refusal(original=True)
+
+
+def test_weaker_parameters_are_not_those_of_the_job(by_method):
+    by_method.manifest["method"]["parameters"]["l"] = 1 if by_method.kind == "counted" else {}
+    by_method.write_manifest()
+    assert "are not those of the job" in by_method.refusal(original=True)
+
+
+def test_another_method_is_not_that_of_the_job(releases, tmp_path):
+    forger = forger_of("generalized", releases, tmp_path)
+    forger.manifest["method"]["name"] = "local-recoding"
+    forger.write_manifest()
+    assert "the manifest says the method local-recoding" in forger.refusal(original=True)
+
+
+def test_rows_beyond_the_budget_are_not_suppressed(releases, tmp_path):
+    forger = forger_of("generalized", releases, tmp_path)
+    table = forger.tables["records"]
+    sizes = table.group_by("age", "sex").len().sort("len")
+    gone = sizes.head(1)
+    forger.tables["records"] = table.join(gone, on=["age", "sex"], how="anti")
+    left = forger.tables["records"].height
+    forger.manifest |= {"published_rows": left, "suppressed_rows": ROWS - left}
+    forger.write()
+    refused = forger.refusal(original=True)
+    assert f"{ROWS - left} rows are suppressed; the job allows at most 0" in refused
+
+
+def test_findings_of_readers_cannot_be_left_out(releases, tmp_path):
+    forger = forger_of("decomposed", releases, tmp_path)
+    assert forger.manifest["readers"]
+    forger.manifest["readers"] = []
+    forger.write_manifest()
+    assert "something else of what readers find" in forger.refusal()
+
+
+def test_the_command_line_prints_what_readers_find(releases):
+    result = CliRunner().invoke(app, ["audit", str(releases / "decomposed")])
+    assert result.exit_code == 0
+    assert "A reader who knows somebody's" in result.output

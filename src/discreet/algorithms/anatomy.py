@@ -48,6 +48,18 @@ class Anatomy(ShardedMethod):
     def shard_attribute(self, task: Task) -> str:
         return _sole_attribute(task).name
 
+    def promises(self, task: Task) -> tuple[PDiversity]:
+        column = _sole_attribute(task)
+        ell = max([self.l or 1, *map(_asked_by, task.requirements)])
+        if self.l is None and ell == 1:
+            ell = permissible_ell(column.reference)
+            if ell == 1:
+                raise nothing_by_default(self.name, [column])
+        return (PDiversity(l=ell, attribute=column.name),)
+
+    def most_suppressed(self, rows: int) -> int:
+        return 0
+
     def run(self, task: Task) -> Bucketized:
         """Groups of at least l rows with distinct values, or InfeasibleError."""
         table = task.table
@@ -55,12 +67,8 @@ class Anatomy(ShardedMethod):
             raise InputError("anatomy: the table has no rows. Give it at least one.")
         column = _sole_attribute(task)
         permissible = permissible_ell(column.counts)
-        ell = max([self.l or 1, *map(_asked_by, task.requirements)])
-        if self.l is None and ell == 1:
-            ell = permissible_ell(column.reference)
-            if ell == 1:
-                raise nothing_by_default(self.name, [column])
-        promise = PDiversity(l=ell, attribute=column.name)
+        (promise,) = self.promises(task)
+        ell = int(promise.l)
         if ell > permissible:
             raise InfeasibleError(
                 f"anatomy: l = {ell} is above l_per = {permissible} of '{column.name}' "

@@ -108,6 +108,9 @@ class Codip(Method):
             )
         return self
 
+    def most_suppressed(self, rows: int) -> int:
+        return 0
+
     def run(self, task: Task) -> Projected:
         """The projections of a plan within all bounds, or InfeasibleError."""
         projector = Projector(task, self)

@@ -98,6 +98,13 @@ class Decomposition(ShardedMethod):
     def shard_attribute(self, task: Task) -> str:
         return self._targets(task).primary.name
 
+    def promises(self, task: Task) -> tuple[Requirement, ...]:
+        targets = self._targets(task)
+        return _promises(targets, self._conditional(task, targets))
+
+    def most_suppressed(self, rows: int) -> int:
+        return 0
+
     def run(self, task: Task) -> Decomposed:
         """Groups, noise and what they promise, or InfeasibleError."""
         targets = self._targets(task)
@@ -186,10 +193,14 @@ class Decomposition(ShardedMethod):
             "groups": groups,
             "merged_groups": merged,
         }
-        promises: list[Requirement] = [SADiversity(l=dict(targets.ell))]
-        if conditional is not None:
-            promises.append(conditional)
-        return Decomposed(group_of_row, noise, facts, tuple(promises))
+        return Decomposed(group_of_row, noise, facts, _promises(targets, conditional))
+
+
+def _promises(
+    targets: Targets, conditional: ConditionalLDiversity | None
+) -> tuple[Requirement, ...]:
+    own = SADiversity(l=dict(targets.ell))
+    return (own,) if conditional is None else (own, conditional)
 
 
 def _check_floor(

@@ -82,6 +82,9 @@ class FullDomain(Method):
     def needs_hierarchies(self) -> bool:
         return True
 
+    def most_suppressed(self, rows: int) -> int:
+        return suppression_budget(self.suppression, rows)
+
     def run(self, task: Task) -> Generalized:
         """The cheapest recoding that meets all requirements, or InfeasibleError."""
         domain = Recodings(task, suppression_budget(self.suppression, task.table.rows))

@@ -124,6 +124,9 @@ class LocalRecoding(Method):
             raise ValueError("'ranges: true' and 'cells: levels' exclude each other. Drop one.")
         return self
 
+    def most_suppressed(self, rows: int) -> int:
+        return 0
+
     def run(self, task: Task) -> Generalized:
         """The classes, or InfeasibleError where not even the whole table passes."""
         if not task.table.rows:

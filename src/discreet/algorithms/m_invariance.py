@@ -53,6 +53,7 @@ from discreet.data.table import Codes
 from discreet.errors import InfeasibleError
 from discreet.models.republication import Buckets, SeriesMInvariance
 from discreet.models.republication import MInvariance as MInvariancePromise
+from discreet.models.requirement import Requirement
 
 MULTIPLICITY = 2  # of every value in a group with equal multiplicities
 
@@ -76,6 +77,10 @@ class MInvariance(Method):
     @property
     def own_columns(self) -> tuple[str, ...]:
         return (GROUP,)
+
+    def promises(self, task: Task) -> tuple[Requirement, ...]:
+        own = MInvariancePromise(m=self.m, buckets=self.buckets)
+        return own, SeriesMInvariance(m=self.m)
 
     def run(self, task: Task) -> Bucketized:
         (column,) = sole_sensitive(task.table, self.name)
@@ -102,10 +107,7 @@ class MInvariance(Method):
                 "groups": int(group.max()) + 1,
                 "changed_signatures": int((changed & (signature >= 0)).sum()),
             },
-            promises=(
-                MInvariancePromise(m=self.m, buckets=self.buckets),
-                SeriesMInvariance(m=self.m),
-            ),
+            promises=self.promises(task),
         )
 
 

@@ -274,6 +274,14 @@ class Method(Named):
         """The values that the job declares for a series before its first release."""
         return ()
 
+    def promises(self, task: Task) -> tuple[Requirement, ...]:
+        """Return what every release of a task by this method promises beside the requirements."""
+        return ()
+
+    def most_suppressed(self, rows: int) -> int | None:
+        """Return how many of some rows it may suppress; None where the method sets no limit."""
+        return None
+
     @abstractmethod
     def run(self, task: Task) -> Outcome:
         """Find what to publish, or raise InfeasibleError."""

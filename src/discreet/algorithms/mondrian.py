@@ -73,6 +73,9 @@ class Mondrian(Method):
     def needs_hierarchies(self) -> bool:
         return self.cells == "levels"
 
+    def most_suppressed(self, rows: int) -> int:
+        return 0
+
     def run(self, task: Task) -> Generalized:
         """The classes, or InfeasibleError where not even the whole table passes."""
         table = task.table

@@ -35,6 +35,7 @@ constant.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -110,6 +111,9 @@ class MsaDiversity(Method):
     @property
     def own_columns(self) -> tuple[str, ...]:
         return (GROUP,) if self.publish == "buckets" else ()
+
+    def most_suppressed(self, rows: int) -> int:
+        return math.floor(self.suppression * rows + 1e-9)
 
     def run(self, task: Task) -> Generalized | Bucketized:
         """The groups, or InfeasibleError where more rows than allowed would be suppressed."""

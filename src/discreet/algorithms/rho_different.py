@@ -71,6 +71,7 @@ from discreet.data.table import Codes
 from discreet.errors import InfeasibleError, InputError
 from discreet.models.correlation import Correlation, Unstated
 from discreet.models.republication import RhoDifference, SeriesRhoDifference
+from discreet.models.requirement import Requirement
 
 
 class RhoDifferent(Method):
@@ -121,6 +122,9 @@ class RhoDifferent(Method):
     def own_columns(self) -> tuple[str, ...]:
         return (GROUP,)
 
+    def promises(self, task: Task) -> tuple[Requirement, ...]:
+        return RhoDifference(rho=self.rho), SeriesRhoDifference(rho=self.rho)
+
     def run(self, task: Task) -> Bucketized:
         (column,) = sole_sensitive(task.table, self.name)
         history = task.history
@@ -156,7 +160,7 @@ class RhoDifferent(Method):
                 "adversary": "joint",
                 "greatest_belief": round(greatest, 6),
             },
-            promises=(RhoDifference(rho=self.rho), SeriesRhoDifference(rho=self.rho)),
+            promises=self.promises(task),
             private=_notes(families, verdicts),
         )
 

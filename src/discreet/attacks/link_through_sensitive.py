@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from discreet.data.published import GROUP
 from discreet.data.table import CodedTable
 from discreet.errors import InputError
 from discreet.kernels import kernel
+from discreet.releases.audit import read_tables
 from discreet.releases.decomposed import DecomposedKind
 from discreet.releases.manifest import Manifest
 from discreet.releases.sensitive_sets import (
@@ -121,6 +123,13 @@ def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> lis
     primary = str(getattr(manifest.method, "primary", ""))
     found = link_through_sensitive_table(tables, primary, primary)
     return [finding.to_dict() for finding in found]
+
+
+def readers_of_folder(folder: Path, manifest: Manifest) -> list[dict[str, Any]]:
+    """Return what readers of T^S find in the files of a release, read only where they are asked."""
+    if manifest.kind != DecomposedKind.name or manifest.published_rows > FINDING_ROWS:
+        return []
+    return reader_findings(read_tables(folder, manifest), manifest)
 
 
 def matched_values(

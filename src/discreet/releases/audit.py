@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algorithms.method import Task
+from discreet.algorithms.method import Method, Task
 from discreet.data.roles import Distance, Role, Unit, ValueType
 from discreet.data.spec import ColumnSpec
 from discreet.data.table import CodedTable
@@ -46,7 +46,12 @@ from discreet.releases.linking import (
 )
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, ReaderFinding
 from discreet.releases.orders import source_order_problems
-from discreet.releases.originals import as_published, hidden_members, unlike_original
+from discreet.releases.originals import (
+    as_published,
+    hidden_members,
+    unlike_method,
+    unlike_original,
+)
 from discreet.releases.picture import Picture, picture_of
 from discreet.shown import Shown
 
@@ -112,10 +117,12 @@ def audit_folder(
     original: Task | None = None,
     knowledge: Mapping[str, Knowledge] | None = None,
     trust: str | Path | None = None,
+    method: Method | None = None,
 ) -> Audit:
     """Audit a release folder; promises about linked labels need the knowledge or the original.
 
-    ``trust`` is the public key by which the manifest, and with it every file, must be signed.
+    ``method`` is that of the original's job: the release must be one that it makes. ``trust`` is
+    the public key by which the manifest, and with it every file, must be signed.
     """
     manifest = Manifest.load(folder)
     signed = None if trust is None else is_signed(folder, FILE_NAME, trust)
@@ -139,6 +146,8 @@ def audit_folder(
     if original is not None:
         hidden = hidden_members(original, manifest)
         original = as_published(original, manifest)
+        if method is not None:
+            hidden += unlike_method(manifest, original, method)
     tables = read_tables(folder, manifest)
     found = audit_tables(tables, manifest, original, knowledge=knowledge)
     problems, unknown = form_problems_of_files(folder, manifest, tables)

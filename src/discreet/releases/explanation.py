@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.data.roles import Role, Unit
-from discreet.releases.manifest import Manifest, Promise
+from discreet.releases.manifest import Manifest, Promise, ReaderFinding
 from discreet.releases.wording import all_of_unit, of_unit
 
 PRIVATE = "For the publisher only (not in the release):"
@@ -70,7 +70,8 @@ def treatment(manifest: Manifest) -> list[str]:
 
 def readers(manifest: Manifest) -> list[str]:
     """What readers find beside the promises."""
-    return all_of_unit([*_readers(manifest), *_series(manifest)], manifest.unit)
+    found = [*reader_sentences(manifest.readers), *_series(manifest)]
+    return all_of_unit(found, manifest.unit)
 
 
 def published(manifest: Manifest) -> str:
@@ -299,11 +300,11 @@ def _groups(manifest: Manifest) -> list[str]:
     return sentences
 
 
-def _readers(manifest: Manifest) -> list[str]:
-    """What readers of the sensitive table find beside the promises."""
+def reader_sentences(findings: Sequence[ReaderFinding]) -> list[str]:
+    """Return what readers of the sensitive table find beside the promises, in sentences."""
     sentences = []
     for reader, how in _READERS.items():
-        found = [one for one in manifest.readers if one.reader == reader]
+        found = [one for one in findings if one.reader == reader]
         if not found:
             continue
         listed = ", ".join(f"{one.certain:,} of '{one.attribute}'" for one in found)

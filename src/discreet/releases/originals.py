@@ -8,12 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from discreet.algorithms.method import Task
+from pydantic import ValidationError
+
+from discreet.algorithms.method import Method, Task
 from discreet.data.roles import Role, Unit
 from discreet.data.table import CodedTable, Column
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
 from discreet.releases.manifest import Manifest
+
+
+def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
+    """Return where a release is not one that the job's method makes of its original.
+
+    The method, its parameters, what it promises beside the requirements, and the rows that it may
+    suppress are those of the job.
+    """
+    if manifest.method.name != method.name:
+        return [f"the manifest says the method {manifest.method.name}, the job {method.name}"]
+    try:
+        stated = type(method).model_validate(manifest.method.parameters).parameters()
+    except ValidationError:
+        stated = None
+    problems = []
+    if stated != method.parameters():
+        problems.append(f"the parameters of {method.name} are not those of the job")
+    promised = [promise.to_requirement() for promise in manifest.promises]
+    problems += [
+        f"{method.name} promises {one.name} {one.parameters()}, and the release does not"
+        for one in method.promises(task)
+        if one not in promised
+    ]
+    most = method.most_suppressed(task.table.rows)
+    if most is not None and manifest.suppressed_rows > most:
+        problems.append(
+            f"{manifest.suppressed_rows} rows are suppressed; the job allows at most {most}"
+        )
+    return problems
 
 
 def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: Task) -> list[str]:

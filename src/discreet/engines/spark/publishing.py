@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from discreet.algorithms.catalog import METHODS
 from discreet.algorithms.method import Progress, ShardedMethod, Spread, no_progress
+from discreet.attacks.link_through_sensitive import readers_of_folder
 from discreet.data.entropy import fixed_order
 from discreet.data.roles import Role
 from discreet.engines.parts import PartResult, Plan, coded_columns, without_bits
@@ -59,7 +60,7 @@ from discreet.releases.explanation import explain, explain_privately
 from discreet.releases.figures import settle
 from discreet.releases.files import REPORT, hash_of_table
 from discreet.releases.linking import public_promise
-from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry
+from discreet.releases.manifest import FILE_NAME, Manifest, ReaderFinding, TableEntry
 from discreet.report.release_page import private_page
 
 STAGING = ".staging"
@@ -237,6 +238,7 @@ class _Run:
         )
         require_sound(audit)
         manifest.promises = [public_promise(promise, manifest) for promise in audit.promises]
+        manifest.readers = [ReaderFinding(**one) for one in readers_of_folder(folder, manifest)]
         assert audit.tally is not None
         settle(manifest, audit.tally, audit.picture)
         found = [promise.model_dump(mode="json") for promise in audit.promises]

@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from tests import naive
 from typer.testing import CliRunner
 
 import discreet as dc
@@ -84,7 +85,7 @@ def seal(folder: Path, **rows: int) -> None:
         place = folder / entry["file"]
         entry["sha256"] = hash_of_folder(place) if place.is_dir() else sha256_of(place)
         entry["rows"] = rows.get(name, entry["rows"])
-    path.write_text(json.dumps(manifest), encoding="utf-8")
+    naive.write_manifest(folder, manifest)
 
 
 def problems(folder: Path) -> str:

@@ -14,7 +14,7 @@ import discreet
 PACKAGE = Path(discreet.__file__).parent
 # A room may import from itself and from the rooms to its left.
 ORDER = [
-    "errors", "regular_files", "kernels", "named", "shown", "yaml_places", "data",
+    "errors", "regular_files", "interrupting", "kernels", "named", "shown", "yaml_places", "data",
     "hierarchies", "knowledge", "models", "algorithms", "io", "ledger", "releases", "attacks",
     "metrics", "proposal", "profile", "job_parts", "job", "series_history", "preparation",
     "recording", "series_check", "verifying", "varying", "report", "exploration", "forming",

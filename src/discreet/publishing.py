@@ -37,6 +37,7 @@ from discreet.forming import (
     write_private_files,
     write_report,
 )
+from discreet.interrupting import interruptible
 from discreet.io.atomic import release_place
 from discreet.io.databases import writing_tables
 from discreet.io.frames import FrameKind, code_frame, frame_kind, is_spark_frame, to_frame
@@ -313,7 +314,8 @@ def audit_in_memory(
 
 def minimal_nodes(data: Any, job: Job) -> list[dict[str, int]]:
     """All minimal full-domain recodings that meet a job's requirements, by their levels."""
-    return find_minimal_nodes(prepare(job, data))
+    task = prepare(job, data)
+    return interruptible(lambda: find_minimal_nodes(task))
 
 
 def make_release(
@@ -342,7 +344,7 @@ def make_release(
 
     started = time.perf_counter()
     progress(job.method.name, 0.0)
-    outcome = job.method.run(task)
+    outcome = interruptible(lambda: job.method.run(task))
     kind = kind_of_outcome(outcome)
     published = kind.tables(task, outcome)
     gone = unpublished_bits(task, published.values())

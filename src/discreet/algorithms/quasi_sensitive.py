@@ -83,7 +83,9 @@ class QuasiSensitive(Method):
         default=1000, ge=0, description="How far the search of a group goes after a first solution."
     )
     seconds: float | None = Field(
-        default=None, gt=0, description="Instead of nodes: how long the whole search may take."
+        default=None,
+        gt=0,
+        description="How long the search may take, instead of nodes; also ends an exact search.",
     )
     cuts: Literal["strict", "relaxed"] = Field(
         default="strict", description="As for mondrian, which forms the groups."

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.interrupting import Flag
 from discreet.kernels import kernel
 from discreet.knowledge.links import hash_row
 from discreet.knowledge.table import every_label
@@ -58,6 +59,7 @@ def group_outcomes(
     labels_of_term: NDArray[np.uint64],
     weight: NDArray[np.float64],
     most: int,
+    stop: Flag,
 ) -> Outcomes:
     """The outcomes of the rows of a group, at most so many a row (then ``complete`` is false)."""
     first, last = rows
@@ -75,7 +77,7 @@ def group_outcomes(
             own = bits[low:high].copy()
             left = remaining[low:high].copy()
         else:
-            own, left, whole = _row_outcomes(terms, labels_of_term, len(weight), most)
+            own, left, whole = _row_outcomes(terms, labels_of_term, len(weight), most, stop)
             complete = complete and whole
         size = start[row] + len(left)
         while size > capacity:
@@ -121,7 +123,11 @@ def _same(first: NDArray[np.int32], second: NDArray[np.int32]) -> bool:
 
 @kernel
 def _row_outcomes(
-    terms: NDArray[np.int32], labels_of_term: NDArray[np.uint64], labels: int, most: int
+    terms: NDArray[np.int32],
+    labels_of_term: NDArray[np.uint64],
+    labels: int,
+    most: int,
+    stop: Flag,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], bool]:
     """The distinct label sets of one row, the untouched one first, with the terms each keeps."""
     words = labels_of_term.shape[1]
@@ -151,7 +157,7 @@ def _row_outcomes(
                 slot = (slot + 1) & (4 * capacity - 1)
             if slots[slot] >= 0:
                 continue
-            if count >= most - 1:
+            if count >= most - 1 or stop[0]:
                 complete = False
                 break
             slots[slot] = count

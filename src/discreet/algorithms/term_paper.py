@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.algorithms.term_outcomes import labels_of_sets
 from discreet.algorithms.term_state import DIVERSITY, SLACK, Principles, State, add, clear, passes
+from discreet.interrupting import Flag
 from discreet.kernels import kernel
 from discreet.knowledge.table import every_label
 
@@ -32,6 +33,7 @@ def paper_search(
     adaptive: bool,
     budget: int,
     kept: NDArray[np.bool_],
+    stop: Flag,
 ) -> tuple[bool, bool, int, bool]:
     """Whether a removal passes, whether it is proved optimal, the nodes, whether none is needed.
 
@@ -74,7 +76,7 @@ def paper_search(
         if cost >= best_cost - SLACK:
             place[depth] += 1
             continue
-        if nodes >= limit:
+        if nodes >= limit or stop[0]:
             break
         nodes += 1
         here[which] = False

@@ -9,7 +9,6 @@ searched again with four times the nodes until the time is over.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from discreet.algorithms.term_search import (
     greedy,
 )
 from discreet.algorithms.term_state import Principles, new_state
+from discreet.interrupting import Flag, stop_flag
 from discreet.kernels import kernel
 
 ROWS, PAPER_ADAPTIVE, PAPER_PLAIN = 0, 1, 2  # the searches
@@ -78,16 +78,16 @@ def remove_terms(
         np.zeros(groups.count, np.int64),
     )
     todo = np.arange(groups.count)
-    started = time.perf_counter()
     budget = WITHOUT_END if exact else nodes if seconds is None else FIRST_NODES
-    while True:
-        _run(groups, principles, todo, search, budget, exact, removal, threads, progress)
-        if seconds is None or exact:
-            return removal
-        todo = np.flatnonzero(np.isin(removal.status, (UNSOLVED, SOLVED)))
-        if not len(todo) or time.perf_counter() - started > seconds:
-            return removal
-        budget *= 4
+    with stop_flag(seconds) as stop:
+        while True:
+            _run(groups, principles, todo, search, budget, exact, removal, threads, progress, stop)
+            if seconds is None or exact:
+                return removal
+            todo = np.flatnonzero(np.isin(removal.status, (UNSOLVED, SOLVED)))
+            if not len(todo) or stop[0]:
+                return removal
+            budget *= 4
 
 
 def _run(
@@ -100,6 +100,7 @@ def _run(
     removal: Removal,
     threads: int | None,
     progress: Callable[[float], None],
+    stop: Flag,
 ) -> None:
     batches = [todo[first : first + BATCH] for first in range(0, len(todo), BATCH)]
     most = WITHOUT_END if exact else MOST_OUTCOMES
@@ -115,9 +116,9 @@ def _run(
 
     def run(batch: NDArray[np.int64]) -> None:
         if search == ROWS:
-            _search_rows(batch, *given, most, *found)
+            _search_rows(batch, *given, most, *found, stop)
         else:
-            _search_paper(batch, *given, search == PAPER_ADAPTIVE, *found)
+            _search_paper(batch, *given, search == PAPER_ADAPTIVE, *found, stop)
 
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         for number, _ in enumerate(pool.map(run, batches), 1):
@@ -138,19 +139,26 @@ def _search_rows(
     status: NDArray[np.int64],
     cost: NDArray[np.float64],
     nodes: NDArray[np.int64],
+    stop: Flag,
 ) -> None:
     state = new_state(principles)
     for group in batch:
+        if stop[0] and status[group] == SOLVED:
+            continue
         rows = (row_start[group], row_start[group + 1])
-        outcomes = group_outcomes(rows, term_start, term, labels_of_term, principles.weight, most)
+        outcomes = group_outcomes(
+            rows, term_start, term, labels_of_term, principles.weight, most, stop
+        )
         chosen = outcomes.start[:-1].copy()
         if chosen_passes(state, principles, outcomes, chosen):
             status[group] = UNTOUCHED
             continue
-        solved, chosen = greedy(state, principles, outcomes)
+        solved, chosen = greedy(state, principles, outcomes, stop)
         solved, chosen, proved, count = branch_and_bound(
-            state, principles, outcomes, solved, chosen, budget
+            state, principles, outcomes, solved, chosen, budget, stop
         )
+        if stop[0] and status[group] == SOLVED:  # the earlier, unhurried solution may be better
+            continue
         nodes[group] = count
         if not solved:
             status[group] = INFEASIBLE if proved else UNSOLVED
@@ -177,14 +185,20 @@ def _search_paper(
     status: NDArray[np.int64],
     cost: NDArray[np.float64],
     nodes: NDArray[np.int64],
+    stop: Flag,
 ) -> None:
     state = new_state(principles)
     for group in batch:
+        if stop[0] and status[group] == SOLVED:
+            continue
         rows = (row_start[group], row_start[group + 1])
+        before = kept[term_start[rows[0]] : term_start[rows[1]]].copy()
         solved, proved, nodes[group], untouched = paper_search(
-            rows, term_start, term, labels_of_term, state, principles, adaptive, budget, kept
+            rows, term_start, term, labels_of_term, state, principles, adaptive, budget, kept, stop
         )
-        if untouched:
+        if stop[0] and status[group] == SOLVED:  # the earlier, unhurried solution may be better
+            kept[term_start[rows[0]] : term_start[rows[1]]] = before
+        elif untouched:
             status[group] = UNTOUCHED
         elif solved:
             status[group] = OPTIMAL if proved else SOLVED

@@ -30,6 +30,7 @@ from discreet.algorithms.term_state import (
     undo,
     violation,
 )
+from discreet.interrupting import Flag
 from discreet.kernels import kernel
 
 Chosen = NDArray[np.int64]  # (rows,) the outcome of each row
@@ -64,7 +65,9 @@ def cost_of(outcomes: Outcomes, chosen: Chosen) -> float:
 
 
 @kernel
-def greedy(state: State, principles: Principles, outcomes: Outcomes) -> tuple[bool, Chosen]:
+def greedy(
+    state: State, principles: Principles, outcomes: Outcomes, stop: Flag
+) -> tuple[bool, Chosen]:
     """A first solution; whether there is one, and the outcome of each row."""
     rows = len(outcomes.start) - 1
     chosen = outcomes.start[:-1].copy()
@@ -77,6 +80,8 @@ def greedy(state: State, principles: Principles, outcomes: Outcomes) -> tuple[bo
         end_cost, end_row, end_outcome = NEVER, -1, -1
         spent = cost_of(outcomes, chosen)
         for row in range(rows):
+            if stop[0]:
+                break
             form(state, principles, outcomes, chosen, row)
             rest = spent - outcomes.cost[chosen[row]]
             for o in range(chosen[row] + 1, outcomes.start[row + 1]):
@@ -95,11 +100,11 @@ def greedy(state: State, principles: Principles, outcomes: Outcomes) -> tuple[bo
             ended = chosen.copy()
             ended[end_row] = end_outcome
             if chosen_passes(state, principles, outcomes, ended):
-                ended = cheapened(state, principles, outcomes, ended)
+                ended = cheapened(state, principles, outcomes, ended, stop)
                 if cost_of(outcomes, ended) < best_cost:
                     best_cost = cost_of(outcomes, ended)
                     best = ended
-        if top_row < 0 or top_violation <= SLACK:
+        if top_row < 0 or top_violation <= SLACK or stop[0]:
             break
         chosen[top_row] = top_outcome
         now = top_violation
@@ -108,17 +113,21 @@ def greedy(state: State, principles: Principles, outcomes: Outcomes) -> tuple[bo
     for row in range(rows):  # nothing lowers the violation any more: try with no terms at all
         best[row] = outcomes.start[row + 1] - 1
     if chosen_passes(state, principles, outcomes, best):
-        return True, cheapened(state, principles, outcomes, best)
+        return True, cheapened(state, principles, outcomes, best, stop)
     return False, best
 
 
 @kernel
-def cheapened(state: State, principles: Principles, outcomes: Outcomes, chosen: Chosen) -> Chosen:
+def cheapened(
+    state: State, principles: Principles, outcomes: Outcomes, chosen: Chosen, stop: Flag
+) -> Chosen:
     """A solution made cheaper row by row, the greatest saving first, as long as it passes."""
     chosen = chosen.copy()
     while True:
         top_saving, top_row, top_outcome = 0.0, -1, -1
         for row in range(len(chosen)):
+            if stop[0]:
+                return chosen
             form(state, principles, outcomes, chosen, row)
             for o in range(outcomes.start[row], chosen[row]):
                 saving = outcomes.cost[chosen[row]] - outcomes.cost[o]
@@ -143,6 +152,7 @@ def branch_and_bound(
     solved: bool,
     best: Chosen,
     budget: int,
+    stop: Flag,
 ) -> tuple[bool, Chosen, bool, int]:
     """Improve a solution, or find one: whether there is one, it, whether proved, and the nodes."""
     rows = len(best)
@@ -164,7 +174,7 @@ def branch_and_bound(
                 undo(state, principles, labels_of(outcomes, o), outcomes.share[o])
                 chosen[row] += 1
             continue
-        if nodes >= budget:
+        if nodes >= budget or stop[0]:
             return solved, best, False, nodes
         nodes += 1
         cost = spent[row] + outcomes.cost[o]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from discreet.attacks.population import Population
 from discreet.attacks.reading import read_release
 from discreet.attacks.risk import Risk, risks_of
 from discreet.data.table import CodedTable
+from discreet.interrupting import interruptible
 from discreet.releases.audit import domains_of
 from discreet.releases.manifest import Manifest
 from discreet.shown import Shown
@@ -132,7 +134,7 @@ def run_attacks(
         progress(attack.name, number / len(chosen))
         reason = attack.inapplicable(scene)
         if reason is None:
-            findings += attack.run(scene)
+            findings += interruptible(partial(attack.run, scene))
         else:
             inapplicable[attack.name] = reason
     risks = risks_of(dict(tables), manifest, task.table, readings, population)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import NoReturn
 
@@ -74,4 +75,8 @@ def main() -> NoReturn:
         status = end.exit_code
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 0
-    sys.exit(flushed(status))
+    status = flushed(status)
+    interrupting = sys.modules.get("discreet.interrupting")  # importing it takes time
+    if interrupting is not None and interrupting.left_running():  # Python would wait for it
+        os._exit(status)
+    sys.exit(status)

@@ -33,7 +33,7 @@ class Entries:
         self._hashes = _with_room(self._hashes, self.count + new)
         self._text = _with_room(self._text, int(self._start[self.count]) + len(block.text))
         if 2 * (self.count + new) > len(self._slots):
-            size = 1 << (2 * (self.count + new)).bit_length()
+            size = 1 << int(2 * (self.count + new)).bit_length()
             self._slots = _fill_slots(self._hashes, self._column, self.count, size)
         number = np.empty(new, np.int32)
         self.count = _merge(

@@ -62,7 +62,7 @@ def tokenize(
     Quoted cells are unquoted in place. ``slot_of_field`` is −1 for a column that is not coded.
     """
     data = words.view(np.uint8)
-    lines = count_lines(data[:size])
+    lines = int(count_lines(data[:size]))
     coded = int(slot_of_field.max(initial=-1)) + 1
     codes = np.empty((coded, lines), np.int32)
     # Room for the worst case; pages that are never touched cost nothing.

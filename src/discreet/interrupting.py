@@ -1,0 +1,75 @@
+"""Long work that Ctrl-C and time budgets can end.
+
+A compiled kernel does not return to the interpreter before it is done, so a signal that arrives
+meanwhile waits for it. ``interruptible`` therefore runs work in a thread of its own while the main
+thread waits for signals. Kernels that may run for minutes also read a flag, which an interrupt or
+the end of a time budget sets: in a notebook the thread then ends too. A command ends the process
+instead, since no other way ends a running kernel.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Result = TypeVar("Result")
+Flag = NDArray[np.uint8]  # (1,) not 0 once the work must end
+
+POLL = 0.1  # seconds between two looks for a signal
+
+_flags: dict[int, Flag] = {}  # of all work that runs now
+_abandoned: list[threading.Thread] = []
+
+
+def interruptible(work: Callable[[], Result]) -> Result:
+    """Run work so that Ctrl-C ends the call at once, even during a kernel."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    thread = threading.Thread(target=run, name="discreet", daemon=True)
+    thread.start()
+    try:
+        while not future.done():  # Polars' signal handler lets a wait without an end go on
+            wait([future], POLL)
+    except KeyboardInterrupt:
+        for flag in list(_flags.values()):
+            flag[0] = 1
+        _abandoned.append(thread)
+        raise
+    return future.result()
+
+
+def left_running() -> bool:
+    """Whether interrupted work still runs, so that the process would wait for it at its end."""
+    return any(thread.is_alive() for thread in _abandoned)
+
+
+@contextmanager
+def stop_flag(seconds: float | None = None) -> Iterator[Flag]:
+    """Yield a flag that is set by an interrupt, or after some seconds."""
+    flag: Flag = np.zeros(1, np.uint8)
+    _flags[id(flag)] = flag
+    timer = None
+    if seconds is not None:
+        timer = threading.Timer(seconds, flag.fill, (1,))
+        timer.daemon = True
+        timer.start()
+    try:
+        yield flag
+    finally:
+        del _flags[id(flag)]
+        if timer is not None:
+            timer.cancel()

@@ -1,0 +1,90 @@
+"""Ctrl-C and budgets end searches that would not end by themselves."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet as dc
+from discreet.interrupting import interruptible
+
+JOB = """
+source: {path: patients.csv}
+attributes:
+  ward: {role: quasi-identifier}
+  symptoms:
+    role: quasi-sensitive
+    multi_valued: "|"
+    knowledge: {path: diseases.csv, label: disease, term: symptom}
+requirements:
+  - k-anonymity: {k: 10}
+  - qs-t-closeness: {t: 0.03, attribute: symptoms, weights: prior}
+method: {quasi-sensitive: {search: exact}}
+"""
+# Says when the search begins; no signal is sent while kernels are compiled or read from the cache.
+COMMAND = """
+import sys
+from discreet.algorithms import term_removal
+
+search = term_removal._search_rows
+
+
+def announced(batch, *given):
+    search(batch[:0], *given)
+    print("searching", file=sys.stderr, flush=True)
+    search(batch, *given)
+
+
+term_removal._search_rows = announced
+from discreet.cli.app import main
+
+sys.argv = ["discreet", "publish", "job.yaml"]
+main()
+"""
+
+
+@pytest.fixture
+def endless(tmp_path) -> Path:
+    """A job whose exact search would run for years: 24 rows, dozens of outcomes for each."""
+    rng = random.Random(1)
+    terms = [f"s{number}" for number in range(24)]
+    links = [f"d{d},{term}" for d in range(40) for term in terms if rng.random() < 0.85]
+    rows = [f"{'ab'[row % 2]},{'|'.join(rng.sample(terms, 6))}" for row in range(24)]
+    (tmp_path / "diseases.csv").write_text("\n".join(["disease,symptom", *links]) + "\n")
+    (tmp_path / "patients.csv").write_text("\n".join(["ward,symptoms", *rows]) + "\n")
+    (tmp_path / "job.yaml").write_text(JOB)
+    return tmp_path
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_exact_search_is_interrupted_inside_its_kernel(endless, number):
+    before = sorted(path.name for path in endless.iterdir())
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND], cwd=endless, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    assert "searching\n" in iter(process.stderr.readline, "")
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "nothing was published" in errors
+    assert sorted(path.name for path in endless.iterdir()) == before
+
+
+@pytest.mark.parametrize("search", ["exact", "rows"])
+def test_a_budget_of_seconds_ends_a_search(endless, search):
+    job = dc.Job.load(endless / "job.yaml")
+    method = dc.QuasiSensitive(search=search, seconds=1)
+    release = dc.publish(None, job.model_copy(update={"method": method}), seed=1)
+    assert release.audit.ok
+
+
+def test_what_interruptible_work_returns_or_raises_comes_through():
+    assert interruptible(lambda: 3) == 3
+    with pytest.raises(TimeoutError, match="of its own"):
+        interruptible(lambda: (_ for _ in ()).throw(TimeoutError("of its own")))

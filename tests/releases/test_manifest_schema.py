@@ -155,6 +155,14 @@ def test_escaped_is_said_where_a_cell_is(tmp_path):
     assert dc.audit(place, original=None).ok
 
 
+def test_the_l_of_a_method_is_that_of_its_promise(releases, tmp_path):
+    forged = shutil.copytree(releases["decomposed"], tmp_path / "forged")
+    said = naive.read_manifest(forged)
+    said["method"]["l"]["ill"] = 4
+    naive.write_manifest(forged, said)
+    assert "'method.l' is the l of no promise" in dc.audit(forged).problems
+
+
 @pytest.mark.parametrize("reader", [{"reader": "nobody"}, {"certain": "Ann"}, {"more": 1}])
 def test_readers_have_a_schema(releases, tmp_path, reader):
     forged = shutil.copytree(releases["decomposed"], tmp_path / "forged")

@@ -93,4 +93,7 @@ def name_problems(manifest: Manifest) -> list[str]:
     places = getattr(manifest.method, "hierarchies", None) or {}
     if not places.keys() <= quasi:
         problems.append("'method.hierarchies' names columns that are no quasi-identifiers")
+    least = getattr(manifest.method, "l", None)
+    if least is not None and all(one.parameters.get("l") != least for one in manifest.promises):
+        problems.append("'method.l' is the l of no promise")
     return sorted(problems)

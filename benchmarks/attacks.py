@@ -19,8 +19,8 @@ import polars as pl
 import discreet as dc
 from benchmarks.figures import Figure
 from benchmarks.full_domain import data_folder
-from discreet.attacks.running import run_attacks
-from discreet.publishing import make_release
+from discreet.attacks.run import run_attacks
+from discreet.pipeline.run import make_release
 
 SECTION = "All applicable attacks"
 ROWS = 1_000_000

@@ -19,15 +19,15 @@ import numpy as np
 import polars as pl
 
 from benchmarks.figures import Figure
-from discreet.algorithms.codip import Codip, Projector
-from discreet.algorithms.method import Task
-from discreet.algorithms.node_table import NodeTable
-from discreet.algorithms.plans import partitions
-from discreet.data.roles import Role, ValueType
-from discreet.data.table import CodedTable, Column
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
-from discreet.models.closeness import TCloseness
-from discreet.models.sizes import KAnonymity
+from discreet.methods.base import Task
+from discreet.methods.codip.codip import Codip, Projector
+from discreet.methods.codip.node_table import NodeTable
+from discreet.methods.codip.plans import partitions
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.roles import Role, ValueType
 
 SECTION = "CODIP: 4 quasi-identifiers, 15 sensitive attributes"
 QUASI = {"age": (90, (5, 10, 20, 90)), "race": (5, (5,)), "sex": (2, (2,)), "citizen": (5, (2, 5))}

@@ -18,11 +18,11 @@ from benchmarks.figures import Figure
 from benchmarks.full_domain import data_folder
 from benchmarks.whole_path import copy_floor, publish
 from benchmarks.workloads import FOLDER, Workload
-from discreet.algorithms.decomposition import Decomposition
-from discreet.algorithms.method import Task
-from discreet.data.roles import Role
-from discreet.data.spec import ColumnSpec
 from discreet.io.frames import code_frame
+from discreet.methods.base import Task
+from discreet.methods.decomposition.decomposition import Decomposition
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Role
 
 SECTION = "Decomposition: four sensitive attributes of Adult"
 QUASI_IDENTIFIERS = ("age", "fnlwgt", "marital-status", "race", "sex")

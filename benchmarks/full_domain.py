@@ -18,15 +18,15 @@ import numpy as np
 import polars as pl
 
 from benchmarks.figures import Figure
-from discreet.algorithms.full_domain import FullDomain
-from discreet.algorithms.method import Task
-from discreet.data.roles import Role, ValueType
-from discreet.data.table import CodedTable, Column
 from discreet.hierarchies.hierarchy import Hierarchy, Level, level_from_groups
-from discreet.models.closeness import TCloseness
-from discreet.models.diversity import EntropyLDiversity
-from discreet.models.requirement import Requirement
-from discreet.models.sizes import KAnonymity
+from discreet.methods.base import Task
+from discreet.methods.full_domain.full_domain import FullDomain
+from discreet.requirements.base import Requirement
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import EntropyLDiversity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.roles import Role, ValueType
 
 SEVEN = (
     "sex",

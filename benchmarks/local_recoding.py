@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.figures import Figure
 from benchmarks.full_domain import NINE, SEVEN, adult, task
-from discreet.algorithms.local_recoding import LocalRecoding
-from discreet.models.diversity import DistinctLDiversity
-from discreet.models.requirement import Requirement
-from discreet.models.sizes import KAnonymity
+from discreet.methods.local_recoding.local_recoding import LocalRecoding
+from discreet.requirements.base import Requirement
+from discreet.requirements.diversity import DistinctLDiversity
+from discreet.requirements.k_anonymity import KAnonymity
 
 SECTION = "Local recoding on Adult, k = 5: the method alone, beside the best-known tool"
 DIVERSE = DistinctLDiversity(l=3, attribute="occupation")

@@ -19,11 +19,11 @@ import discreet as dc
 from benchmarks.attacks import FINE, QUASI, table
 from benchmarks.figures import Figure
 from benchmarks.quasi_sensitive import columbia, data_folder, people
-from discreet.comparing import Original
-from discreet.metrics.divergence import diverge
-from discreet.metrics.fixed_reader import fixed_reader
-from discreet.metrics.queries import QueryWorkload, query_errors
-from discreet.metrics.release import read_utility
+from discreet.api.compare import Original
+from discreet.releases.measure import read_utility
+from discreet.utility.divergence import diverge
+from discreet.utility.fixed_attacker import fixed_reader
+from discreet.utility.queries import QueryWorkload, query_errors
 
 SECTION = "Measures, 5 quasi-identifiers, 1 000 queries"
 SECONDS = 10.0  # what "in seconds" means here

@@ -19,12 +19,12 @@ import numpy as np
 import polars as pl
 
 from benchmarks.figures import Figure
-from discreet.algorithms.method import Task
-from discreet.algorithms.mondrian import Mondrian
-from discreet.algorithms.msa_diversity import MsaDiversity
-from discreet.data.roles import Role, ValueType
-from discreet.data.table import CodedTable, Column
-from discreet.models.diversity import PDiversity
+from discreet.methods.base import Task
+from discreet.methods.mondrian.mondrian import Mondrian
+from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
+from discreet.requirements.diversity import PDiversity
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.roles import Role, ValueType
 
 SECTION = "MSA-diversity, 3 quasi-identifiers, 5 sensitive attributes of 10 values, l = 3"
 ELL = 3

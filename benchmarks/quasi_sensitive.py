@@ -22,8 +22,13 @@ from numpy.typing import NDArray
 
 from benchmarks.figures import Figure
 from benchmarks.full_domain import adult, data_folder
-from discreet.algorithms.quasi_sensitive import principles_of
-from discreet.algorithms.term_removal import (
+from discreet.io.knowledge import KnowledgeSource, read_knowledge
+from discreet.job.model import Job
+from discreet.knowledge.links import Links, estimated_prior, link_terms
+from discreet.knowledge.table import Knowledge, knowledge_from_sets
+from discreet.knowledge.terms import Terms
+from discreet.methods.quasi_sensitive.quasi_sensitive import principles_of
+from discreet.methods.quasi_sensitive.removal import (
     PAPER_ADAPTIVE,
     PAPER_PLAIN,
     ROWS,
@@ -31,14 +36,9 @@ from discreet.algorithms.term_removal import (
     Removal,
     remove_terms,
 )
-from discreet.algorithms.term_state import Principles
-from discreet.io.knowledge import KnowledgeSource, read_knowledge
-from discreet.job import Job
-from discreet.knowledge.links import Links, estimated_prior, link_terms
-from discreet.knowledge.table import Knowledge, knowledge_from_sets
-from discreet.knowledge.terms import Terms
-from discreet.models.links import LinkRequirement, QSCLDiversity, QSTCloseness
-from discreet.publishing import make_release
+from discreet.methods.quasi_sensitive.state import Principles
+from discreet.pipeline.run import make_release
+from discreet.requirements.quasi_sensitive import LinkRequirement, QSCLDiversity, QSTCloseness
 
 BUDGETS = (0, 100, 1_000, 10_000)
 PRINCIPLES: dict[str, LinkRequirement] = {

@@ -20,9 +20,9 @@ import polars as pl
 
 import discreet as dc
 from benchmarks.figures import Figure
-from discreet.algorithms.method import Method
-from discreet.publishing import make_release
-from discreet.recording import open_ledger
+from discreet.methods.base import Method
+from discreet.pipeline.record import open_ledger
+from discreet.pipeline.run import make_release
 
 SECTION = "Re-publication: three releases, a tenth of the people leave and join in between"
 VALUES = 20

@@ -19,12 +19,12 @@ from benchmarks.figures import Figure, OutOfTimeError, RunError, run
 from benchmarks.full_domain import SEVEN, data_folder
 from benchmarks.whole_path import publish
 from benchmarks.workloads import adult_workload
-from discreet.algorithms.full_domain import FullDomain
-from discreet.algorithms.method import Method
-from discreet.algorithms.mondrian import Mondrian
-from discreet.job import Job
-from discreet.preparation import prepare
-from discreet.releases.audit import audit_folder
+from discreet.job.model import Job
+from discreet.methods.base import Method
+from discreet.methods.full_domain.full_domain import FullDomain
+from discreet.methods.mondrian.mondrian import Mondrian
+from discreet.pipeline.prepare import prepare
+from discreet.releases.audit.audit import audit_folder
 
 SECTION = "Peers from PyPI"
 PACKAGES = ("anonypy", "anjana", "pycanon")

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.figures import Figure, Run, RunError, run
 from benchmarks.workloads import FOLDER, Workload, adult_workload, hard_workload
-from discreet.algorithms.catalog import METHODS
+from discreet.methods.registry import METHODS
 
 SECTION = "Whole path: `discreet publish`, k = 5 and distinct ℓ = 3"
 METHOD_BOUNDS = {"mondrian": "≤ 6", "local-recoding": "≤ 6", "full-domain": "≤ 4"}

@@ -30,14 +30,14 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from discreet.algorithms.codip import Codip, Projector
-from discreet.algorithms.costs import discernibility
-from discreet.algorithms.method import Task
-from discreet.algorithms.node_table import NodeTable
-from discreet.algorithms.plans import merge_steps
-from discreet.data.table import CodedTable
-from discreet.models.sizes import KAnonymity
-from discreet.preparation import prepare
+from discreet.methods.base import Task
+from discreet.methods.codip.codip import Codip, Projector
+from discreet.methods.codip.node_table import NodeTable
+from discreet.methods.codip.plans import merge_steps
+from discreet.methods.full_domain.costs import discernibility
+from discreet.pipeline.prepare import prepare
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.coded_table import CodedTable
 
 ALPHA, BETA = 0.2, 0.5  # of the paper's section 7.2
 ANONYMITY = (2, 5, 10, 20, 50, 100)

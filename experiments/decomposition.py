@@ -19,13 +19,13 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from discreet.algorithms.method import Task
-from discreet.data.classes import classes_of
-from discreet.data.table import CodedTable
 from discreet.hierarchies.coverage import cover
-from discreet.metrics.measure_exact import read_decomposition
-from discreet.preparation import prepare
-from discreet.publishing import make_release
+from discreet.methods.base import Task
+from discreet.pipeline.prepare import prepare
+from discreet.pipeline.run import make_release
+from discreet.releases.kinds.measure_exact import read_decomposition
+from discreet.table.classes import classes_of
+from discreet.table.coded_table import CodedTable
 
 # In the paper's order; its 'Work-class' with 14 values is Adult's occupation.
 COLUMNS = (

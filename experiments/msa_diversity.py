@@ -29,9 +29,9 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from discreet.algorithms.method import Task
-from discreet.preparation import prepare
-from discreet.releases.catalog import kind_of
+from discreet.methods.base import Task
+from discreet.pipeline.prepare import prepare
+from discreet.releases.registry import kind_of
 
 QUASI = ("ppage:integer", "race", "educ")
 OPINIONS = ("Q3_2", "Q3_3", "Q17_4", "Q2_4", "Q9_2")

@@ -31,13 +31,13 @@ from benchmarks.quasi_sensitive import (
     principles,
 )
 
-from discreet.algorithms.term_removal import PAPER_ADAPTIVE, PAPER_PLAIN, ROWS, remove_terms
-from discreet.job import Job
+from discreet.api.publish import publish
+from discreet.job.model import Job
 from discreet.knowledge.table import Knowledge
-from discreet.metrics.measure import read_generalized
-from discreet.metrics.queries import QueryWorkload
-from discreet.models.links import LinkRequirement, QSCLDiversity, QSTCloseness
-from discreet.publishing import publish
+from discreet.methods.quasi_sensitive.removal import PAPER_ADAPTIVE, PAPER_PLAIN, ROWS, remove_terms
+from discreet.releases.kinds.generalized.implied import read_generalized
+from discreet.requirements.quasi_sensitive import LinkRequirement, QSCLDiversity, QSTCloseness
+from discreet.utility.queries import QueryWorkload
 
 SEARCHES = {"rows": ROWS, "adaptive": PAPER_ADAPTIVE, "plain": PAPER_PLAIN}
 QUASI = ("age", "education", "workclass", "marital-status", "race", "sex", "native-country")

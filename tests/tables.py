@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.data.roles import Distance, Role, ValueType
-from discreet.data.table import CodedTable, Column
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.roles import Distance, Role, ValueType
 
 EPOCH = date(1970, 1, 1)
 ROLES = {

@@ -14,11 +14,8 @@ import discreet
 PACKAGE = Path(discreet.__file__).parent
 # A room may import from itself and from the rooms to its left.
 ORDER = [
-    "errors", "regular_files", "interrupting", "kernels", "named", "shown", "yaml_places", "data",
-    "hierarchies", "knowledge", "models", "algorithms", "io", "ledger", "releases", "attacks",
-    "metrics", "proposal", "profile", "job_parts", "job", "series_history", "preparation",
-    "recording", "series_check", "verifying", "varying", "report", "exploration", "forming",
-    "engines", "publishing", "comparing", "checking", "series_audit", "simulation", "demonstration",
+    "errors", "by_name", "result", "table", "hierarchies", "knowledge", "requirements", "methods",
+    "io", "utility", "ledger", "releases", "attacks", "job", "report", "pipeline", "engines", "api",
     "cli", "__main__",
 ]  # fmt: skip
 ENGINE_LIBRARIES = {"pyspark"}

@@ -25,7 +25,7 @@ for first in range(len(METHODS)):
 
 
 def test_every_method_publishes_without_compiled_kernels():
-    from discreet.algorithms.catalog import METHODS
+    from discreet.methods.registry import METHODS
 
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],

@@ -11,38 +11,38 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME_OF_NAME = {
-    "Job": "discreet.job",
-    "Attribute": "discreet.job_parts",
-    "Output": "discreet.job_parts",
-    "Verify": "discreet.job_parts",
+    "Job": "discreet.job.model",
+    "Attribute": "discreet.job.parts",
+    "Output": "discreet.job.parts",
+    "Verify": "discreet.job.parts",
     "Source": "discreet.io.source",
-    "publish": "discreet.publishing",
-    "minimal_nodes": "discreet.publishing",
-    "Release": "discreet.publishing",
-    "audit": "discreet.checking",
-    "measure": "discreet.checking",
-    "compare": "discreet.comparing",
-    "Comparison": "discreet.metrics.comparison",
-    "MeasureSettings": "discreet.metrics.settings",
-    "read_release": "discreet.releases.reading",
-    "explore_projections": "discreet.exploration",
-    "FullDomain": "discreet.algorithms.full_domain",
-    "MInvariance": "discreet.algorithms.m_invariance",
-    "RhoDifferent": "discreet.algorithms.rho_different",
+    "publish": "discreet.api.publish",
+    "minimal_nodes": "discreet.api.publish",
+    "Release": "discreet.pipeline.run",
+    "audit": "discreet.api.audit",
+    "measure": "discreet.api.measure",
+    "compare": "discreet.api.compare",
+    "Comparison": "discreet.utility.comparison",
+    "MeasureSettings": "discreet.utility.settings",
+    "read_release": "discreet.releases.read_release",
+    "explore_projections": "discreet.api.explore",
+    "FullDomain": "discreet.methods.full_domain.full_domain",
+    "MInvariance": "discreet.methods.series.m_invariance.m_invariance",
+    "RhoDifferent": "discreet.methods.series.rho_different.rho_different",
     "Ledger": "discreet.ledger.ledger",
     "LedgerSettings": "discreet.ledger.settings",
-    "Correlation": "discreet.models.correlation",
-    "Codip": "discreet.algorithms.codip",
-    "attack": "discreet.checking",
-    "Anatomy": "discreet.algorithms.anatomy",
-    "Decomposition": "discreet.algorithms.decomposition",
-    "Mondrian": "discreet.algorithms.mondrian",
-    "MsaDiversity": "discreet.algorithms.msa_diversity",
-    "LocalRecoding": "discreet.algorithms.local_recoding",
-    "LiYe": "discreet.algorithms.li_ye",
-    "Gal": "discreet.algorithms.gal",
-    "Mmdcf": "discreet.algorithms.mmdcf",
-    "QuasiSensitive": "discreet.algorithms.quasi_sensitive",
+    "Correlation": "discreet.methods.series.beliefs.correlation",
+    "Codip": "discreet.methods.codip.codip",
+    "attack": "discreet.api.attack",
+    "Anatomy": "discreet.methods.decomposition.anatomy",
+    "Decomposition": "discreet.methods.decomposition.decomposition",
+    "Mondrian": "discreet.methods.mondrian.mondrian",
+    "MsaDiversity": "discreet.methods.msa_diversity.msa_diversity",
+    "LocalRecoding": "discreet.methods.local_recoding.local_recoding",
+    "LiYe": "discreet.methods.rivals.li_ye",
+    "Gal": "discreet.methods.rivals.gal",
+    "Mmdcf": "discreet.methods.rivals.mmdcf",
+    "QuasiSensitive": "discreet.methods.quasi_sensitive.quasi_sensitive",
     "DiscreetError": "discreet.errors",
     "InputError": "discreet.errors",
     "JobError": "discreet.errors",
@@ -51,23 +51,23 @@ _HOME_OF_NAME = {
     "PromiseError": "discreet.errors",
     "InfeasibleError": "discreet.errors",
     "AuditError": "discreet.errors",
-    "KAnonymity": "discreet.models.sizes",
-    "DistinctLDiversity": "discreet.models.diversity",
-    "EntropyLDiversity": "discreet.models.diversity",
-    "RecursiveCLDiversity": "discreet.models.diversity",
-    "PdRecursiveCLDiversity": "discreet.models.diversity",
-    "NpdRecursiveCLDiversity": "discreet.models.diversity",
-    "MultiAttributeLDiversity": "discreet.models.multi_attribute",
-    "PDiversity": "discreet.models.diversity",
-    "MDiversity": "discreet.models.diversity",
-    "TCloseness": "discreet.models.closeness",
-    "AlphaKAnonymity": "discreet.models.likeness",
-    "BetaLikeness": "discreet.models.likeness",
-    "DeltaDisclosure": "discreet.models.likeness",
-    "SADiversity": "discreet.models.sa_diversity",
-    "ConditionalLDiversity": "discreet.models.sa_diversity",
-    "QSCLDiversity": "discreet.models.links",
-    "QSTCloseness": "discreet.models.links",
+    "KAnonymity": "discreet.requirements.k_anonymity",
+    "DistinctLDiversity": "discreet.requirements.diversity",
+    "EntropyLDiversity": "discreet.requirements.diversity",
+    "RecursiveCLDiversity": "discreet.requirements.diversity",
+    "PdRecursiveCLDiversity": "discreet.requirements.diversity",
+    "NpdRecursiveCLDiversity": "discreet.requirements.diversity",
+    "MultiAttributeLDiversity": "discreet.requirements.multi_attribute",
+    "PDiversity": "discreet.requirements.diversity",
+    "MDiversity": "discreet.requirements.diversity",
+    "TCloseness": "discreet.requirements.closeness",
+    "AlphaKAnonymity": "discreet.requirements.value_bounds",
+    "BetaLikeness": "discreet.requirements.value_bounds",
+    "DeltaDisclosure": "discreet.requirements.value_bounds",
+    "SADiversity": "discreet.requirements.sa_diversity",
+    "ConditionalLDiversity": "discreet.requirements.sa_diversity",
+    "QSCLDiversity": "discreet.requirements.quasi_sensitive",
+    "QSTCloseness": "discreet.requirements.quasi_sensitive",
     "KnowledgeSource": "discreet.io.knowledge",
 }
 
@@ -87,23 +87,13 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from discreet.algorithms.anatomy import Anatomy as Anatomy
-    from discreet.algorithms.codip import Codip as Codip
-    from discreet.algorithms.decomposition import Decomposition as Decomposition
-    from discreet.algorithms.full_domain import FullDomain as FullDomain
-    from discreet.algorithms.gal import Gal as Gal
-    from discreet.algorithms.li_ye import LiYe as LiYe
-    from discreet.algorithms.local_recoding import LocalRecoding as LocalRecoding
-    from discreet.algorithms.m_invariance import MInvariance as MInvariance
-    from discreet.algorithms.mmdcf import Mmdcf as Mmdcf
-    from discreet.algorithms.mondrian import Mondrian as Mondrian
-    from discreet.algorithms.msa_diversity import MsaDiversity as MsaDiversity
-    from discreet.algorithms.quasi_sensitive import QuasiSensitive as QuasiSensitive
-    from discreet.algorithms.rho_different import RhoDifferent as RhoDifferent
-    from discreet.checking import attack as attack
-    from discreet.checking import audit as audit
-    from discreet.checking import measure as measure
-    from discreet.comparing import compare as compare
+    from discreet.api.attack import attack as attack
+    from discreet.api.audit import audit as audit
+    from discreet.api.compare import compare as compare
+    from discreet.api.explore import explore_projections as explore_projections
+    from discreet.api.measure import measure as measure
+    from discreet.api.publish import minimal_nodes as minimal_nodes
+    from discreet.api.publish import publish as publish
     from discreet.errors import AuditError as AuditError
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.errors import HierarchyError as HierarchyError
@@ -112,36 +102,48 @@ if TYPE_CHECKING:
     from discreet.errors import JobError as JobError
     from discreet.errors import PromiseError as PromiseError
     from discreet.errors import ReleaseError as ReleaseError
-    from discreet.exploration import explore_projections as explore_projections
     from discreet.io.knowledge import KnowledgeSource as KnowledgeSource
     from discreet.io.source import Source as Source
-    from discreet.job import Job as Job
-    from discreet.job_parts import Attribute as Attribute
-    from discreet.job_parts import Output as Output
-    from discreet.job_parts import Verify as Verify
+    from discreet.job.model import Job as Job
+    from discreet.job.parts import Attribute as Attribute
+    from discreet.job.parts import Output as Output
+    from discreet.job.parts import Verify as Verify
     from discreet.ledger.ledger import Ledger as Ledger
     from discreet.ledger.settings import LedgerSettings as LedgerSettings
-    from discreet.metrics.comparison import Comparison as Comparison
-    from discreet.metrics.settings import MeasureSettings as MeasureSettings
-    from discreet.models.closeness import TCloseness as TCloseness
-    from discreet.models.correlation import Correlation as Correlation
-    from discreet.models.diversity import DistinctLDiversity as DistinctLDiversity
-    from discreet.models.diversity import EntropyLDiversity as EntropyLDiversity
-    from discreet.models.diversity import MDiversity as MDiversity
-    from discreet.models.diversity import NpdRecursiveCLDiversity as NpdRecursiveCLDiversity
-    from discreet.models.diversity import PDiversity as PDiversity
-    from discreet.models.diversity import PdRecursiveCLDiversity as PdRecursiveCLDiversity
-    from discreet.models.diversity import RecursiveCLDiversity as RecursiveCLDiversity
-    from discreet.models.likeness import AlphaKAnonymity as AlphaKAnonymity
-    from discreet.models.likeness import BetaLikeness as BetaLikeness
-    from discreet.models.likeness import DeltaDisclosure as DeltaDisclosure
-    from discreet.models.links import QSCLDiversity as QSCLDiversity
-    from discreet.models.links import QSTCloseness as QSTCloseness
-    from discreet.models.multi_attribute import MultiAttributeLDiversity as MultiAttributeLDiversity
-    from discreet.models.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
-    from discreet.models.sa_diversity import SADiversity as SADiversity
-    from discreet.models.sizes import KAnonymity as KAnonymity
-    from discreet.publishing import Release as Release
-    from discreet.publishing import minimal_nodes as minimal_nodes
-    from discreet.publishing import publish as publish
-    from discreet.releases.reading import read_release as read_release
+    from discreet.methods.codip.codip import Codip as Codip
+    from discreet.methods.decomposition.anatomy import Anatomy as Anatomy
+    from discreet.methods.decomposition.decomposition import Decomposition as Decomposition
+    from discreet.methods.full_domain.full_domain import FullDomain as FullDomain
+    from discreet.methods.local_recoding.local_recoding import LocalRecoding as LocalRecoding
+    from discreet.methods.mondrian.mondrian import Mondrian as Mondrian
+    from discreet.methods.msa_diversity.msa_diversity import MsaDiversity as MsaDiversity
+    from discreet.methods.quasi_sensitive.quasi_sensitive import QuasiSensitive as QuasiSensitive
+    from discreet.methods.rivals.gal import Gal as Gal
+    from discreet.methods.rivals.li_ye import LiYe as LiYe
+    from discreet.methods.rivals.mmdcf import Mmdcf as Mmdcf
+    from discreet.methods.series.beliefs.correlation import Correlation as Correlation
+    from discreet.methods.series.m_invariance.m_invariance import MInvariance as MInvariance
+    from discreet.methods.series.rho_different.rho_different import RhoDifferent as RhoDifferent
+    from discreet.pipeline.run import Release as Release
+    from discreet.releases.read_release import read_release as read_release
+    from discreet.requirements.closeness import TCloseness as TCloseness
+    from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity
+    from discreet.requirements.diversity import EntropyLDiversity as EntropyLDiversity
+    from discreet.requirements.diversity import MDiversity as MDiversity
+    from discreet.requirements.diversity import NpdRecursiveCLDiversity as NpdRecursiveCLDiversity
+    from discreet.requirements.diversity import PDiversity as PDiversity
+    from discreet.requirements.diversity import PdRecursiveCLDiversity as PdRecursiveCLDiversity
+    from discreet.requirements.diversity import RecursiveCLDiversity as RecursiveCLDiversity
+    from discreet.requirements.k_anonymity import KAnonymity as KAnonymity
+    from discreet.requirements.multi_attribute import (
+        MultiAttributeLDiversity as MultiAttributeLDiversity,
+    )
+    from discreet.requirements.quasi_sensitive import QSCLDiversity as QSCLDiversity
+    from discreet.requirements.quasi_sensitive import QSTCloseness as QSTCloseness
+    from discreet.requirements.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
+    from discreet.requirements.sa_diversity import SADiversity as SADiversity
+    from discreet.requirements.value_bounds import AlphaKAnonymity as AlphaKAnonymity
+    from discreet.requirements.value_bounds import BetaLikeness as BetaLikeness
+    from discreet.requirements.value_bounds import DeltaDisclosure as DeltaDisclosure
+    from discreet.utility.comparison import Comparison as Comparison
+    from discreet.utility.settings import MeasureSettings as MeasureSettings

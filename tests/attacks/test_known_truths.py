@@ -8,8 +8,8 @@ import pytest
 from tests.real_data import real_data
 
 import discreet as dc
-from discreet.attacks import placement
-from discreet.attacks.attack import Finding
+from discreet.attacks.base import Finding
+from discreet.attacks.inference import placement
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},

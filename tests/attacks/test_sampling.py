@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks import fitting, reading, set_beliefs
+from discreet.attacks.inference import adversary_view, set_beliefs
+from discreet.hierarchies import covering_classes
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},
@@ -40,8 +41,8 @@ def test_people_who_fit_too_many_classes_are_sampled(table, monkeypatch):
     arguments = (table, "local-recoding", [{"k-anonymity": {"k": 20}}], "homogeneity", "linking")
     everybody = attack(*arguments)
     assert all(f.interval is None for f in everybody)
-    monkeypatch.setattr(fitting, "WORK_LIMIT", 1200)
-    monkeypatch.setattr(reading, "SAMPLED_KINDS", 150)
+    monkeypatch.setattr(covering_classes, "WORK_LIMIT", 1200)
+    monkeypatch.setattr(adversary_view, "SAMPLED_KINDS", 150)
     some = attack(*arguments)
     for whole, part in zip(everybody, some, strict=True):
         assert 100 <= part.targets < whole.targets == 600
@@ -49,7 +50,7 @@ def test_people_who_fit_too_many_classes_are_sampled(table, monkeypatch):
         assert 0 <= low <= part.above <= high <= 1
         assert part.mean == pytest.approx(whole.mean, abs=0.05)
         assert not part.exceeded
-    assert {f.method for f in some if f.attack == "homogeneity"} == {reading.EQUAL_ROWS}
+    assert {f.method for f in some if f.attack == "homogeneity"} == {adversary_view.EQUAL_ROWS}
 
 
 def test_targets_of_a_decomposed_release_are_sampled(table, monkeypatch):

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks.catalog import ATTACKS
-from discreet.attacks.weaknesses import known_weaknesses
+from discreet.attacks.registry import ATTACKS
+from discreet.releases.weaknesses import known_weaknesses
 
 ATTRIBUTES = {
     "age": {

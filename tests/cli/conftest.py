@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.demonstration import make_patients
+from discreet.api.demonstrate import make_patients
 
 JOB = """\
 source: {path: patients.csv}

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.api.demonstrate import make_patients
 from discreet.cli.app import app
-from discreet.demonstration import make_patients
 
 JOB = """
 source: {path: patients.csv}
@@ -110,7 +110,7 @@ def test_wrong_calls(job, arguments, said):
 
 
 def test_parameters_go_where_each_method_has_them(job):
-    from discreet.varying import settings_of
+    from discreet.api.settings_grid import settings_of
 
     loaded = dc.Job.load(job)
     settings = settings_of(

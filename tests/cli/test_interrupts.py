@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.interrupting import interruptible
+from discreet.table.interrupts import interruptible
 
 JOB = """
 source: {path: patients.csv}

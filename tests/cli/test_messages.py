@@ -10,7 +10,7 @@ import typer
 from discreet.cli.console import guarded
 from discreet.errors import InputError
 from discreet.io.source import Source
-from discreet.job import Job
+from discreet.job.model import Job
 
 ATTRIBUTES = "attributes: {age: {role: quasi-identifier}, flu: {role: sensitive}}\n"
 

@@ -19,17 +19,17 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 import discreet as dc
-from discreet.algorithms.catalog import METHODS
-from discreet.attacks.catalog import ATTACKS
+from discreet.attacks.registry import ATTACKS
 from discreet.cli.app import app
 from discreet.io.knowledge import KnowledgeSource
 from discreet.io.source import Source
-from discreet.job import Job
-from discreet.job_parts import Attribute, Output, Verify
+from discreet.job.model import Job
+from discreet.job.parts import Attribute, Output, Verify
 from discreet.ledger.settings import LedgerSettings
-from discreet.metrics.settings import MeasureSettings
-from discreet.models.catalog import REQUIREMENTS
-from discreet.shown import Shown
+from discreet.methods.registry import METHODS
+from discreet.requirements.registry import REQUIREMENTS
+from discreet.result import Shown
+from discreet.utility.settings import MeasureSettings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
 JOB_PARTS: dict[str, type[BaseModel]] = {

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.algorithms.catalog import METHODS
+from discreet.api.demonstrate import make_patients
 from discreet.cli.app import app
-from discreet.demonstration import make_patients
 from discreet.io.source import Source
-from discreet.job import Job
-from discreet.job_parts import Attribute
-from discreet.models.catalog import REQUIREMENTS
+from discreet.job.model import Job
+from discreet.job.parts import Attribute
+from discreet.methods.registry import METHODS
+from discreet.requirements.registry import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"

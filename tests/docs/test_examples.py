@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
-from discreet.publishing import make_release
+from discreet.pipeline.run import make_release
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*/job.yaml"))
 

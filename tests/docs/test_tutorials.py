@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.docs.tutorials import pages, run
 
-from discreet.algorithms.catalog import METHODS
+from discreet.methods.registry import METHODS
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)

@@ -13,8 +13,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import discreet as dc
 from discreet.errors import AuditError, EngineError, InfeasibleError, InputError
-from discreet.job import Job
-from discreet.releases.reading import read_release
+from discreet.job.model import Job
+from discreet.releases.read_release import read_release
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::FutureWarning"),

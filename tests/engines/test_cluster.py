@@ -15,7 +15,7 @@ import pytest
 from tests.engines.conftest import job_text, write_people
 
 import discreet as dc
-from discreet.job import Job
+from discreet.job.model import Job
 
 PATIENCE = 300
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.engines.conftest import EXACT_METHODS, job_text, write_people
 
-from discreet.algorithms.method import Task
-from discreet.algorithms.top_cuts import top_cuts
-from discreet.data.table import CodedTable
 from discreet.engines.numbering import permuted
-from discreet.job import Job
-from discreet.models.closeness import TCloseness
-from discreet.models.sizes import KAnonymity
-from discreet.preparation import prepare
+from discreet.job.model import Job
+from discreet.methods.base import Task
+from discreet.methods.mondrian.cuts_from_sample import top_cuts
+from discreet.pipeline.prepare import prepare
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.coded_table import CodedTable
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])

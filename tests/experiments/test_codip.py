@@ -9,7 +9,7 @@ from tests import naive
 from tests.real_data import real_data
 
 import discreet as dc
-from discreet.preparation import prepare
+from discreet.pipeline.prepare import prepare
 from experiments import codip
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "codip" / "job.yaml"

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from pydantic import TypeAdapter
 
-from discreet.data.roles import Role, ValueType
-from discreet.data.table import Column
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.specs import AnyHierarchy
+from discreet.table.coded_table import Column
+from discreet.table.roles import Role, ValueType
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(AnyHierarchy)
 

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from made_hierarchies import build, column, paths
 
-from discreet.data.roles import Role, ValueType
-from discreet.data.table import Column
 from discreet.hierarchies.automatic import LEVELS, automatic_hierarchy, propose
 from discreet.hierarchies.hierarchy import ambiguous_labels
+from discreet.table.coded_table import Column
+from discreet.table.roles import Role, ValueType
 
 INTEGER, NUMBER, DATE = ValueType.INTEGER, ValueType.NUMBER, ValueType.DATE
 

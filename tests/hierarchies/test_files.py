@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from made_hierarchies import column, paths
 
-from discreet.data.roles import Role, ValueType
 from discreet.errors import HierarchyError
 from discreet.hierarchies.automatic import automatic_hierarchy
 from discreet.hierarchies.files import read_hierarchy_file, write_hierarchy_file
 from discreet.hierarchies.specs import FileHierarchy
+from discreet.table.roles import Role, ValueType
 
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).parents[2] / "../shared/data"))
 

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_hierarchies import build, column, paths
 
-from discreet.data.roles import ValueType
-from discreet.data.table import Column
 from discreet.errors import HierarchyError
 from discreet.hierarchies.files import read_hierarchy_file, write_hierarchy_file
 from discreet.hierarchies.hierarchy import Hierarchy, Level, require_nested
+from discreet.table.coded_table import Column
+from discreet.table.roles import ValueType
 
 INTEGER, NUMBER, DATE = ValueType.INTEGER, ValueType.NUMBER, ValueType.DATE
 QUICK = settings(

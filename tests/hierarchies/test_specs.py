@@ -5,9 +5,9 @@ import pytest
 from made_hierarchies import ADAPTER, build, column, paths
 from pydantic import ValidationError
 
-from discreet.data.roles import Role, ValueType
 from discreet.errors import HierarchyError
 from discreet.hierarchies.hierarchy import ambiguous_labels
+from discreet.table.roles import Role, ValueType
 
 INTEGER, NUMBER, DATE = ValueType.INTEGER, ValueType.NUMBER, ValueType.DATE
 

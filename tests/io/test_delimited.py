@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.data.roles import Distance, Role, ValueType
-from discreet.data.spec import ColumnSpec
-from discreet.data.table import CodedTable
 from discreet.errors import InputError
-from discreet.io import delimited
-from discreet.io.names import check_columns
+from discreet.io.csv import reader as delimited
+from discreet.io.header import check_columns
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
+from discreet.table.coded_table import CodedTable
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Distance, Role, ValueType
 
 QUASI = ColumnSpec(Role.QUASI_IDENTIFIER)
 

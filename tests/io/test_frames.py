@@ -16,13 +16,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import discreet as dc
-from discreet.data.published import PublishedColumn
-from discreet.data.roles import Role, ValueType
-from discreet.data.spec import ColumnSpec
 from discreet.errors import InputError
 from discreet.io.frames import FrameKind, code_frame, frame_columns, frame_kind, to_frame
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.published import PublishedColumn
+from discreet.table.roles import Role, ValueType
 
 FRAME = pl.DataFrame(
     {

@@ -7,12 +7,12 @@ import pytest
 from tests import naive
 
 import discreet as dc
-from discreet.data.roles import Role, ValueType
-from discreet.data.spec import ColumnSpec
-from discreet.data.table import Column
 from discreet.io.frames import code_frame
-from discreet.profile import profile
-from discreet.releases.comparison import code_of_value
+from discreet.job.table_profile import profile
+from discreet.table.code_maps import code_of_value
+from discreet.table.coded_table import Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Role, ValueType
 
 NUMBER, INTEGER, DATE = ValueType.NUMBER, ValueType.INTEGER, ValueType.DATE
 

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.data.published import PublishedColumn
-from discreet.data.roles import Role
-from discreet.data.spec import ColumnSpec
 from discreet.errors import ReleaseError
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.io.writing import OutputFormat, write_table
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.published import PublishedColumn
+from discreet.table.roles import Role
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
 TRICKY = st.text(st.sampled_from(' ,;\t|"\r\nab*é\ufeff'), max_size=6)
@@ -110,8 +110,8 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 import numpy as np, polars as pl
-from discreet.data.published import PublishedColumn
-from discreet.data.roles import Role
+from discreet.table.published import PublishedColumn
+from discreet.table.roles import Role
 from discreet.errors import ReleaseError
 from discreet.io.writing import write_table
 column = PublishedColumn("a", Role.SENSITIVE, np.arange(400_000, dtype=np.int32),

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tests.tables import coded_column
 
-from discreet.data.roles import Role
 from discreet.errors import InputError
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.knowledge.links import estimated_prior, link
 from discreet.knowledge.table import Knowledge, knowledge_from_sets
 from discreet.knowledge.terms import terms_of
+from discreet.table.roles import Role
 
 
 def read(folder, text: str, **given) -> Knowledge:

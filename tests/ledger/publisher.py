@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from discreet.publishing import publish
-from discreet.recording import open_ledger
+from discreet.api.publish import publish
+from discreet.pipeline.record import open_ledger
 
 ATTRIBUTES = {
     "name": {"role": "identifier"},
@@ -60,8 +60,8 @@ def warm_up() -> None:
     """Load the kernels, but start no thread that a fork would lose."""
     from tests.tables import coded_table
 
-    from discreet.algorithms.method import Task
-    from discreet.data.history import History
+    from discreet.methods.base import Task
+    from discreet.table.past_releases import History
 
     cells = {"age": list(range(12)), "disease": list("abcdef" * 2)}
     coded = coded_table(cells, "qs")

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from tests.ledger.publisher import job_of, publish_next
 
+from discreet.api.publish import publish
 from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Ledger
-from discreet.publishing import publish
 
 KILLS = int(os.environ.get("DISCREET_KILLS", "100"))
 PUBLISHER = Path(__file__).with_name("publisher.py")
@@ -106,8 +106,8 @@ def test_two_publishers_at_once_lose_nothing(settings, tmp_path):
     code = (
         "import sys, json; from pathlib import Path\n"
         "from tests.ledger.publisher import job_of, table\n"
-        "from discreet.publishing import make_release\n"
-        "from discreet.recording import open_ledger\n"
+        "from discreet.pipeline.run import make_release\n"
+        "from discreet.pipeline.record import open_ledger\n"
         "job, folder, who = job_of(json.loads(sys.argv[1])), Path(sys.argv[2]), sys.argv[3]\n"
         "for turn in range(4):\n"
         "    with open_ledger(job) as ledger, ledger.writing():\n"

@@ -15,7 +15,7 @@ from tests.mass.checks import broken, broken_series
 from tests.mass.endings import BROKEN, EXCEPTION, INFEASIBLE, OWN_AUDIT, PUBLISHED, REFUSED, Ending
 
 import discreet as dc
-from discreet.publishing import make_release
+from discreet.pipeline.run import make_release
 
 MEMORY = Path("/dev/shm")  # files that never reach a disk, where there is such a place
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.attacks.handmade import Handmade
 
 import discreet as dc
-from discreet.attacks.fitting import fitting_groups
-from discreet.attacks.permanents import matching_beliefs
-from discreet.attacks.placement import EXACT, weigh
+from discreet.attacks.inference.permanents import matching_beliefs
+from discreet.attacks.inference.placement import EXACT, weigh
 from discreet.hierarchies.coverage import Coverage
+from discreet.hierarchies.covering_classes import fitting_groups
 
 SETTINGS = settings(max_examples=40, deadline=None)
 

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from tests import naive
 from tests.tables import coded_table, hierarchy_from_rows
 
-from discreet.algorithms.codip import Codip, Projector
-from discreet.algorithms.method import Task
-from discreet.algorithms.plans import Ratios, merge_steps, ordered, partitions
 from discreet.errors import InfeasibleError
-from discreet.models.closeness import TCloseness
-from discreet.models.diversity import DistinctLDiversity
-from discreet.models.information import (
+from discreet.methods.base import Task
+from discreet.methods.codip.codip import Codip, Projector
+from discreet.methods.codip.plans import Ratios, merge_steps, ordered, partitions
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import DistinctLDiversity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.multi_attribute import MultiAttributeLDiversity
+from discreet.requirements.mutual_information import (
     association_loss,
     information_exposure,
     measure_information,
 )
-from discreet.models.multi_attribute import MultiAttributeLDiversity
-from discreet.models.sizes import KAnonymity
 
 Q = {
     "q": [["a", "ab", "*"], ["b", "ab", "*"], ["c", "c", "*"]],

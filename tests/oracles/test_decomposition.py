@@ -12,15 +12,20 @@ from tests import naive
 from tests.tables import coded_column, coded_table
 
 import discreet as dc
-from discreet.algorithms.largest_groups import largest_groups
-from discreet.attacks.link_through_sensitive import (
+from discreet.attacks.inference.link_through_sensitive import (
     link_through_sensitive_table,
     matched_values,
 )
-from discreet.data.roles import Role
-from discreet.data.table import CodedTable
-from discreet.releases.primary_counts import primary_counts_agree
-from discreet.releases.sensitive_sets import index_signatures, kept_values, read_sets, struck_values
+from discreet.methods.decomposition.bucket_groups import largest_groups
+from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
+from discreet.releases.kinds.decomposed.sensitive_sets import (
+    index_signatures,
+    kept_values,
+    read_sets,
+    struck_values,
+)
+from discreet.table.coded_table import CodedTable
+from discreet.table.roles import Role
 
 NAMES = ["p", "s", "u"]
 

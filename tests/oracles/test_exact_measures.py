@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.metrics.divergence import kl_divergence
-from discreet.metrics.implied import QueryBatch
-from discreet.metrics.reading_groups import implied_buckets, read_decomposed
-from discreet.publishing import make_release
+from discreet.pipeline.run import make_release
+from discreet.releases.kinds.implied_groups_reading import implied_buckets, read_decomposed
+from discreet.utility.divergence import kl_divergence
+from discreet.utility.implied import QueryBatch
 
 TABLES = st.lists(
     st.tuples(

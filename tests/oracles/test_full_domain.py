@@ -15,22 +15,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.algorithms.full_domain import FullDomain, minimal_nodes
-from discreet.algorithms.method import Task
-from discreet.data.roles import Distance, Role, ValueType
-from discreet.data.table import CodedTable, Column
 from discreet.errors import InfeasibleError
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
-from discreet.models.closeness import TCloseness
-from discreet.models.diversity import (
+from discreet.methods.base import Task
+from discreet.methods.full_domain.full_domain import FullDomain, minimal_nodes
+from discreet.requirements.base import Requirement
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     PDiversity,
     RecursiveCLDiversity,
 )
-from discreet.models.multi_attribute import MultiAttributeLDiversity
-from discreet.models.requirement import Requirement
-from discreet.models.sizes import KAnonymity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.multi_attribute import MultiAttributeLDiversity
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.roles import Distance, Role, ValueType
 
 MEASURES = ("loss", "discernibility", "entropy", "class-size", "height")
 

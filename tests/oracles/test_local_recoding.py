@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.oracles.test_full_domain import REQUIREMENTS, column, groupings, hierarchy, passes
 
-from discreet.algorithms.local_recoding import LocalRecoding
-from discreet.algorithms.method import Generalized, Task
-from discreet.data.roles import Role, ValueType
-from discreet.data.table import CodedTable, Column
 from discreet.errors import InfeasibleError
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.models.requirement import Requirement
-from discreet.models.sizes import KAnonymity
+from discreet.methods.base import Generalized, Task
+from discreet.methods.local_recoding.local_recoding import LocalRecoding
+from discreet.requirements.base import Requirement
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.roles import Role, ValueType
 
 
 @st.composite

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from tests.tables import coded_column
 
-from discreet.data.classes import Classes
-from discreet.data.counts import count_classes
-from discreet.models.diversity import MDiversity
-from discreet.models.requirement import Domain
+from discreet.requirements.base import Domain
+from discreet.requirements.diversity import MDiversity
+from discreet.table.classes import Classes
+from discreet.table.counts import count_classes
 
 
 def worlds_of(rows):

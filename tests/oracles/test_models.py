@@ -14,13 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.data.classes import group_codes
-from discreet.data.counts import ClassCounts, count_classes
-from discreet.data.roles import Distance, Role, ValueType
-from discreet.data.table import Column
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
-from discreet.models.closeness import TCloseness
-from discreet.models.diversity import (
+from discreet.requirements.base import Domain, Requirement
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     MDiversity,
@@ -29,10 +26,13 @@ from discreet.models.diversity import (
     PdRecursiveCLDiversity,
     RecursiveCLDiversity,
 )
-from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
-from discreet.models.multi_attribute import MultiAttributeLDiversity
-from discreet.models.requirement import Domain, Requirement
-from discreet.models.sizes import KAnonymity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.multi_attribute import MultiAttributeLDiversity
+from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
+from discreet.table.classes import group_codes
+from discreet.table.coded_table import Column
+from discreet.table.counts import ClassCounts, count_classes
+from discreet.table.roles import Distance, Role, ValueType
 
 VALUES = ("a", "b", "c", "d", None)
 Row = tuple[int, str | None, str | None]  # class, S, V

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tables import coded_table, hierarchy_from_rows
 
-from discreet.algorithms.method import Task
-from discreet.algorithms.mondrian import Mondrian
 from discreet.errors import InfeasibleError
-from discreet.models.closeness import TCloseness
-from discreet.models.diversity import DistinctLDiversity, EntropyLDiversity
-from discreet.models.multi_attribute import MultiAttributeLDiversity
-from discreet.models.sizes import KAnonymity
+from discreet.methods.base import Task
+from discreet.methods.mondrian.mondrian import Mondrian
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.multi_attribute import MultiAttributeLDiversity
 
 TREE = [  # leaf, level 1, top
     ["a", "ab", "*"],

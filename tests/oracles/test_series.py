@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tests import naive_series
 
-from discreet.attacks.series import Series, all_beliefs
-from discreet.models.adversaries import individual, shares
-from discreet.models.cohorts import cohort_bounds
-from discreet.models.correlation import Correlation
+from discreet.attacks.series.series_view import Series, all_beliefs
+from discreet.methods.series.beliefs.cohort_bounds import cohort_bounds
+from discreet.methods.series.beliefs.correlation import Correlation
+from discreet.methods.series.beliefs.estimates import individual, shares
 
 LETTERS = "abcd"
 
@@ -111,7 +111,7 @@ def test_a_component_that_is_too_large_is_never_guessed_at():
     values = [LETTERS[number % 4] for number in range(60)]
     series = Series.of([[(people, values)]])
     odds = Correlation(unstated="stay")
-    from discreet.attacks.series import joint
+    from discreet.attacks.series.series_view import joint
 
     found = joint(series, odds, 0.5)
     assert (found.exact, found.bounded, found.open) == (0, 1, 0)

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import knowledge_tables as plain
 
-from discreet.algorithms.quasi_sensitive import principles_of
-from discreet.algorithms.term_removal import (
+from discreet.knowledge.links import Links
+from discreet.knowledge.table import Knowledge, knowledge_from_sets
+from discreet.methods.quasi_sensitive.quasi_sensitive import principles_of
+from discreet.methods.quasi_sensitive.removal import (
     INFEASIBLE,
     OPTIMAL,
     PAPER_ADAPTIVE,
@@ -22,9 +24,7 @@ from discreet.algorithms.term_removal import (
     Removal,
     remove_terms,
 )
-from discreet.knowledge.links import Links
-from discreet.knowledge.table import Knowledge, knowledge_from_sets
-from discreet.models.links import LinkRequirement, QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import LinkRequirement, QSCLDiversity, QSTCloseness
 
 TERMS = "abcdef"
 LABELS = ["flu", "cold", "gout", "hiv", "zoster"]

@@ -9,13 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.data.classes import group_codes
-from discreet.data.counts import ClassCounts, count_classes
-from discreet.data.roles import Distance, Role, ValueType
-from discreet.data.table import Column
-from discreet.models.bayes import bayes_audit, dense_counts, estimated_prior, posterior_belief
-from discreet.models.closeness import TCloseness
-from discreet.models.diversity import (
+from discreet.requirements.base import Domain
+from discreet.requirements.bayes_optimal import (
+    bayes_audit,
+    dense_counts,
+    estimated_prior,
+    posterior_belief,
+)
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     MDiversity,
@@ -24,9 +26,12 @@ from discreet.models.diversity import (
     PdRecursiveCLDiversity,
     RecursiveCLDiversity,
 )
-from discreet.models.multi_attribute import MultiAttributeLDiversity
-from discreet.models.requirement import Domain
-from discreet.models.sizes import KAnonymity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.multi_attribute import MultiAttributeLDiversity
+from discreet.table.classes import group_codes
+from discreet.table.coded_table import Column
+from discreet.table.counts import ClassCounts, count_classes
+from discreet.table.roles import Distance, Role, ValueType
 
 PATIENTS = """
 13053,28,Russian,heart 13068,29,American,heart 13068,21,Japanese,viral 13053,23,American,viral

@@ -14,8 +14,8 @@ from tests import naive
 from tests.tables import coded_table
 
 import discreet as dc
-from discreet.algorithms.plans import merge_steps
-from discreet.models.information import (
+from discreet.methods.codip.plans import merge_steps
+from discreet.requirements.mutual_information import (
     association_loss,
     information_exposure,
     measure_information,

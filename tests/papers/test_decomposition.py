@@ -8,11 +8,11 @@ import pytest
 from tests.tables import coded_column, coded_table
 
 import discreet as dc
-from discreet.algorithms.noise import add_noise, index_sensitive
-from discreet.attacks.link_through_sensitive import link_through_sensitive_table
-from discreet.data.roles import Role
-from discreet.data.table import CodedTable
-from discreet.models.feasibility import permissible_ell
+from discreet.attacks.inference.link_through_sensitive import link_through_sensitive_table
+from discreet.methods.decomposition.noise import add_noise, index_sensitive
+from discreet.requirements.feasibility import permissible_ell
+from discreet.table.coded_table import CodedTable
+from discreet.table.roles import Role
 
 NAMES = ["Alice", "Betty", "Carl", "Diana", "Ella", "Finch", "Gavin", "Helen"]
 MICRODATA = pl.DataFrame(

@@ -8,12 +8,12 @@ import pytest
 from tests.real_data import real_data
 
 import discreet as dc
-from discreet.algorithms.method import Task
-from discreet.data.roles import Role
-from discreet.data.spec import ColumnSpec
 from discreet.io.frames import code_frame
-from discreet.models.feasibility import permissible_ell
-from discreet.publishing import make_release
+from discreet.methods.base import Task
+from discreet.pipeline.run import make_release
+from discreet.requirements.feasibility import permissible_ell
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Role
 
 QUASI_IDENTIFIERS = ["age", "fnlwgt", "marital-status", "race", "sex"]
 SENSITIVE = ["occupation", "education", "hours-per-week", "relationship"]

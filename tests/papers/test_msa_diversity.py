@@ -8,9 +8,9 @@ import pytest
 from tests.tables import coded_table
 
 import discreet as dc
-from discreet.algorithms.gal import covered_by
-from discreet.algorithms.method import Task
-from discreet.models.diversity import DistinctLDiversity, MDiversity, PDiversity
+from discreet.methods.base import Task
+from discreet.methods.rivals.gal import covered_by
+from discreet.requirements.diversity import DistinctLDiversity, MDiversity, PDiversity
 
 NINE = {  # tables 4, 42 and 43; t8 has b, as in the latter two
     "zip": [3000, 3500, 4000, 6500, 4500, 5500, 6000, 5000, 6500],

@@ -9,13 +9,13 @@ import pytest
 from tests.tables import coded_column
 
 import discreet as dc
-from discreet.data.classes import Classes, classes_of
-from discreet.data.counts import count_values
-from discreet.data.roles import Role
 from discreet.knowledge.links import estimated_prior, link
 from discreet.knowledge.table import knowledge_from_sets
-from discreet.models.links import Beliefs, QSCLDiversity, QSTCloseness
-from discreet.models.requirement import Domain
+from discreet.requirements.base import Domain
+from discreet.requirements.quasi_sensitive import Beliefs, QSCLDiversity, QSTCloseness
+from discreet.table.classes import Classes, classes_of
+from discreet.table.counts import count_values
+from discreet.table.roles import Role
 
 FLU = ["coughing", "headache", "sore throat"]
 HEPATITIS = ["loss of appetite", "vomiting", "body aches", "dark urine"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from discreet.attacks.cross_release import (
+from discreet.attacks.series.cross_release import (
     agreement,
     corresponding,
     record_linking,
@@ -13,10 +13,10 @@ from discreet.attacks.cross_release import (
     value_association,
     value_equivalence,
 )
-from discreet.attacks.estimates import estimates
-from discreet.attacks.series import Series, all_beliefs, invariance, joint
-from discreet.models.adversaries import individual, persistence, shares
-from discreet.models.correlation import Correlation
+from discreet.attacks.series.estimates import estimates
+from discreet.attacks.series.series_view import Series, all_beliefs, invariance, joint
+from discreet.methods.series.beliefs.correlation import Correlation
+from discreet.methods.series.beliefs.estimates import individual, persistence, shares
 
 STAY = Correlation(unstated="stay")
 TABLE_37 = Correlation.of(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.models.feasibility import entropy_ell, least_suppressed, permissible_ell
+from discreet.requirements.feasibility import entropy_ell, least_suppressed, permissible_ell
 
 
 def naive_least_suppressed(attributes, ell):

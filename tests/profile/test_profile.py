@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.tables import coded_table
 
-from discreet.profile import profile
+from discreet.job.table_profile import profile
 from discreet.report.profile_view import view_profile
 
 

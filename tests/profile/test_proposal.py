@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.tables import coded_column
 
-from discreet.data.roles import Role
-from discreet.proposal import propose_job, suggest_roles
+from discreet.job.proposal import propose_job, suggest_roles
+from discreet.table.roles import Role
 
 ROWS = range(100)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.real_data import adult, real_data
 from tests.tables import coded_frame, coded_table
 
-from discreet.profile import profile
+from discreet.job.table_profile import profile
 
 pytestmark = pytest.mark.data
 

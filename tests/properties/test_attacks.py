@@ -15,10 +15,10 @@ from tests.properties import test_series as series
 from tests.properties.test_publish_full_domain import REQUIREMENTS, TABLES, job_for, write
 
 import discreet as dc
-from discreet.algorithms.catalog import METHODS
-from discreet.attacks.catalog import ATTACKS
-from discreet.publishing import make_release
-from discreet.series_audit import audit_ledger
+from discreet.api.series import audit_ledger
+from discreet.attacks.registry import ATTACKS
+from discreet.methods.registry import METHODS
+from discreet.pipeline.run import make_release
 
 # Methods that publish any table under any requirement.
 WITH_REQUIREMENTS = [

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.data.counts import ClassCounts, ValueCounts
-from discreet.data.roles import Distance
-from discreet.models.closeness import TCloseness
-from discreet.models.diversity import DistinctLDiversity, EntropyLDiversity
-from discreet.models.requirement import Domain, Requirement
-from discreet.models.sizes import KAnonymity
+from discreet.requirements.base import Domain, Requirement
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.roles import Distance
 
 VALUES = 3
 

@@ -13,9 +13,9 @@ from tests.tables import coded_table
 
 from discreet.hierarchies.cells import range_cell, set_cell
 from discreet.hierarchies.coverage import cover
-from discreet.metrics.implied_generalized import ImpliedGeneralized, Unlinked, exact
-from discreet.metrics.measure import read_generalized
-from discreet.metrics.queries import QueryWorkload
+from discreet.releases.kinds.generalized.implied import read_generalized
+from discreet.utility.implied_cells import ImpliedGeneralized, Unlinked, exact
+from discreet.utility.queries import QueryWorkload
 
 QUICK = settings(max_examples=60, deadline=None)
 NAMES = ("age", "job", "ill")

@@ -13,12 +13,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.comparing import Original
-from discreet.metrics.comparison import Point, mark_dominated
-from discreet.metrics.fixed_reader import beliefs_in
-from discreet.metrics.implied import QueryBatch
-from discreet.metrics.queries import QueryWorkload
-from discreet.metrics.release import read_utility
+from discreet.api.compare import Original
+from discreet.releases.measure import read_utility
+from discreet.utility.comparison import Point, mark_dominated
+from discreet.utility.fixed_attacker import beliefs_in
+from discreet.utility.implied import QueryBatch
+from discreet.utility.queries import QueryWorkload
 
 NAMES = ("q", "r", "s", "t")
 TREE = {"ab": "ab", "cd": "cd"}

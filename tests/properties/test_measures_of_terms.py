@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests import naive
 
 import discreet as dc
-from discreet.metrics.implied_generalized import Unlinked, exact
-from discreet.metrics.queries import QueryWorkload, sides_of
-from discreet.metrics.release import read_utility
-from discreet.publishing import make_release
+from discreet.pipeline.run import make_release
+from discreet.releases.measure import read_utility
+from discreet.utility.implied_cells import Unlinked, exact
+from discreet.utility.queries import QueryWorkload, sides_of
 
 NAMES = ("q", "n", "s", "symptoms", "habits")
 PLAIN, MULTI = NAMES[:3], NAMES[3:]

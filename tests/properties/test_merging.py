@@ -8,14 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from discreet.data.counts import ClassCounts, RefinedCounts, ValueCounts
-from discreet.data.roles import Distance
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
 from discreet.knowledge.links import Links
 from discreet.knowledge.table import knowledge_from_sets
-from discreet.models.catalog import REQUIREMENTS
-from discreet.models.closeness import TCloseness
-from discreet.models.diversity import (
+from discreet.requirements.base import Domain, Requirement
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     MDiversity,
@@ -24,12 +22,14 @@ from discreet.models.diversity import (
     PdRecursiveCLDiversity,
     RecursiveCLDiversity,
 )
-from discreet.models.likeness import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
-from discreet.models.links import LinkRequirement, QSCLDiversity, QSTCloseness
-from discreet.models.multi_attribute import MultiAttributeLDiversity
-from discreet.models.requirement import Domain, Requirement
-from discreet.models.sa_diversity import SADiversity
-from discreet.models.sizes import KAnonymity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.multi_attribute import MultiAttributeLDiversity
+from discreet.requirements.quasi_sensitive import LinkRequirement, QSCLDiversity, QSTCloseness
+from discreet.requirements.registry import REQUIREMENTS
+from discreet.requirements.sa_diversity import SADiversity
+from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
+from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
+from discreet.table.roles import Distance
 
 VALUES = ("a", "b", "c", None)
 TREE = Hierarchy(

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.algorithms.method import Generalized
-from discreet.preparation import prepare
+from discreet.methods.base import Generalized
+from discreet.pipeline.prepare import prepare
 
 TREES = [
     {"Europe": ["France", "Spain", "Italy"]},

@@ -21,7 +21,7 @@ from tests.properties.test_publish_full_domain import (
 )
 
 import discreet as dc
-from discreet.publishing import make_release
+from discreet.pipeline.run import make_release
 
 METHODS = st.builds(
     lambda effort, reading: {"local-recoding": {"effort": effort, **reading}},

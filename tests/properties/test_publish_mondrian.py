@@ -12,7 +12,7 @@ from tests import naive
 from tests.properties.test_publish_full_domain import REQUIREMENTS, SENSITIVE, check_one
 
 import discreet as dc
-from discreet.publishing import make_release
+from discreet.pipeline.run import make_release
 
 QUASI = ["colour", "zip", "age", "größe"]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests import naive
 
 import discreet as dc
-from discreet.publishing import make_release
+from discreet.pipeline.run import make_release
 
 QUASI = ["q", "zip", "n"]
 

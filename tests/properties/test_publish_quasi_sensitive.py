@@ -16,7 +16,7 @@ from tests import knowledge_tables as plain
 from tests import naive
 
 import discreet as dc
-from discreet.publishing import make_release
+from discreet.pipeline.run import make_release
 
 TERMS = ["husten", "fièvre", 'a, "b"', "d", "e", "unknown"]
 LABELS = ["flu", "cold", "gout", "ünknown"]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests import naive_series
 
 import discreet as dc
-from discreet.algorithms.families import decide, read_families
-from discreet.preparation import prepare
-from discreet.recording import open_ledger
+from discreet.methods.series.rho_different.families import decide, read_families
+from discreet.pipeline.prepare import prepare
+from discreet.pipeline.record import open_ledger
 
 ATTRIBUTES = {
     "name": {"role": "identifier"},

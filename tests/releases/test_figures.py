@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.algorithms.anatomy import Anatomy
-from discreet.algorithms.mondrian import Mondrian
+from discreet.methods.decomposition.anatomy import Anatomy
+from discreet.methods.mondrian.mondrian import Mondrian
 
 ROWS = 60
 P = [{"p-diversity": {"l": 2}}]

@@ -176,7 +176,7 @@ def test_metadata_of_a_parquet_file_is_refused(copied):
 
 def test_a_parquet_file_of_another_version_is_remarked_upon(copied, monkeypatch):
     folder = copied("generalized-parquet")
-    monkeypatch.setattr("discreet.io.canonical.pa.cpp_version", "0.0.1")
+    monkeypatch.setattr("discreet.io.canonical_files.pa.cpp_version", "0.0.1")
     found = dc.audit(folder)
     assert found.ok
     assert "its bytes were not compared" in found.remarks[0]

@@ -13,10 +13,10 @@ from tests import naive
 from tests.tables import coded_table
 
 import discreet as dc
-from discreet.algorithms.method import Task
-from discreet.publishing import make_release
-from discreet.releases.matching import unmatched_rows
-from discreet.releases.tracing import untraced_rows
+from discreet.methods.base import Task
+from discreet.pipeline.run import make_release
+from discreet.releases.audit.matching import unmatched_rows
+from discreet.releases.audit.tracing import untraced_rows
 
 CELLS = ["1", "2", "3", "[1, 2]", "[2, 3]", "[1, 3]", "{1, 3}", "*"]
 

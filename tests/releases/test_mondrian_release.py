@@ -9,7 +9,7 @@ import json
 import pytest
 
 import discreet as dc
-from discreet.publishing import make_release
+from discreet.pipeline.run import make_release
 from discreet.releases.explanation import explain
 from discreet.releases.manifest import Manifest
 

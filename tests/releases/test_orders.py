@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.data.roles import Distance, Role, ValueType
-from discreet.data.spec import ColumnSpec
 from discreet.io.frames import code_frame
-from discreet.publishing import make_release
-from discreet.releases.aligned_orders import chance_of_order
-from discreet.releases.orders import related_columns, source_order_problems
-from discreet.releases.sensitive_sets import index_signatures, read_sets
+from discreet.pipeline.run import make_release
+from discreet.releases.audit.row_order import related_columns, source_order_problems
+from discreet.releases.kinds.decomposed.aligned_order import chance_of_order
+from discreet.releases.kinds.decomposed.sensitive_sets import index_signatures, read_sets
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Distance, Role, ValueType
 
 ROWS = 100_000  # more than 65,536: the first places of a sorted file are no sample of it
 SPEC = ColumnSpec(Role.QUASI_IDENTIFIER, ValueType.TEXT, Distance.EQUAL, None)

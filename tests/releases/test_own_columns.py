@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.preparation import prepare
+from discreet.pipeline.prepare import prepare
 
 METHODS = [
     ({"decomposition": {}}, "group"),

@@ -12,8 +12,8 @@ import pytest
 from tests import naive
 
 import discreet as dc
-from discreet.publishing import make_release
-from discreet.releases.orders import related_columns
+from discreet.pipeline.run import make_release
+from discreet.releases.audit.row_order import related_columns
 
 ROWS = 400
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.data.entropy import FIXED_ORDER
+from discreet.table.entropy import FIXED_ORDER
 
 ROWS = 24
 FRAME = pl.DataFrame(

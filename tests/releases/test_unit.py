@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.data.roles import Unit
-from discreet.preparation import prepare
-from discreet.releases.audit import audit_folder
+from discreet.pipeline.prepare import prepare
+from discreet.releases.audit.audit import audit_folder
 from discreet.releases.wording import of_unit
+from discreet.table.roles import Unit
 
 ROWS = 12
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import discreet as dc
-from discreet.preparation import prepare
-from discreet.profile import profile
-from discreet.publishing import make_release
+from discreet.job.table_profile import profile
+from discreet.pipeline.prepare import prepare
+from discreet.pipeline.run import make_release
 from discreet.releases.manifest import Manifest
-from discreet.report.attack_page import attack_page
-from discreet.report.comparison_page import comparison_page
-from discreet.report.measure_page import measure_page
-from discreet.report.profile_page import profile_page
+from discreet.report.pages.attack_page import attack_page
+from discreet.report.pages.comparison_page import comparison_page
+from discreet.report.pages.measure_page import measure_page
+from discreet.report.pages.profile_page import profile_page
 
 
 def write_pages(folder: Path, job: dc.Job) -> dict[str, Path]:

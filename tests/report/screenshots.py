@@ -13,8 +13,8 @@ from tests.real_data import adult
 from tests.report.browser import Browser, installed, running
 
 import discreet as dc
-from discreet.demonstration import JOB, make_patients
-from discreet.publishing import make_release
+from discreet.api.demonstrate import JOB, make_patients
+from discreet.pipeline.run import make_release
 
 ADULT_ROWS = 6000
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"

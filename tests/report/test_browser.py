@@ -11,7 +11,7 @@ from tests.report.browser import Browser, installed, running
 from tests.report.pages import write_pages
 
 import discreet as dc
-from discreet.demonstration import ONE_AT_A_TIME, make_patients
+from discreet.api.demonstrate import ONE_AT_A_TIME, make_patients
 
 
 @pytest.fixture(scope="module")

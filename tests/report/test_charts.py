@@ -11,17 +11,17 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.metrics.comparison import Comparison, Point, Recommendation, Use
-from discreet.releases.picture import size_bands
-from discreet.report.chart import Chart, Mark, Scale
-from discreet.report.charts import (
+from discreet.releases.group_summary import size_bands
+from discreet.report.charts.chart import Chart, Mark, Scale
+from discreet.report.charts.result_charts import (
     error_chart,
     frontier_chart,
     learning_chart,
     series_chart,
 )
+from discreet.report.charts.svg import draw, standalone, ticks_of
 from discreet.report.pieces import Card, Page, Section, table, text
-from discreet.report.svg import draw, standalone, ticks_of
+from discreet.utility.comparison import Comparison, Point, Recommendation, Use
 
 FRAME = pl.DataFrame(
     {
@@ -121,7 +121,7 @@ def test_the_frontier_is_logarithmic_and_says_which_points_are_outdone():
     ids=lambda chart: chart.name,
 )
 def test_a_chart_stands_alone_and_in_altair(chart):
-    from discreet.report.altair_charts import altair_chart
+    from discreet.report.charts.altair_charts import altair_chart
 
     assert ET.fromstring(standalone(chart)).tag.endswith("svg")
     spec = altair_chart(chart).to_dict()

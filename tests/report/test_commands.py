@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.api.series import audit_ledger
 from discreet.cli.app import app
-from discreet.series_audit import audit_ledger
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -20,13 +20,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.attack import Attack, Finding, Scene, summarize
-from discreet.attacks.classes import IN_TABLE
-from discreet.attacks.placement import EXACT
-from discreet.attacks.reading import Reading
-from discreet.data.table import Codes
-from discreet.models.series import components
-from discreet.releases.comparison import recoded
+from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.class_attacks import IN_TABLE
+from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.placement import EXACT
+from discreet.methods.series.beliefs.components import components
+from discreet.table.code_maps import recoded
+from discreet.table.coded_table import Codes
 
 PEOPLE = 40  # of a component that is counted
 STATES = 5000  # of any step of a component

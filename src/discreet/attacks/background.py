@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.attacks.attack import Attack, Finding, Scene, summarize
-from discreet.attacks.bounds import value_bounds
-from discreet.attacks.classes import IN_TABLE
-from discreet.attacks.permanents import matching_beliefs
-from discreet.attacks.reading import Reading
-from discreet.data.counts import order_by_class
-from discreet.data.table import Codes
-from discreet.releases.comparison import recoded
+from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.class_attacks import IN_TABLE
+from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.bounds import value_bounds
+from discreet.attacks.inference.permanents import matching_beliefs
+from discreet.table.code_maps import recoded
+from discreet.table.coded_table import Codes
+from discreet.table.counts import order_by_class
 
 
 class Rule(BaseModel):

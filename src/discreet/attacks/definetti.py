@@ -19,13 +19,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.attack import Attack, Finding, Scene, wilson
-from discreet.attacks.permanents import matching_beliefs_within
-from discreet.attacks.reading import Members, Reading
-from discreet.data.counts import ValueCounts, order_by_class
-from discreet.data.table import Codes, Column
-from discreet.kernels import kernel
-from discreet.releases.comparison import recoded
+from discreet.attacks.base import Attack, Finding, Scene, wilson
+from discreet.attacks.inference.adversary_view import Members, Reading
+from discreet.attacks.inference.permanents import matching_beliefs_within
+from discreet.table.code_maps import recoded
+from discreet.table.coded_table import Codes, Column
+from discreet.table.counts import ValueCounts, order_by_class
+from discreet.table.kernels import kernel
 
 ROUNDS = 30
 PEOPLE = 50_000  # at most so many learn and are guessed: whole groups, drawn at random

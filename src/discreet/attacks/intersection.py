@@ -23,16 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.attacks.attack import Attack, Finding, Scene, summarize
-from discreet.attacks.beliefs import beliefs_in
-from discreet.attacks.bounds import value_bounds
-from discreet.attacks.classes import IN_TABLE
-from discreet.attacks.placement import EXACT
-from discreet.attacks.reading import Reading, read_release
-from discreet.data.classes import group_codes
-from discreet.releases.audit import read_tables
-from discreet.releases.comparison import code_of_text, recoded
+from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.class_attacks import IN_TABLE
+from discreet.attacks.inference.adversary_view import Reading, read_release
+from discreet.attacks.inference.beliefs import beliefs_in
+from discreet.attacks.inference.bounds import value_bounds
+from discreet.attacks.inference.placement import EXACT
+from discreet.releases.audit.audit import read_tables
 from discreet.releases.manifest import Manifest
+from discreet.table.classes import group_codes
+from discreet.table.code_maps import code_of_text, recoded
 
 COMPONENT = 14  # people of a component that is enumerated
 STEPS = 200_000  # of one enumeration

@@ -16,13 +16,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.attack import Attack, Finding, Scene, summarize
-from discreet.attacks.placement import EXACT, scale
-from discreet.attacks.population import Population
-from discreet.attacks.reading import levels_of
-from discreet.data.classes import Classes
-from discreet.data.roles import Role
-from discreet.releases.comparison import recoded
+from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.inference.adversary_view import levels_of
+from discreet.attacks.inference.placement import EXACT, scale
+from discreet.attacks.inference.population import Population
+from discreet.table.classes import Classes
+from discreet.table.code_maps import recoded
+from discreet.table.roles import Role
 
 ROUNDS = 500
 EVERY_KIND = frozenset({"generalized", "bucketized", "projected", "decomposed"})

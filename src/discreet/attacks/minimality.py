@@ -27,21 +27,21 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
-from discreet.algorithms.catalog import METHODS
-from discreet.algorithms.method import Bucketized, Generalized, Method, Task
-from discreet.attacks.attack import Attack, Finding, Scene, summarize, wilson
-from discreet.attacks.beliefs import beliefs_in
-from discreet.attacks.classes import baseline_of
-from discreet.attacks.leaves import Judged, leaf_beliefs
-from discreet.attacks.reading import Reading
-from discreet.attacks.weaknesses import BLIND_TO_QUASI_IDENTIFIERS
-from discreet.attacks.worlds import all_worlds, count_worlds
-from discreet.data.classes import Classes, group_codes
-from discreet.data.counts import count_classes
-from discreet.data.table import Codes
+from discreet.attacks.base import Attack, Finding, Scene, summarize, wilson
+from discreet.attacks.class_attacks import baseline_of
+from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.beliefs import beliefs_in
+from discreet.attacks.inference.minimality_mondrian import Judged, leaf_beliefs
+from discreet.attacks.inference.worlds import all_worlds, count_worlds
 from discreet.errors import InfeasibleError
-from discreet.models.requirement import Requirement, SizeRequirement
-from discreet.releases.comparison import recoded
+from discreet.methods.base import Bucketized, Generalized, Method, Task
+from discreet.methods.registry import METHODS
+from discreet.releases.weaknesses import BLIND_TO_QUASI_IDENTIFIERS
+from discreet.requirements.base import Requirement, SizeRequirement
+from discreet.table.classes import Classes, group_codes
+from discreet.table.code_maps import recoded
+from discreet.table.coded_table import Codes
+from discreet.table.counts import count_classes
 
 RERUN_ROWS = 200
 DRAWN_CELLS = 20_000_000  # rows that are dealt out in all drawn worlds together

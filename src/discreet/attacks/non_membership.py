@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.attacks.attack import Attack, Finding, Scene
-from discreet.attacks.beliefs import Beliefs
-from discreet.attacks.bounds import value_bounds
-from discreet.attacks.classes import IN_TABLE, baseline_of
-from discreet.attacks.reading import Reading
-from discreet.data.classes import group_codes
-from discreet.data.counts import order_by_class
-from discreet.kernels import kernel
+from discreet.attacks.base import Attack, Finding, Scene
+from discreet.attacks.class_attacks import IN_TABLE, baseline_of
+from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.beliefs import Beliefs
+from discreet.attacks.inference.bounds import value_bounds
+from discreet.table.classes import group_codes
+from discreet.table.counts import order_by_class
+from discreet.table.kernels import kernel
 
 EXACT_VALUES = 200
 

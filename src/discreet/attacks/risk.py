@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.population import Population
-from discreet.attacks.reading import Reading, levels_of
-from discreet.data.classes import classes_of
-from discreet.data.table import CodedTable
+from discreet.attacks.inference.adversary_view import Reading, levels_of
+from discreet.attacks.inference.population import Population
 from discreet.releases.manifest import Manifest
+from discreet.table.classes import classes_of
+from discreet.table.coded_table import CodedTable
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,18 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.assignment_shares import expected_rows
-from discreet.attacks.attack import Attack, Finding, Scene, summarize
-from discreet.attacks.set_beliefs import Found, People, pair_beliefs, row_beliefs
-from discreet.data.assignments import (
+from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.inference.assignment_shares import expected_rows
+from discreet.attacks.inference.set_beliefs import Found, People, pair_beliefs, row_beliefs
+from discreet.releases.kinds.decomposed.sensitive_sets import (
+    PEOPLE,
+    SENSITIVE,
+    Signatures,
+    index_signatures,
+    read_sets,
+)
+from discreet.requirements.sa_diversity import ConditionalLDiversity
+from discreet.table.assignments import (
     EDGES,
     PossibleRows,
     Sets,
@@ -30,17 +38,9 @@ from discreet.data.assignments import (
     rows_by_value,
     supporting_rows,
 )
-from discreet.data.classes import group_codes
-from discreet.data.published import GROUP
-from discreet.models.sa_diversity import ConditionalLDiversity
-from discreet.releases.comparison import recoded
-from discreet.releases.sensitive_sets import (
-    PEOPLE,
-    SENSITIVE,
-    Signatures,
-    index_signatures,
-    read_sets,
-)
+from discreet.table.classes import group_codes
+from discreet.table.code_maps import recoded
+from discreet.table.published import GROUP
 
 IN_GROUP = "knows everybody's quasi-identifiers and who is in the table"
 MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out

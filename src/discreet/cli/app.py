@@ -76,7 +76,7 @@ def main() -> NoReturn:
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 0
     status = flushed(status)
-    interrupting = sys.modules.get("discreet.interrupting")  # importing it takes time
+    interrupting = sys.modules.get("discreet.table.interrupts")  # importing it takes time
     if interrupting is not None and interrupting.left_running():  # Python would wait for it
         os._exit(status)
     sys.exit(status)

@@ -28,8 +28,8 @@ from discreet.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from discreet.attacks.attack import Attack
-    from discreet.series_audit import SeriesAudit
+    from discreet.api.series import SeriesAudit
+    from discreet.attacks.base import Attack
 
 
 def attack(
@@ -81,7 +81,7 @@ def attack(
                 "Name one release folder and its job with --original; or several folders with "
                 "--persons, or a series with --ledger."
             )
-        from discreet.checking import attack as run_attack
+        from discreet.api.attack import attack as run_attack
 
         with progress_bar(quiet=quiet) as progress:
             found = run_attack(
@@ -93,9 +93,9 @@ def attack(
                 progress=progress,
             )
         if page is not None:
-            from discreet.job import Job
+            from discreet.job.model import Job
             from discreet.releases.manifest import Manifest
-            from discreet.report.attack_page import attack_page
+            from discreet.report.pages.attack_page import attack_page
 
             made = attack_page(found, Manifest.load(releases[0]), Job.load(original))
             write_page(page, made, quiet=quiet)
@@ -109,8 +109,8 @@ def attack(
 
 def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
     """The attacks that are named, those of a file with their parameters; None for all."""
-    from discreet.attacks.catalog import all_attacks
-    from discreet.checking import parse_attacks, read_attacks
+    from discreet.api.attack import parse_attacks, read_attacks
+    from discreet.attacks.registry import all_attacks
 
     chosen = None
     if names is not None:
@@ -125,7 +125,7 @@ def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
 
 def _tell_of_series(found: SeriesAudit, page: Path | None, *, as_json: bool, quiet: bool) -> None:
     """What the attacks on several releases of the same people found."""
-    from discreet.series_audit import describe_attacks
+    from discreet.api.series import describe_attacks
 
     if page is not None:
         write_page(page, found.page(), quiet=quiet)

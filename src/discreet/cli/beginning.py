@@ -35,7 +35,7 @@ def init(
     """Read a table, propose roles and hierarchies, and write a commented job file."""
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
-        from discreet.proposal import propose_job
+        from discreet.job.proposal import propose_job
 
         if output.exists() and not force:
             raise InputError(f"{output} exists. Choose another --output, or add --force.")
@@ -70,14 +70,14 @@ def profile(
             return
         from rich.console import Console
 
-        from discreet.profile import profile as make_profile
-        from discreet.proposal import read_untyped
+        from discreet.job.proposal import read_untyped
+        from discreet.job.table_profile import profile as make_profile
         from discreet.report.profile_view import view_profile
 
         with progress_bar(quiet=quiet) as progress:
             if data.suffix in JOB_ENDINGS:
-                from discreet.job import Job
-                from discreet.preparation import prepare
+                from discreet.job.model import Job
+                from discreet.pipeline.prepare import prepare
 
                 task = prepare(Job.load(data), progress=progress)
                 progress("profile", 0.0)
@@ -85,7 +85,7 @@ def profile(
             else:
                 found = make_profile(read_untyped(data), roles_known=False)
         if page is not None:
-            from discreet.report.profile_page import profile_page
+            from discreet.report.pages.profile_page import profile_page
 
             write_page(page, profile_page(found), quiet=quiet)
         if json:
@@ -98,8 +98,8 @@ def profile(
 
 def _explore(data: Path, plot: Path | None, *, json: bool, quiet: bool) -> None:
     """Show the frontier of projection plans."""
+    from discreet.api.explore import explore_projections
     from discreet.errors import InputError
-    from discreet.exploration import explore_projections
 
     if data.suffix not in JOB_ENDINGS:
         raise InputError(
@@ -119,6 +119,6 @@ def _explore(data: Path, plot: Path | None, *, json: bool, quiet: bool) -> None:
 
 def schema() -> None:
     """Print the JSON Schema of the job file."""
-    from discreet.job import Job
+    from discreet.job.model import Job
 
     say_json(Job.model_json_schema())

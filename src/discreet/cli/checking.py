@@ -20,10 +20,10 @@ from discreet.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from discreet.algorithms.method import Progress
-    from discreet.releases.audit import Audit
+    from discreet.api.series import SeriesAudit
+    from discreet.methods.base import Progress
+    from discreet.releases.audit.audit import Audit
     from discreet.report.pieces import Page
-    from discreet.series_audit import SeriesAudit
 
 ReleaseFolder = Annotated[Path, typer.Argument(help="The release folder.")]
 ReleaseFolders = Annotated[
@@ -106,10 +106,10 @@ def _audit_one(
     trust: Path | None,
     progress: Progress,
 ) -> tuple[dict[str, Any], list[str], Page]:
-    from discreet.checking import audit as run_audit
+    from discreet.api.audit import audit as run_audit
     from discreet.releases.explanation import promise_sentence, reader_sentences, warnings
     from discreet.releases.wording import all_of_unit
-    from discreet.report.release_page import audit_page
+    from discreet.report.pages.release_page import audit_page
 
     found = run_audit(
         folder, original=original, knowledge=_tables(knowledge), trust=trust, progress=progress
@@ -126,7 +126,7 @@ def _audit_one(
 
 
 def _described(found: SeriesAudit) -> tuple[dict[str, Any], list[str], Page]:
-    from discreet.series_audit import describe
+    from discreet.api.series import describe
 
     return found.to_dict(), describe(found), found.page()
 
@@ -140,9 +140,9 @@ def audit_series(
     alike: list[list[str]] | None = None,
 ) -> SeriesAudit:
     """The series of a ledger, or of some folders with a table of persons."""
+    from discreet.api.series import audit_ledger, audit_with_persons
     from discreet.cli.ledger import settings_of
     from discreet.ledger.ledger import Ledger
-    from discreet.series_audit import audit_ledger, audit_with_persons
 
     if ledger is not None:
         with Ledger.open(settings_of(ledger, key)) as book:
@@ -192,7 +192,7 @@ def measure(
 ) -> None:
     """Measure what a release is still worth."""
     with guarded(as_json=json, debug=debug):
-        from discreet.checking import measure as run_measure
+        from discreet.api.measure import measure as run_measure
 
         with progress_bar(quiet=quiet) as progress:
             found = run_measure(
@@ -204,9 +204,9 @@ def measure(
                 progress=progress,
             )
         if page is not None:
-            from discreet.job import Job
+            from discreet.job.model import Job
             from discreet.releases.manifest import Manifest
-            from discreet.report.measure_page import measure_page
+            from discreet.report.pages.measure_page import measure_page
 
             made = measure_page(found.to_dict(), Manifest.load(release), Job.load(original))
             write_page(page, made, quiet=quiet)

@@ -42,7 +42,7 @@ def compare(
 ) -> None:
     """Run several methods on one table, and set what each is worth against what it gives away."""
     with guarded(as_json=json, debug=debug):
-        from discreet.comparing import compare as run_compare
+        from discreet.api.compare import compare as run_compare
 
         with progress_bar(quiet=quiet) as progress:
             found = run_compare(
@@ -58,8 +58,8 @@ def compare(
                 progress=progress,
             )
         if output is not None:
-            from discreet.job import Job
-            from discreet.report.comparison_page import comparison_page
+            from discreet.job.model import Job
+            from discreet.report.pages.comparison_page import comparison_page
 
             page = comparison_page(found, Job.load(job))
             (found.save(output) / "comparison.html").write_text(page.html(), encoding="utf-8")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 import typer
 
 if TYPE_CHECKING:
-    from discreet.algorithms.method import Progress
+    from discreet.methods.base import Progress
     from discreet.report.pieces import Page
 
 INTERRUPTED = 130
@@ -160,7 +160,7 @@ def _end(details: dict[str, Any], as_json: bool, debug: bool) -> NoReturn:
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Progress]:
     """A progress bar on stderr for anything over two seconds, when it is a terminal."""
-    from discreet.algorithms.method import no_progress
+    from discreet.methods.base import no_progress
 
     if quiet or not sys.stderr.isatty():
         yield no_progress

@@ -153,7 +153,7 @@ def correlate(
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
         from discreet.io.correlations import value_pairs, write_correlation
-        from discreet.models.correlation import estimated
+        from discreet.methods.series.beliefs.correlation import estimated
 
         if output.exists() and not force:
             raise InputError(f"{output} exists. Choose another --output, or add --force.")

@@ -64,12 +64,12 @@ def publish(
 ) -> None:
     """Publish a table as a job says, and prove every promise on the written files."""
     with guarded(as_json=json, debug=debug):
-        from discreet.data.entropy import WARNING, fixed_order
         from discreet.io.atomic import require_free
         from discreet.io.signatures import SigningKey
-        from discreet.job import Job
-        from discreet.publishing import make_release
-        from discreet.recording import open_ledger
+        from discreet.job.model import Job
+        from discreet.pipeline.record import open_ledger
+        from discreet.pipeline.run import make_release
+        from discreet.table.entropy import WARNING, fixed_order
 
         loaded = Job.load(job)
         if ledger is not None:
@@ -144,6 +144,6 @@ def demo(
 ) -> None:
     """The whole journey on a table that it makes itself."""
     with guarded(debug=debug):
-        from discreet.demonstration import demonstrate
+        from discreet.api.demonstrate import demonstrate
 
         demonstrate(folder, say)

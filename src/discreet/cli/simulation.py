@@ -27,7 +27,7 @@ def simulate_series(
 ) -> None:
     """Publish a made-up population again and again, and show what a reader of all believes."""
     with guarded(as_json=json, debug=debug):
-        from discreet.simulation import Population, plot_of, simulate, table_of, to_dict
+        from discreet.api.simulate import Population, plot_of, simulate, table_of, to_dict
 
         population = Population(people, releases, insertions, deletions, updates)
         with progress_bar(quiet=quiet) as progress:

@@ -16,22 +16,22 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.algorithms.method import Generalized, Outcome, Projected, Task
-from discreet.data.entropy import secret_generator
-from discreet.data.published import GROUP, PublishedTable
-from discreet.data.roles import Role
-from discreet.data.spec import ColumnSpec
-from discreet.data.table import CodedTable, Codes
-from discreet.forming import form_manifest, promised, published_bits
-from discreet.io.coding import render
+from discreet.io.column_dictionary import render
 from discreet.io.frames import FrameKind, code_frame, code_series, to_frame
-from discreet.job import Job
-from discreet.models.requirement import Requirement
-from discreet.releases.audit import specs_of
-from discreet.releases.catalog import kind_of_outcome
-from discreet.releases.kind import Kind
+from discreet.job.model import Job
+from discreet.methods.base import Generalized, Outcome, Projected, Task
+from discreet.pipeline.manifest_draft import form_manifest, promised, published_bits
+from discreet.releases.audit.audit import specs_of
+from discreet.releases.audit.tracing import untraced_rows
+from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest, TableEntry
-from discreet.releases.tracing import untraced_rows
+from discreet.releases.registry import kind_of_outcome
+from discreet.requirements.base import Requirement
+from discreet.table.coded_table import CodedTable, Codes
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.entropy import secret_generator
+from discreet.table.published import GROUP, PublishedTable
+from discreet.table.roles import Role
 
 ORDER, PART = "order", "part"  # columns of a staged table beside its own, which are c0, c1, …
 

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.algorithms.hilbert import task_keys
-from discreet.algorithms.method import Task
-from discreet.algorithms.top_cuts import CutTree
-from discreet.data.classes import Classes
-from discreet.data.counts import count_classes
 from discreet.engines.parts import Plan
+from discreet.methods.base import Task
+from discreet.methods.mondrian.cuts_from_sample import CutTree
+from discreet.methods.shared.hilbert import task_keys
+from discreet.table.classes import Classes
+from discreet.table.counts import count_classes
 
 Assign = Callable[[Mapping[str, Any]], NDArray[np.integer]]  # from columns to the parts of rows
 

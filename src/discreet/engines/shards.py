@@ -15,30 +15,39 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.algorithms.method import Task
-from discreet.data.published import GROUP
-from discreet.data.roles import Role
-from discreet.data.table import CodedTable
 from discreet.hierarchies.coverage import cover, identity
 from discreet.io.frames import code_frame
-from discreet.metrics.loss import bits_of_cells, bits_of_values, loss_of_cells
-from discreet.metrics.reading_groups import loss_of_buckets, mean_log_sets, open_share
-from discreet.models.requirement import Requirement, Verdict
-from discreet.releases import bucketized, sensitive_sets
-from discreet.releases.audit import Audit, domains_of, specs_of
-from discreet.releases.bucketized import BucketizedKind
-from discreet.releases.catalog import kind_of
-from discreet.releases.decomposed import DecomposedKind
-from discreet.releases.figures import Tally, tally
-from discreet.releases.forms import form_problems
-from discreet.releases.generalized import RECORDS
-from discreet.releases.kind import View
-from discreet.releases.linking import linked_domains
+from discreet.methods.base import Task
+from discreet.releases.audit.audit import Audit, domains_of, specs_of
+from discreet.releases.audit.figures import Tally, tally
+from discreet.releases.audit.linked_labels import linked_domains
+from discreet.releases.group_summary import Picture, picture_of
+from discreet.releases.kinds.base import View
+from discreet.releases.kinds.bucketized import tables as bucketized
+from discreet.releases.kinds.bucketized.tables import BucketizedKind
+from discreet.releases.kinds.decomposed import sensitive_sets
+from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
+from discreet.releases.kinds.decomposed.sensitive_sets import (
+    count_unsupported,
+    index_signatures,
+    read_sets,
+)
+from discreet.releases.kinds.decomposed.tables import DecomposedKind
+from discreet.releases.kinds.generalized.tables import RECORDS
+from discreet.releases.kinds.implied_groups_reading import (
+    loss_of_buckets,
+    mean_log_sets,
+    open_share,
+)
+from discreet.releases.kinds.projected.tables import ProjectedKind
 from discreet.releases.manifest import Manifest, Promise
-from discreet.releases.picture import Picture, picture_of
-from discreet.releases.primary_counts import primary_counts_agree
-from discreet.releases.projected import ProjectedKind
-from discreet.releases.sensitive_sets import count_unsupported, index_signatures, read_sets
+from discreet.releases.registry import kind_of
+from discreet.releases.table_forms import form_problems
+from discreet.requirements.base import Requirement, Verdict
+from discreet.table.coded_table import CodedTable
+from discreet.table.published import GROUP
+from discreet.table.roles import Role
+from discreet.utility.loss import bits_of_cells, bits_of_values, loss_of_cells
 
 WEIGHT = "weight"
 Totals = Mapping[str, Mapping[str | None, int]]  # by sensitive column: how often each value occurs

@@ -18,13 +18,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.roles import ValueType
-from discreet.data.table import Column
 from discreet.hierarchies.building import Grouping, assemble, closed_ranges, everything, present
 from discreet.hierarchies.cells import set_cell
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.intervals import exact, interval_grouping
 from discreet.hierarchies.masks import begins_alike, collisions, prefixes
+from discreet.table.coded_table import Column
+from discreet.table.roles import ValueType
 
 LEVELS = 6
 LARGEST_SET = 50

@@ -21,10 +21,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.roles import Role, ValueType
-from discreet.data.table import Column
 from discreet.hierarchies.cells import SUPPRESSED, range_cell
 from discreet.hierarchies.hierarchy import Hierarchy, Level, level_from_groups, require_nested
+from discreet.table.coded_table import Column
+from discreet.table.roles import Role, ValueType
 
 NAMED_AT_MOST = 5
 

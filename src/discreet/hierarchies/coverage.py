@@ -25,8 +25,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.roles import Role, ValueType
-from discreet.data.table import Column
 from discreet.errors import InputError
 from discreet.hierarchies.cells import (
     ESCAPE,
@@ -39,6 +37,8 @@ from discreet.hierarchies.cells import (
     unescaped,
 )
 from discreet.hierarchies.hierarchy import Hierarchy, Level
+from discreet.table.coded_table import Column
+from discreet.table.roles import Role, ValueType
 
 Run = tuple[int, int]  # codes from the first up to, not including, the second
 UNIX_EPOCH = date(1970, 1, 1)  # dates are days since then

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.data.table import Column
 from discreet.errors import HierarchyError
 from discreet.hierarchies.building import (
     NAMED_AT_MOST,
@@ -29,6 +28,7 @@ from discreet.hierarchies.building import (
 )
 from discreet.hierarchies.cells import Range, ValueSet, parse_cell, range_cell, set_cell
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.table.coded_table import Column
 
 DELIMITERS = (",", ";", "\t")
 _SNIFFED_ROWS = 200

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.data.table import Column
 from discreet.errors import HierarchyError
 from discreet.hierarchies.building import (
     Grouping,
@@ -23,6 +22,7 @@ from discreet.hierarchies.building import (
 )
 from discreet.hierarchies.cells import set_cell
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.table.coded_table import Column
 
 
 def order_hierarchy(

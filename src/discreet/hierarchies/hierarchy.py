@@ -17,9 +17,9 @@ from pathlib import PurePath
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.table import Codes
 from discreet.errors import HierarchyError
 from discreet.hierarchies.cells import SUPPRESSED
+from discreet.table.coded_table import Codes
 
 
 @dataclass(frozen=True, eq=False)

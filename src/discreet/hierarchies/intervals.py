@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.roles import ValueType
-from discreet.data.table import Column
 from discreet.errors import HierarchyError
 from discreet.hierarchies.building import Grouping, present
 from discreet.hierarchies.cells import range_cell
+from discreet.table.coded_table import Column
+from discreet.table.roles import ValueType
 
 CalendarUnit = Literal["day", "month", "quarter", "year", "decade"]
 _ROUNDING = 1e-14  # relative; quotients as close to a whole number are computed again, exactly

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.table import Column
 from discreet.errors import HierarchyError
 from discreet.hierarchies.building import Grouping, everything, grouping_by_key, named, present
+from discreet.table.coded_table import Column
 
 Side = Literal["left", "right"]
 

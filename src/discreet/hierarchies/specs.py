@@ -41,7 +41,6 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from discreet.data.table import Column
 from discreet.hierarchies.automatic import automatic_hierarchy
 from discreet.hierarchies.building import assemble, everything, present
 from discreet.hierarchies.files import read_hierarchy_file
@@ -55,6 +54,7 @@ from discreet.hierarchies.intervals import (
 )
 from discreet.hierarchies.masks import Side, mask_groupings
 from discreet.hierarchies.trees import Branch, tree_hierarchy, tree_problems
+from discreet.table.coded_table import Column
 
 Star = Literal["*"]
 WholeNumber = Annotated[int, Strict()]

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 from typing_extensions import TypeAliasType
 
-from discreet.data.table import Column
 from discreet.errors import HierarchyError
 from discreet.hierarchies.building import (
     Grouping,
@@ -25,6 +24,7 @@ from discreet.hierarchies.building import (
     missing_problem,
 )
 from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.table.coded_table import Column
 
 # A mapping's value may be left out: its key is then a leaf.
 Branch = TypeAliasType("Branch", "dict[str, Branch] | list[str] | None")

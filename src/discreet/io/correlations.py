@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from discreet.data.roles import Role
-from discreet.data.spec import ColumnSpec
 from discreet.errors import InputError
+from discreet.io.regular_files import require_regular
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
-from discreet.models.correlation import Correlation, Unstated, problems_of
-from discreet.regular_files import require_regular
+from discreet.methods.series.beliefs.correlation import Correlation, Unstated, problems_of
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Role
 
 HEADER = ("old", "new", "probability")
 

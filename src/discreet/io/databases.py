@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import polars as pl
 
 from discreet.errors import InputError
-from discreet.io.names import require_names
+from discreet.io.header import require_names
 
 Dialect = Literal["sqlite", "postgresql"]
 SCHEMES: dict[str, Dialect] = {

@@ -14,12 +14,12 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.data.published import PublishedColumn
-from discreet.data.spec import ColumnSpec
-from discreet.data.table import CodedTable, Codes, Column
 from discreet.errors import InputError
-from discreet.io.coding import is_cell_type, no_cells, recode, sort_dictionary
-from discreet.io.names import require_names
+from discreet.io.column_dictionary import is_cell_type, no_cells, recode, sort_dictionary
+from discreet.io.header import require_names
+from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.published import PublishedColumn
 
 DIRECT_RANGE = 1 << 22  # integers within such a range are counted by direct address
 

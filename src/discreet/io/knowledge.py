@@ -19,14 +19,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.data.roles import Role, ValueType
-from discreet.data.spec import ColumnSpec
-from discreet.data.table import CodedTable, Column
+from discreet.by_name import nearest
 from discreet.errors import InputError
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.knowledge.table import Knowledge, knowledge_from_sets
-from discreet.named import nearest
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Role, ValueType
 
 ALL_OTHERS = "*"
 

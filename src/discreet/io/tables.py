@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
-from discreet.data.spec import ColumnSpec
-from discreet.data.table import CodedTable
 from discreet.errors import InputError
-from discreet.io.delimited import header, read_delimited
+from discreet.io.csv.reader import header, read_delimited
 from discreet.io.frames import code_series, require_cells
-from discreet.io.names import require_names
+from discreet.io.header import require_names
 from discreet.io.source import Source, Tell, tell_nobody
+from discreet.table.coded_table import CodedTable
+from discreet.table.column_spec import ColumnSpec
 
 
 def column_names(source: Source) -> tuple[str, ...]:

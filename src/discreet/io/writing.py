@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from discreet.data.published import PublishedColumn
 from discreet.errors import ReleaseError
-from discreet.io.coding import render
+from discreet.io.column_dictionary import render
 from discreet.io.source import Tell, tell_nobody
-from discreet.kernels import kernel
+from discreet.table.kernels import kernel
+from discreet.table.published import PublishedColumn
 
 OutputFormat = Literal["csv", "parquet"]
 Order = NDArray[np.integer]

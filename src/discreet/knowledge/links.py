@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.table import Column
-from discreet.kernels import kernel
 from discreet.knowledge.table import Knowledge, every_label
 from discreet.knowledge.terms import Terms, terms_of
+from discreet.table.coded_table import Column
+from discreet.table.kernels import kernel
 
 UNLINKED = -1
 

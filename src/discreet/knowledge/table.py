@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels import kernel
+from discreet.table.kernels import kernel
 
 WORD = 64  # labels in a word of a bit row
 

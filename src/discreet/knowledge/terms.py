@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.data.table import Column
 from discreet.hierarchies.cells import SUPPRESSED
+from discreet.table.coded_table import Column
 
 
 @dataclass(frozen=True, eq=False)

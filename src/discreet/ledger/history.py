@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.history import History, PastRelease
 from discreet.errors import InputError
 from discreet.ledger.keys import People
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import Contents, Entry
+from discreet.table.past_releases import History, PastRelease
 
 
 def past_contents(ledger: Ledger, entries: Sequence[Entry], attribute: str) -> list[Contents]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.regular_files import require_regular
+from discreet.io.regular_files import require_regular
 
 KEY_BYTES = 32
 HASH_BYTES = 16

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.errors import InputError
 from discreet.ledger.record import Contents, Entry
-from discreet.models.correlation import Correlation
+from discreet.methods.series.beliefs.correlation import Correlation
 
 RHO_DIFFERENT = "rho-different"
 M_INVARIANCE = "m-invariance"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from discreet.data.roles import Role, Unit
 from discreet.releases.manifest import Manifest, Promise, ReaderFinding
 from discreet.releases.wording import all_of_unit, of_unit
+from discreet.table.roles import Role, Unit
 
 PRIVATE = "For the publisher only (not in the release):"
 

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from discreet.data.bitmaps import Bitmap
-from discreet.data.roles import Distance, Role, Unit, ValueType
 from discreet.errors import ReleaseError
 from discreet.io.knowledge import KnowledgeColumns
-from discreet.models.catalog import REQUIREMENTS
-from discreet.models.requirement import Requirement, Verdict
 from discreet.releases.method_entries import AnyMethodEntry
+from discreet.requirements.base import Requirement, Verdict
+from discreet.requirements.registry import REQUIREMENTS
+from discreet.table.bitmaps import Bitmap
+from discreet.table.roles import Distance, Role, Unit, ValueType
 
 FILE_NAME = "manifest.json"
 

@@ -1,7 +1,7 @@
 """What a manifest says of each method: its parameters, its choices, and figures of its files.
 
 A choice is needed to read the release, such as the levels of a recoding. A figure is derived from
-the published tables (``releases/figures.py``), never taken from the method. Whatever else a method
+the published tables (``audit/figures.py``), never taken from the method. Whatever else a method
 knows about its run belongs to the publisher and is in the private file.
 """
 
@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from discreet.algorithms.catalog import METHODS
+from discreet.methods.registry import METHODS
 
 _METHODS = {method.name: method for method in METHODS}
 

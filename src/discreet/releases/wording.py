@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from discreet.data.roles import Unit
+from discreet.table.roles import Unit
 
 _QUOTED = re.compile(r"('[^']*')")  # names of columns and tables stay as they are
 _OF_ROWS = tuple(

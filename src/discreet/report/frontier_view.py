@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.algorithms.frontier import Frontier, Step
-from discreet.report.charts import plan_chart
+from discreet.methods.codip.frontier import Frontier, Step
+from discreet.report.charts.result_charts import plan_chart
 from discreet.report.pieces import Page, Section, figures, table
 
 _HEAD = (

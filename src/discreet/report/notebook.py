@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from discreet.attacks.running import AttackReport
-from discreet.metrics.comparison import Comparison
-from discreet.metrics.figures import Measures, ProjectedMeasures
-from discreet.profile import Profile
-from discreet.releases.audit import Audit
-from discreet.report.attack_page import attack_page
-from discreet.report.chart import Chart
-from discreet.report.charts import belief_chart, share_chart, size_charts
-from discreet.report.comparison_page import comparison_charts, comparison_page
-from discreet.report.measure_page import measure_charts, measure_page
+from discreet.attacks.run import AttackReport
+from discreet.job.table_profile import Profile
+from discreet.releases.audit.audit import Audit
+from discreet.report.charts.chart import Chart
+from discreet.report.charts.result_charts import belief_chart, share_chart, size_charts
+from discreet.report.pages.attack_page import attack_page
+from discreet.report.pages.comparison_page import comparison_charts, comparison_page
+from discreet.report.pages.measure_page import measure_charts, measure_page
+from discreet.report.pages.profile_page import profile_charts, profile_page
+from discreet.report.pages.release_page import audit_page
 from discreet.report.pieces import Page
-from discreet.report.profile_page import profile_charts, profile_page
-from discreet.report.release_page import audit_page
+from discreet.utility.comparison import Comparison
+from discreet.utility.figures import Measures, ProjectedMeasures
 
 if TYPE_CHECKING:
     import altair
@@ -95,6 +95,6 @@ def html_of(result: Any) -> str:
 
 def altair_charts_of(result: Any) -> dict[str, altair.TopLevelMixin]:
     """Charts to change and to combine, by name."""
-    from discreet.report.altair_charts import altair_charts
+    from discreet.report.charts.altair_charts import altair_charts
 
     return altair_charts(charts_of(result))

@@ -10,8 +10,8 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from discreet import __version__
-from discreet.report.chart import Chart
-from discreet.report.svg import draw, legend
+from discreet.report.charts.chart import Chart
+from discreet.report.charts.svg import draw, legend
 
 Tone = Literal["", "good", "warn", "bad"]
 # Says to the browser what is true anyway: no script, nothing from anywhere.

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from discreet.profile import LinkProfile, Profile, SubsetRisk
+from discreet.job.table_profile import LinkProfile, Profile, SubsetRisk
 
 SHOWN_SUBSETS = 3  # of each size, the riskiest
 SHOWN_PAIRS = 20  # of sensitive attributes; bits make thousands

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from discreet.data.roles import Role
-from discreet.job import Job
+from discreet.job.model import Job
+from discreet.table.roles import Role
 
 HELD_BACK = "(not shown)"
 VALUES = ("sensitive_values", "non_sensitive_values", "hierarchy")

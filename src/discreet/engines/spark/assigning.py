@@ -10,9 +10,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from discreet.algorithms.hilbert import task_keys
-from discreet.algorithms.method import Spread, Task
-from discreet.algorithms.top_cuts import CutTree, top_cuts
 from discreet.engines.placing import (
     Assign,
     ByCuts,
@@ -24,7 +21,10 @@ from discreet.engines.placing import (
 from discreet.engines.spark.encoded import EncodedRows, new_name, task_of_part
 from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, setting, stream
 from discreet.errors import InputError
-from discreet.models.links import LinkRequirement
+from discreet.methods.base import Spread, Task
+from discreet.methods.mondrian.cuts_from_sample import CutTree, top_cuts
+from discreet.methods.shared.hilbert import task_keys
+from discreet.requirements.quasi_sensitive import LinkRequirement
 
 SAMPLE = 200_000  # rows that the driver learns the first cuts from, and
 SAMPLE_OF_PART = 2_000  # at least so many of each part

@@ -15,9 +15,6 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from discreet.algorithms.method import Task
-from discreet.data.published import GROUP
-from discreet.data.table import CodedTable
 from discreet.engines.parts import PartResult, fingerprint
 from discreet.engines.shards import (
     WEIGHT,
@@ -33,22 +30,25 @@ from discreet.engines.shards import (
 from discreet.engines.spark.session import each, spread
 from discreet.engines.spark.writing import WrittenFile, read_header
 from discreet.errors import InputError
-from discreet.forming import name_published_values
 from discreet.io.frames import code_frame
 from discreet.io.source import Source
 from discreet.io.tables import read_table
-from discreet.releases.audit import Audit, specs_of
-from discreet.releases.bucketized import BucketizedKind
-from discreet.releases.catalog import kind_of
-from discreet.releases.decomposed import DecomposedKind
-from discreet.releases.figures import Tally
+from discreet.methods.base import Task
+from discreet.pipeline.manifest_draft import name_published_values
+from discreet.releases.audit.audit import Audit, specs_of
+from discreet.releases.audit.figures import Tally
+from discreet.releases.group_summary import Picture
+from discreet.releases.kinds.bucketized.tables import BucketizedKind
+from discreet.releases.kinds.decomposed.sensitive_sets import PEOPLE, SENSITIVE, VALUES
+from discreet.releases.kinds.decomposed.tables import DecomposedKind
 from discreet.releases.manifest import Manifest
-from discreet.releases.picture import Picture
-from discreet.releases.sensitive_sets import PEOPLE, SENSITIVE, VALUES
+from discreet.releases.registry import kind_of
+from discreet.table.coded_table import CodedTable
+from discreet.table.published import GROUP
 
 SHARD, TABLE = "shard", "table"
 READ_AT_ONCE = 1 << 24
-LOOKED_AT = 1 << 16  # first places of each table whose orders are compared (releases/orders.py)
+LOOKED_AT = 1 << 16  # first places of each table whose orders are compared (audit/row_order.py)
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from discreet.algorithms.full_domain import FullDomain
-from discreet.data.roles import Role
-from discreet.data.table import CodedTable
 from discreet.engines.parts import PartResult, Plan, part_of_outcome, recodings_of, stage_part
 from discreet.engines.spark.encoded import EncodedRows, in_order, new_name, task_of_part
 from discreet.engines.spark.session import COLLECTED, each, setting
 from discreet.errors import InputError
-from discreet.models.requirement import SizeRequirement
+from discreet.methods.full_domain.full_domain import FullDomain
+from discreet.requirements.base import SizeRequirement
+from discreet.table.coded_table import CodedTable
+from discreet.table.roles import Role
 
 
 def run_by_counts(rows: EncodedRows) -> list[PartResult]:

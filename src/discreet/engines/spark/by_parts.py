@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from discreet.algorithms.method import Outcome, Spread
-from discreet.algorithms.msa_diversity import MsaDiversity
-from discreet.algorithms.share_bounds import bounds_of, require_feasible, too_many
 from discreet.engines.parts import PartResult, Plan, stage_part
 from discreet.engines.placing import Assign
 from discreet.engines.spark.assigning import along_curve, assignment
 from discreet.engines.spark.encoded import EncodedRows, in_order, new_name, task_of_part
 from discreet.engines.spark.session import each, spread, stream
 from discreet.errors import InfeasibleError
+from discreet.methods.base import Outcome, Spread
+from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
+from discreet.methods.msa_diversity.share_bounds import bounds_of, require_feasible, too_many
 
 FEWER = 4  # times fewer parts are tried where some part can't keep a promise that all can
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 
-from discreet.algorithms.method import Task
 from discreet.engines.parts import Plan
 from discreet.engines.spark.session import ROWS_OF_PART, setting
+from discreet.methods.base import Task
 
 
 @dataclass(frozen=True, eq=False)

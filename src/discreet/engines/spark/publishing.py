@@ -20,11 +20,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from discreet.algorithms.catalog import METHODS
-from discreet.algorithms.method import Progress, ShardedMethod, Spread, no_progress
-from discreet.attacks.link_through_sensitive import readers_of_folder
-from discreet.data.entropy import fixed_order
-from discreet.data.roles import Role
+from discreet.attacks.inference.link_through_sensitive import readers_of_folder
 from discreet.engines.parts import PartResult, Plan, coded_columns, without_bits
 from discreet.engines.shards import utility_of
 from discreet.engines.spark.auditing import audit_files
@@ -43,25 +39,29 @@ from discreet.engines.spark.reading import (
 from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
 from discreet.engines.spark.writing import put_together, write_tables
 from discreet.errors import InputError
-from discreet.forming import (
+from discreet.io.atomic import release_place, require_free
+from discreet.io.signatures import SigningKey
+from discreet.io.writing import OutputFormat
+from discreet.job.model import Job
+from discreet.methods.base import Progress, ShardedMethod, Spread, no_progress
+from discreet.methods.registry import METHODS
+from discreet.pipeline.manifest_draft import (
     form_manifest,
     promised,
     require_members,
     write_private_files,
     write_report,
 )
-from discreet.io.atomic import release_place, require_free
-from discreet.io.signatures import SigningKey
-from discreet.io.writing import OutputFormat
-from discreet.job import Job
-from discreet.preparation import prepare_coded, refuse_identifying, require_unit, with_unit
-from discreet.releases.audit import Audit, require_sound
+from discreet.pipeline.prepare import prepare_coded, refuse_identifying, require_unit, with_unit
+from discreet.releases.audit.audit import Audit, require_sound
+from discreet.releases.audit.figures import settle
+from discreet.releases.audit.files import REPORT, hash_of_table
+from discreet.releases.audit.linked_labels import public_promise
 from discreet.releases.explanation import explain, explain_privately
-from discreet.releases.figures import settle
-from discreet.releases.files import REPORT, hash_of_table
-from discreet.releases.linking import public_promise
 from discreet.releases.manifest import FILE_NAME, Manifest, ReaderFinding, TableEntry
-from discreet.report.release_page import private_page
+from discreet.report.pages.release_page import private_page
+from discreet.table.entropy import fixed_order
+from discreet.table.roles import Role
 
 STAGING = ".staging"
 

@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from discreet.data.roles import Role
-from discreet.data.spec import ColumnSpec
-from discreet.data.table import CodedTable, Codes, Column
 from discreet.engines.spark.session import COLLECTED, reporting, setting, stream
 from discreet.errors import InputError
-from discreet.io.coding import Dictionary, sort_dictionary
-from discreet.io.delimited import dialect
-from discreet.io.names import require_names
+from discreet.io.column_dictionary import Dictionary, sort_dictionary
+from discreet.io.csv.reader import dialect
+from discreet.io.header import require_names
 from discreet.io.source import Source
-from discreet.job import Job
-from discreet.kernels import kernel
-from discreet.preparation import Uses, require_columns, source_of, specs_of_job
+from discreet.job.model import Job
+from discreet.pipeline.prepare import Uses, require_columns, source_of, specs_of_job
+from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.kernels import kernel
+from discreet.table.roles import Role
 
 Lookup = tuple[Any, Codes]  # the raw values of a column as text, and the code of each
 

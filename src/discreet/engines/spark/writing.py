@@ -20,13 +20,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from discreet.data.published import GROUP, PublishedColumn
-from discreet.data.roles import Role
 from discreet.engines.numbering import permuted
 from discreet.engines.parts import ORDER, PART, PartResult
 from discreet.engines.spark.session import each, spread, stream
 from discreet.io.frames import factorize
 from discreet.io.writing import OutputFormat, write_table
+from discreet.table.published import GROUP, PublishedColumn
+from discreet.table.roles import Role
 
 COPIED_AT_ONCE = 1 << 24
 

@@ -1,1 +1,0 @@
-"""How to get there: one paper a file."""

@@ -1,0 +1,1 @@
+"""The verbs, one file each: what a user of the library calls."""

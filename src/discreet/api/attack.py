@@ -1,0 +1,78 @@
+"""Attack a release with the adversaries that apply to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from discreet.api.opened_release import job_of_release, opened_release
+from discreet.attacks.base import Attack
+from discreet.attacks.registry import AnyAttack
+from discreet.attacks.run import AttackReport, run_attacks
+from discreet.errors import InputError
+from discreet.io.regular_files import require_regular
+from discreet.job.model import Job
+from discreet.methods.base import Progress, no_progress
+from discreet.pipeline.run import Release
+from discreet.pipeline.verify import read_population
+
+
+def attack(
+    release: Release | str | Path,
+    *,
+    original: Any,
+    job: Job | None = None,
+    attacks: Sequence[Attack | str | Mapping[str, Any]] | None = None,
+    population: str | Path | None = None,
+    threshold: float = 0.5,
+    progress: Progress = no_progress,
+) -> AttackReport:
+    """Attack a release with every adversary that applies, or with those that are named.
+
+    ``original`` is a job or the path of one; for a release in memory, or with ``job``, it may be
+    the frame that was published. It lends the people's quasi-identifiers, and the truth by which
+    beliefs are scored. ``population`` is a table of everybody's quasi-identifiers, or a job.
+    """
+    if not 0 <= threshold <= 1:
+        raise InputError(f"threshold: a belief is between 0 and 1; found {threshold:g}.")
+    tables, task, manifest = opened_release(release, original, job, progress)
+    everybody = None
+    if population is not None:
+        everybody = read_population(Path(population), job_of_release(release, original, job))
+    return run_attacks(
+        tables,
+        task,
+        manifest,
+        attacks=None if attacks is None else parse_attacks(attacks),
+        population=everybody,
+        threshold=threshold,
+        progress=progress,
+    )
+
+
+def parse_attacks(attacks: Sequence[Attack | str | Mapping[str, Any]]) -> list[Attack]:
+    """Attacks from their names, or from a name with its parameters."""
+    try:
+        return TypeAdapter(list[AnyAttack]).validate_python(list(attacks))
+    except ValidationError as error:
+        raise InputError(
+            "attacks: " + "; ".join(detail["msg"] for detail in error.errors(include_url=False))
+        ) from None
+
+
+def read_attacks(path: str | Path) -> list[Attack]:
+    """Attacks with their parameters from a YAML file: a list of them."""
+    require_regular(Path(path), "Attacks")
+    try:
+        written = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = "" if mark is None else f", line {mark.line + 1}"
+        raise InputError(f"{path}{line}: not valid YAML.") from None
+    if not isinstance(written, list):
+        raise InputError(f"{path}: a list of attacks is wanted, such as '- linking'.")
+    return parse_attacks(written)

@@ -1,0 +1,108 @@
+"""Audit a release: derive every guarantee again from its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from discreet import __version__
+from discreet.api.opened_release import job_of_original
+from discreet.attacks.inference.link_through_sensitive import readers_of_folder
+from discreet.errors import InputError
+from discreet.io.knowledge import KnowledgeSource, read_knowledge
+from discreet.job.model import Job
+from discreet.knowledge.table import Knowledge
+from discreet.methods.base import Progress, no_progress
+from discreet.pipeline.prepare import prepare
+from discreet.pipeline.run import Release
+from discreet.releases.audit.audit import Audit, audit_folder
+from discreet.releases.audit.files import REPORT
+from discreet.releases.manifest import Manifest, ReaderFinding
+
+
+def audit(
+    release: Release | str | Path,
+    *,
+    original: Job | str | Path | None = None,
+    knowledge: Mapping[str, str | Path] | str | Path | None = None,
+    trust: str | Path | None = None,
+    progress: Progress = no_progress,
+) -> Audit:
+    """Derive every promise again from published files alone.
+
+    With ``original``, a job or the path of one, also check that nothing was lost or invented. A
+    release in memory was audited when it was made; that audit is returned. Promises about the
+    labels that terms link to need the knowledge table: the original's, or ``knowledge``, the path
+    of one or a path for each quasi-sensitive attribute. ``trust`` is the public key by which the
+    manifest must be signed.
+    """
+    if isinstance(release, Release):
+        if release.audit is None:
+            raise InputError("This release was not audited yet; save it, or use publish().")
+        return release.audit
+    job = None if original is None else job_of_original(original)
+    task = None if job is None else prepare(job, progress=progress)
+    tables = {} if knowledge is None else _knowledge(Manifest.load(Path(release)), knowledge)
+    progress("audit", 0.0)
+    folder = Path(release)
+    found = audit_folder(folder, task, tables, trust, None if job is None else job.method)
+    if not found.ok:
+        return found
+    manifest = Manifest.load(folder)
+    found = _with_report(found, folder, manifest)
+    readers = [ReaderFinding(**one) for one in readers_of_folder(folder, manifest)]
+    problems = found.problems
+    if manifest.readers != readers:
+        problems += ("the manifest says something else of what readers find than its files",)
+    return replace(found, readers=tuple(readers), problems=problems)
+
+
+def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:
+    """Add whether the page of a release is the one that its manifest and its tables give."""
+    from discreet.report.pages.release_page import release_page
+
+    place = folder / REPORT
+    if not place.exists():
+        return found
+    if manifest.discreet != __version__:
+        said = (
+            f"'{REPORT}' was made by discreet {manifest.discreet} and can only be checked with "
+            f"that version; this is {__version__}. Do not rely on the page"
+        )
+        return replace(found, remarks=(*found.remarks, said))
+    if place.read_text(encoding="utf-8") == release_page(manifest, found.picture).html():
+        return found
+    said = f"'{REPORT}' is not the page that the manifest and the tables give"
+    return replace(found, problems=(*found.problems, said))
+
+
+def _knowledge(
+    manifest: Manifest, given: Mapping[str, str | Path] | str | Path
+) -> dict[str, Knowledge]:
+    """Read knowledge tables, whose columns the manifest names."""
+    entries = {
+        name: attribute.knowledge
+        for name, attribute in manifest.attributes.items()
+        if attribute.knowledge is not None
+    }
+    allowed = ", ".join(f"'{name}'" for name in entries) or "none"
+    if not isinstance(given, Mapping):
+        if len(entries) != 1:
+            raise InputError(
+                f"The release has {len(entries)} attributes with a knowledge table ({allowed}). "
+                "Say which each table is for: ATTRIBUTE=FILE."
+            )
+        given = {next(iter(entries)): given}
+    unknown = [name for name in given if name not in entries]
+    if unknown:
+        raise InputError(
+            f"The release has no knowledge table for {', '.join(map(repr, unknown))}. "
+            f"Attributes that have one: {allowed}."
+        )
+    return {
+        name: read_knowledge(
+            KnowledgeSource(path=str(path), **entries[name].columns.model_dump()), Path()
+        )
+        for name, path in given.items()
+    }

@@ -1,0 +1,274 @@
+"""Several methods on one table: what each release is worth, and what one reader believes.
+
+The table is read once. Every setting then runs as a job of its own, is audited as it would be
+published, and is measured by the same figures; one that fails leaves its reason and stops no
+other. Methods that need a ledger run as if nothing had been published before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.api.settings_grid import Setting, settings_of
+from discreet.errors import DiscreetError, InputError, PromiseError
+from discreet.job.model import Job
+from discreet.job.parts import Attribute
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.settings import LedgerSettings
+from discreet.methods.base import Method, Progress, no_progress
+from discreet.pipeline.prepare import expand_sets, read_data
+from discreet.pipeline.run import Release, audit_in_memory, make_release
+from discreet.releases.measure import read_utility
+from discreet.table.code_maps import code_of_text
+from discreet.table.coded_table import CodedTable, Codes
+from discreet.table.roles import Role
+from discreet.utility.comparison import CEILING, Comparison, Point, Use, mark_dominated
+from discreet.utility.divergence import diverge
+from discreet.utility.fixed_attacker import fixed_reader
+from discreet.utility.implied_cells import Unlinked
+from discreet.utility.learning import DRAWS, Learning, Teacher, split_people, targets_of
+from discreet.utility.queries import QueryWorkload, query_errors
+from discreet.utility.recommendation import recommend
+
+_PERSON = "person of a comparison"  # the identifier of rows that a ledger is to know
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """A job's table, read once, and its job without what was never coded."""
+
+    job: Job
+    coded: CodedTable  # as it was read
+
+    @classmethod
+    def read(cls, job: Job, data: Any = None, progress: Progress = no_progress) -> Original:
+        """Read a job's source, a path or a frame."""
+        progress("reading", 0.0)
+        table = read_data(job, data, lambda share: progress("reading", share))
+        attributes = {
+            column.name: job.attributes[column.name].model_copy(update={"type": column.type})
+            for column in table
+        }
+        inner = job.model_copy(
+            update={"source": None, "attributes": attributes, "ledger": None, "verify": None}
+        )
+        return cls(inner, table)
+
+    @cached_property
+    def table(self) -> CodedTable:
+        """As measures read it: sets as bits."""
+        return expand_sets(self.job, self.coded)[0]
+
+    def frame(self, rows: NDArray[np.int64] | None = None) -> pl.DataFrame:
+        """The table again, or some of its rows, as text."""
+        return pl.DataFrame(
+            [
+                column.text.gather(
+                    pl.Series(column.codes if rows is None else column.codes[rows])
+                ).alias(column.name)
+                for column in self.coded
+            ]
+        )
+
+    def release(
+        self, job: Job, seed: int, rows: NDArray[np.int64] | None, progress: Progress
+    ) -> Release:
+        """Run a job on the table or on some rows, audited as it would be published."""
+        frame = self.frame(rows)
+        if not job.method.needs_history:
+            made = make_release(frame, job, seed=seed, progress=progress)
+            audit_in_memory(made, progress)
+            return made
+        with _new_ledger() as (settings, ledger):
+            attributes = {**job.attributes, _PERSON: Attribute(role=Role.IDENTIFIER)}
+            job = job.model_copy(update={"attributes": attributes, "ledger": settings})
+            frame = frame.with_columns(pl.int_range(len(frame)).cast(pl.String).alias(_PERSON))
+            made = make_release(frame, job, seed=seed, progress=progress, ledger=ledger)
+            audit_in_memory(made, progress, ledger)
+        return made
+
+
+@contextmanager
+def _new_ledger() -> Iterator[tuple[LedgerSettings, Ledger]]:
+    """A ledger without a past, gone when the release is made."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "ledger"
+        settings = LedgerSettings(path=place, key=place.with_suffix(".key"), person=_PERSON)
+        with Ledger.create(settings) as ledger:
+            yield settings, ledger
+
+
+class School:
+    """The people to learn from and to be tested on, the same for every release."""
+
+    def __init__(self, original: Original, targets: Sequence[str], seed: int) -> None:
+        self._original = original
+        self._rng = np.random.default_rng(seed)
+        table = original.table
+        self._split = split_people(table.rows, self._rng)
+        chosen = targets_of(table, targets)
+        self._teacher = Teacher(table, self._split, chosen, self._rng)
+
+    def learning(self, job: Job, seed: int, progress: Progress) -> Learning:
+        """Run a job again on the people to learn from, and learn from its release."""
+        release = self._original.release(job, seed, self._split.train, progress)
+        reading = read_utility(release.coded_tables(), release.task, release.manifest)
+
+        def draws() -> Iterator[Mapping[str, Codes]]:
+            for number in range(DRAWS):
+                progress("learning", number / DRAWS)
+                drawn = reading.implied.draw(self._rng)
+                yield {name: self._recoded(reading.original, name, drawn[name]) for name in drawn}
+
+        return self._teacher.teach(draws())
+
+    def _recoded(self, part: CodedTable, name: str, codes: Codes) -> Codes:
+        """Codes of the part's dictionary in the original's; −1 for what it lacks."""
+        found = code_of_text(self._original.table[name].text, part[name].text)
+        return found.astype(np.int32)[codes]
+
+
+def compare(
+    data: Any,
+    job: Job | str | Path,
+    *,
+    methods: Sequence[Method | str | Mapping[str, Any]],
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    uses: Sequence[Use | str] | Use | str | None = None,
+    learning: bool = False,
+    queries: int | None = None,
+    ceiling: float = CEILING,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> Comparison:
+    """Run several methods on one table, and set utility against risk.
+
+    ``data`` is a frame, a path, or None for the job's own source. ``methods`` are names or methods
+    with parameters; ``vary`` gives values of parameters, and every method runs with each
+    combination of those that it takes. ``uses`` are what a release is wanted for (``queries``,
+    ``associations``, ``records``, ``learning``; all but the last if left out). A release is
+    recommended only where the belief of 99 in 100 people is at most ``ceiling``.
+    """
+    job = job if isinstance(job, Job) else Job.load(job)
+    if not 0 <= ceiling <= 1:
+        raise InputError(f"ceiling: a belief is between 0 and 1; found {ceiling:g}.")
+    wanted = _uses(uses, learning)
+    settings = settings_of(job, methods, vary or {})
+    original = Original.read(job, data, progress)
+    workload = job.measure.workload(queries)
+    taught = None
+    if learning or Use.LEARNING in wanted:
+        taught = School(original, job.measure.targets, seed)
+    runner = _Runner(original, workload, taught, seed)
+    points = []
+    for number, setting in enumerate(settings):
+
+        def tell(phase: str, share: float, before: int = number, of: str = setting.label) -> None:
+            progress(f"{of} ({before + 1} of {len(settings)}): {phase}", share)
+
+        points.append(runner.point(setting, tell))
+    marked = mark_dominated(points)
+    unlinked = runner.unlinked()
+    return Comparison(
+        marked,
+        unlinked,
+        tuple(recommend(marked, unlinked, use, ceiling) for use in wanted),
+        original.table.rows,
+        ceiling,
+    )
+
+
+def _uses(uses: Sequence[Use | str] | Use | str | None, learning: bool) -> list[Use]:
+    if uses is None:
+        return [use for use in Use if learning or use is not Use.LEARNING]
+    named = [uses] if isinstance(uses, str) else list(uses)
+    unknown = [str(use) for use in named if str(use) not in list(Use)]
+    if unknown:
+        raise InputError(
+            f"There is no use {', '.join(map(repr, unknown))}. Known: {', '.join(Use)}."
+        )
+    return [Use(use) for use in named]
+
+
+@dataclass(frozen=True, eq=False)
+class _Runner:
+    original: Original
+    workload: QueryWorkload | None
+    taught: School | None
+    seed: int
+
+    def point(self, setting: Setting, progress: Progress) -> Point:
+        """What comes of one setting; a failure is a point too."""
+        started = time.perf_counter()
+        point = Point(setting.label, setting.method, dict(setting.parameters))
+        try:
+            job = setting.job(self.original.job, [c.name for c in self.original.table.sensitive])
+            release = self.original.release(job, self.seed, None, progress)
+            point = replace(point, seconds=round(time.perf_counter() - started, 3))
+            progress("measures", 0.0)
+            point = self._measured(point, release)
+            if self.taught is not None:
+                taught = self.taught.learning(job, self.seed, progress)
+                point = replace(point, skill=taught.skill, accuracy=taught.accuracy)
+        except DiscreetError as error:
+            return replace(point, failure=str(error), infeasible=isinstance(error, PromiseError))
+        except Exception as error:  # whatever one method does, the others go on
+            return replace(point, failure=f"failed unexpectedly ({type(error).__name__})")
+        return point
+
+    def _measured(self, point: Point, release: Release) -> Point:
+        manifest = release.manifest
+        reading = read_utility(release.coded_tables(), release.task, manifest)
+        measures = reading.measured(self.workload, self.seed)
+        divergence, errors = measures.divergence, measures.query_error
+        belief = fixed_reader(reading.original, reading.implied)
+        away = None if divergence is None else divergence.release
+        return replace(
+            point,
+            kind=manifest.kind,
+            divergence_ratio=None if away is None else away.ratio,
+            belief_99=None if belief is None else belief.percentile_99,
+            belief_max=None if belief is None else belief.greatest,
+            query_error=None if errors is None else errors.release.median,
+            kl_divergence=None if away is None else away.kl_divergence,
+            association=None if away is None else away.association,
+            association_sensitive=None if away is None else away.association_sensitive,
+            loss=measures.loss,
+            loss_sensitive=measures.loss_sensitive,
+            suppressed_rows=manifest.suppressed_rows,
+            suppressed_share=manifest.suppressed_rows / max(manifest.source_rows, 1),
+        )
+
+    def unlinked(self) -> Point:
+        """The baseline."""
+        table = self.original.table
+        implied = Unlinked((table.quasi_identifiers, table.sensitive), table.rows)
+        belief = fixed_reader(table, implied)
+        errors = None
+        if self.workload is not None:
+            errors = query_errors(table, implied, self.workload, self.seed)
+        away = diverge(table, implied).unlinked
+        return Point(
+            "unlinked",
+            "unlinked",
+            {},
+            divergence_ratio=away.ratio,
+            belief_99=None if belief is None else belief.percentile_99,
+            belief_max=None if belief is None else belief.greatest,
+            query_error=None if errors is None else errors.unlinked.median,
+            kl_divergence=away.kl_divergence,
+            association=away.association,
+            association_sensitive=away.association_sensitive,
+            skill=None if self.taught is None else 0.0,
+        )

@@ -1,0 +1,55 @@
+"""A release and its original, opened for a verb that needs both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InputError
+from discreet.job.model import Job
+from discreet.methods.base import Progress, Task
+from discreet.pipeline.prepare import prepare
+from discreet.pipeline.run import Release
+from discreet.releases.audit.against_original import as_published
+from discreet.releases.audit.audit import read_tables
+from discreet.releases.manifest import Manifest
+from discreet.table.coded_table import CodedTable
+
+
+def opened_release(
+    release: Release | str | Path, original: Any, job: Job | None, progress: Progress
+) -> tuple[dict[str, CodedTable], Task, Manifest]:
+    """The published tables, the original and the manifest of a release."""
+    if isinstance(release, Release):
+        return release.coded_tables(), release.task, release.manifest
+    folder = Path(release)
+    manifest = Manifest.load(folder)
+    if job is None:
+        task = prepare(job_of_original(original), progress=progress)
+    else:
+        task = prepare(job, original, progress=progress)
+    return read_tables(folder, manifest), as_published(task, manifest), manifest
+
+
+def job_of_release(release: Release | str | Path, original: Any, job: Job | None) -> Job:
+    """The job that made a release."""
+    if job is not None:
+        return job
+    if isinstance(release, Release) and not names_job(original):
+        return release.job
+    return job_of_original(original)
+
+
+def names_job(original: Any) -> bool:
+    return isinstance(original, Job) or str(original).endswith((".yaml", ".yml"))
+
+
+def job_of_original(original: Any) -> Job:
+    if isinstance(original, Job):
+        return original
+    if isinstance(original, str | Path):
+        return Job.load(original)
+    raise InputError(
+        f"The original is a job or the path of a job file, not {type(original).__name__}. "
+        "To compare with a frame, give its job too: job=…"
+    )

@@ -1,0 +1,402 @@
+"""The audit of a series: what holds across releases, from their files and from who was where.
+
+Each release is audited by itself first. Then the groups of every person, from the ledger or from a
+table of persons, are put beside the published values of these groups, as the files say them: do
+signatures stay, what does a reader of all releases believe, and how far do the attacks on several
+releases come.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.attacks.series.cross_release import (
+    CrossFinding,
+    correspondence,
+    record_linking,
+    tuple_equivalence,
+    value_association,
+    value_equivalence,
+)
+from discreet.attacks.series.estimates import Estimates, estimates
+from discreet.attacks.series.series_view import Invariance, JointFinding, Series, invariance, joint
+from discreet.errors import InputError, ReleaseError
+from discreet.io.correlations import read_correlation
+from discreet.io.regular_files import require_regular
+from discreet.ledger.keys import hex_of
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.terms import CORRELATION_HASH, RHO_DIFFERENT, least_rho
+from discreet.methods.series.beliefs.components import Groups
+from discreet.methods.series.beliefs.correlation import Correlation, Unstated, Value
+from discreet.pipeline.series_check import belief_problems, overlap_problem
+from discreet.releases.audit.audit import Audit, audit_folder, read_tables
+from discreet.releases.kinds.bucketized.tables import (
+    PEOPLE,
+    SENSITIVE,
+    BucketizedKind,
+    people_counted,
+)
+from discreet.releases.manifest import Manifest
+from discreet.report.pages.series_page import series_page
+from discreet.report.pieces import Page
+from discreet.table.coded_table import CodedTable
+from discreet.table.published import GROUP
+from discreet.table.roles import Role
+
+Placed = Mapping[str, str]  # the group, as it is published, of every person
+Alike = Sequence[Sequence[str]]  # people whom a reader knows to have the same value
+
+
+@dataclass(frozen=True)
+class SeriesAudit:
+    """What was found about a series."""
+
+    audits: tuple[Audit, ...]
+    invariance: Invariance
+    joint: JointFinding | None  # where some release promises ρ-difference
+    estimates: Estimates | None  # of readers who look at one person alone; no bounds
+    attacks: tuple[CrossFinding, ...]
+    problems: tuple[str, ...]
+    not_placed: int  # people who fit several groups of a release, or none
+    rho: float | None = None  # the greatest belief that is promised, if one is
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems and all(audit.ok for audit in self.audits)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "releases": [audit.to_dict() for audit in self.audits],
+            "invariance": asdict(self.invariance),
+            "joint": None if self.joint is None else self.joint.to_dict(),
+            "estimates": None if self.estimates is None else dict(self.estimates),
+            "attacks": [attack.to_dict() for attack in self.attacks],
+            "problems": list(self.problems),
+            "not_placed": self.not_placed,
+        }
+
+    def page(self) -> Page:
+        """The audit as a page."""
+        beliefs = () if self.joint is None else self.joint.greatest
+        return series_page(describe(self), len(self.audits), beliefs, self.rho, ok=self.ok)
+
+    def _repr_html_(self) -> str:
+        return self.page().fragment()
+
+
+def audit_ledger(
+    ledger: Ledger, correlation: Path | None = None, alike: Alike | None = None
+) -> SeriesAudit:
+    """Audit all releases of a ledger; it tells who was in which group."""
+    ledger.settled()
+    ledger.require_sound()
+    folders, placed = [], []
+    entries = ledger.entries()
+    for entry in entries:
+        contents = ledger.contents(entry)
+        published = contents.group >= 0
+        names = hex_of(contents.people[published])
+        groups = (contents.group[published] + 1).tolist()
+        folders.append(Path(entry.folder))
+        placed.append({name: str(group) for name, group in zip(names, groups, strict=True)})
+    hashes = [one.parameters.get(CORRELATION_HASH) for one in entries]
+    known = next((one for one in hashes if one is not None), None)
+    return audit_series(folders, placed, correlation, alike=alike, correlation_hash=known)
+
+
+def audit_with_persons(
+    folders: Sequence[Path],
+    persons: Path,
+    correlation: Path | None = None,
+    alike: Alike | None = None,
+) -> SeriesAudit:
+    """Audit releases with a table of persons: release (1, 2, …), person, quasi-identifiers."""
+    rows = _read_persons(persons)
+    placed: list[Placed] = []
+    lost = 0
+    for number, folder in enumerate(folders, 1):
+        people = _bucketized(folder)[1][PEOPLE]
+        own = [row for row in rows if row["release"] == str(number)]
+        found = _place(people, own, persons)
+        lost += len(own) - len(found)
+        placed.append(found)
+    return audit_series(folders, placed, correlation, lost, alike)
+
+
+def audit_series(
+    folders: Sequence[Path],
+    placed: Sequence[Placed],
+    correlation: Path | None = None,
+    not_placed: int = 0,
+    alike: Alike | None = None,
+    correlation_hash: str | None = None,
+) -> SeriesAudit:
+    """Audit releases, given the group of every person in each.
+
+    ``alike`` are people whom a reader knows to have the same value; any one pair if left out.
+    ``correlation_hash`` is that of the correlation table that the releases rest on, if known.
+    """
+    if not folders:
+        raise InputError("There is no release to audit.")
+    read = [_bucketized(folder) for folder in folders]
+    manifests = [manifest for manifest, _ in read]
+    audits = tuple(audit_folder(folder) for folder in folders)
+    rho = least_rho([m.method.parameters for m in manifests if m.method.name == RHO_DIFFERENT])
+    odds, domain = None, None
+    if rho is not None:
+        odds = _correlation(manifests, correlation, correlation_hash)
+        domain = _domain(read, odds)
+    series = _series(read, placed, domain or ())
+    _require_known(series, alike or ())
+    steady = invariance(series)
+    problems: list[str] = []
+    bound = _promised_m(manifests, steady)
+    if any(m.method.name == "m-invariance" for m in manifests) and not steady.holds:
+        problems.append(overlap_problem(steady.overlapping))
+    found: JointFinding | None = None
+    estimated: Estimates | None = None
+    if rho is not None and odds is not None and domain is not None:
+        found, estimated = joint(series, odds, rho), estimates(series, odds)
+        problems += belief_problems(found, rho)
+        if len(series.values) > len(domain):
+            problems.append(
+                f"{len(series.values) - len(domain)} published values are outside the domain that "
+                "the first rho-different release fixed"
+            )
+    attacks = (
+        record_linking([_frame(tables[PEOPLE]) for _, tables in read]),
+        value_association(series, bound),
+        correspondence(series, bound),
+        value_equivalence(series),
+        tuple_equivalence(series, alike),
+    )
+    problems += [
+        f"{attack.attack}: a belief of {attack.greatest:.3f}, above the promised {attack.bound:.3f}"
+        for attack in attacks
+        if attack.exceeded
+    ]
+    return SeriesAudit(
+        audits,
+        steady,
+        found,
+        estimated,
+        attacks,
+        tuple(problems),
+        not_placed,
+        rho,
+    )
+
+
+def _require_known(series: Series, alike: Alike) -> None:
+    known = set(series.people)
+    unknown = sum(name not in known for group in alike for name in group)
+    if unknown:
+        raise InputError(
+            f"{unknown} of the people who are said to agree are in no group of the releases. Name "
+            "them as the table of persons does."
+        )
+
+
+def _bucketized(folder: Path) -> tuple[Manifest, dict[str, CodedTable]]:
+    manifest = Manifest.load(folder)
+    if manifest.kind != BucketizedKind.name:
+        raise ReleaseError(
+            f"{folder}: is a {manifest.kind} release. A series is audited where people's groups "
+            "are published with numbers: bucketized releases."
+        )
+    return manifest, read_tables(folder, manifest)
+
+
+def _frame(table: CodedTable) -> pl.DataFrame:
+    """The cells of a table that say something about people."""
+    return pl.DataFrame(
+        {c.name: c.text.gather(c.codes) for c in table if c.role is not Role.STRUCTURE}
+    )
+
+
+def _domain(
+    read: Sequence[tuple[Manifest, Mapping[str, CodedTable]]], odds: Correlation
+) -> set[Value]:
+    """Return the domain that the first ρ-different release fixed."""
+    names: list[str] = [manifest.method.name for manifest, _ in read]
+    first = names.index(RHO_DIFFERENT)
+    published = {
+        value
+        for _, tables in read[: first + 1]
+        for column in tables[SENSITIVE].sensitive
+        for value in column.text.to_list()
+    }
+    declared: Sequence[Value] = read[first][0].method.parameters.get("domain", ())
+    return {*published, *odds.values, *declared}
+
+
+def _series(
+    read: Sequence[tuple[Manifest, Mapping[str, CodedTable]]],
+    placed: Sequence[Placed],
+    domain: Collection[Value] = (),
+) -> Series:
+    """Groups by their published numbers; values from the files, and of the domain if known."""
+    columns = [tables[SENSITIVE].sensitive[0] for _, tables in read]
+    names = {column.name for column in columns}
+    if len(names) != 1:
+        raise InputError(
+            f"The releases have different sensitive attributes: {', '.join(sorted(names))}."
+        )
+    values: tuple[Value, ...] = tuple(
+        sorted(
+            {*domain, *(value for column in columns for value in column.text.to_list())},
+            key=lambda value: (value is None, value or ""),
+        )
+    )
+    code_of = {value: code for code, value in enumerate(values)}
+    people = tuple(dict.fromkeys(name for one in placed for name in one))
+    number = {name: at for at, name in enumerate(people)}
+    parts = []
+    group_of = np.full((len(read), len(people)), -1, np.int64)
+    begun = 0
+    for layer, ((_, tables), column, groups) in enumerate(zip(read, columns, placed, strict=True)):
+        table = tables[SENSITIVE]
+        labels = table[GROUP].text.to_list()
+        code = np.array([code_of[value] for value in column.text.to_list()], np.int64)
+        key = table[GROUP].codes.astype(np.int64) * len(values) + code[column.codes]
+        keys, inverse = np.unique(key, return_inverse=True)
+        count = np.bincount(inverse, people_counted(table), len(keys)).astype(np.int64)
+        start = np.searchsorted(keys // len(values), np.arange(len(labels) + 1))
+        parts.append((start.astype(np.int64), keys % len(values), count))
+        place = {label: at for at, label in enumerate(labels)}
+        for name, group in groups.items():
+            if group not in place:
+                raise ReleaseError(f"Release {layer + 1} has no group {group}; was it changed?")
+            group_of[layer, number[name]] = begun + place[group]
+        begun += len(labels)
+    joined, _ = Groups.of(parts)
+    return Series(people, group_of, joined, values)
+
+
+def _promised_m(manifests: Sequence[Manifest], steady: Invariance) -> float | None:
+    """1/m, if all releases promise it and nobody's value is seen to have changed."""
+    promised = [
+        int(promise.parameters["m"])
+        for manifest in manifests
+        for promise in manifest.promises
+        if promise.requirement == "m-invariance"
+    ]
+    return 1 / min(promised) if len(promised) == len(manifests) and not steady.renewed else None
+
+
+def _correlation(
+    manifests: Sequence[Manifest], path: Path | None, known_hash: str | None
+) -> Correlation:
+    """The table that the releases rest on, with its rule for what it leaves unstated."""
+    last = [m for m in manifests if m.method.name == RHO_DIFFERENT][-1].method.parameters
+    unstated: Unstated = "stay" if last.get("unstated") == "stay" else "spread"
+    if path is not None:
+        found = read_correlation(path, unstated)
+        if known_hash is not None and found.sha256 != known_hash:
+            raise InputError(
+                f"Correlation table {path}: is not the table that the releases rest on. Name the "
+                "one that they were published with."
+            )
+        return found
+    if last.get("correlation"):
+        raise InputError(
+            f"The releases rest on the correlation table '{last['correlation']}'. Name it with "
+            "--correlation."
+        )
+    return Correlation(unstated=unstated)
+
+
+def _read_persons(path: Path) -> list[dict[str, str]]:
+    require_regular(path, "Persons")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            lacking = [n for n in ("release", "person") if n not in (reader.fieldnames or ())]
+            if lacking:
+                raise InputError(
+                    f"Persons {path}: there is no column {' or '.join(lacking)}. It holds release "
+                    "(1, 2, …), person and the quasi-identifiers."
+                )
+            return list(reader)
+    except OSError as error:
+        raise InputError(f"Persons {path}: {error.strerror}. Check the path.") from None
+
+
+def _place(people: CodedTable, rows: Sequence[Mapping[str, str]], path: Path) -> Placed:
+    """The group of each person whose quasi-identifiers are found in one group alone."""
+    columns = people.quasi_identifiers
+    lacking = [c.name for c in columns if rows and c.name not in rows[0]]
+    if lacking:
+        raise InputError(f"Persons {path}: there is no column {', '.join(lacking)}.")
+    labels = people[GROUP].text.to_list()
+    groups: dict[tuple[str, ...], set[str]] = {}
+    cells = [[text or "" for text in c.text.to_list()] for c in columns]
+    for row in range(people.rows):
+        key = tuple(texts[c.codes[row]] for texts, c in zip(cells, columns, strict=True))
+        groups.setdefault(key, set()).add(labels[people[GROUP].codes[row]])
+    found = {}
+    for row_ in rows:
+        fits = groups.get(tuple(row_[c.name] or "" for c in columns), set())
+        if len(fits) == 1:
+            found[row_["person"]] = next(iter(fits))
+    return found
+
+
+def describe(found: SeriesAudit) -> list[str]:
+    """The audit of a series in sentences."""
+    steady = found.invariance
+    lines = [
+        f"{len(found.audits)} releases; {sum(audit.ok for audit in found.audits)} keep what they "
+        "promise by themselves.",
+        f"{steady.returning:,} people are in more than one: {steady.unchanged:,} always among the "
+        f"same values, {steady.renewed:,} also among values that are all new, "
+        f"{steady.overlapping:,} among values that are partly new.",
+        *describe_attacks(found),
+    ]
+    lines += [f"Problem: {problem}" for problem in found.problems]
+    lines.append("The series keeps its promises." if found.ok else "The series does NOT hold.")
+    return lines
+
+
+def describe_attacks(found: SeriesAudit) -> list[str]:
+    """What readers of all releases come to believe, in sentences."""
+    lines = []
+    if found.joint is not None:
+        shown = ", ".join(f"{belief:.3f}" for belief in found.joint.greatest)
+        lines.append(
+            f"The greatest belief of a reader of all releases who knows how values follow each "
+            f"other, by release: {shown}."
+        )
+        for rule, greatest in (found.estimates or {}).items():
+            shown = ", ".join(f"{belief:.3f}" for belief in greatest)
+            lines.append(
+                f"By the estimate '{rule}' of one person alone, which is no bound: {shown}."
+            )
+        if found.joint.bounded or found.joint.open:
+            lines.append(
+                f"Of {found.joint.bounded + found.joint.open} sets of people that are too large to "
+                f"enumerate, {found.joint.bounded} have a bound that suffices."
+            )
+    for attack in found.attacks:
+        bound = "nothing is promised" if attack.bound is None else f"promised {attack.bound:.3f}"
+        skipped = f", {attack.not_assessed:,} not assessed" if attack.not_assessed else ""
+        lines.append(
+            f"{attack.attack}: {attack.targets:,} targets, mean belief {attack.mean:.3f}, greatest "
+            f"{attack.greatest:.3f} ({bound}{skipped})."
+        )
+    if found.invariance.renewed and found.joint is None:
+        lines.append(
+            "Values have changed. Across releases m-invariance bounds a reader only where they "
+            "never do; the method for such data is rho-different."
+        )
+    if found.not_placed:
+        lines.append(f"{found.not_placed:,} people fit several groups, or none, and are left out.")
+    return lines

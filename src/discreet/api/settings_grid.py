@@ -1,0 +1,162 @@
+"""Which jobs a comparison runs: methods, and the places where a varied parameter belongs.
+
+A parameter goes wherever it is known by its name: to the method, and to every requirement of the
+job that has it. ``l`` means the same to all methods, the number of values that a reader can't tell
+apart, whatever a method calls it. Where neither the method nor a requirement takes ``k``, ``l`` or
+``t``, the requirement is added that is usual for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from discreet.by_name import nearest
+from discreet.errors import InputError, JobError
+from discreet.job.model import Job
+from discreet.methods.base import Method
+from discreet.methods.registry import METHODS, AnyMethod
+from discreet.methods.rivals.li_ye import LiYe
+from discreet.methods.series.m_invariance.m_invariance import MInvariance
+from discreet.methods.series.rho_different.rho_different import RhoDifferent
+from discreet.requirements.base import Requirement
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import PDiversity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.registry import requirement_from_mapping
+
+USUAL: dict[str, type[Requirement]] = {"k": KAnonymity, "l": PDiversity, "t": TCloseness}
+
+# What a method calls a parameter that it knows by another name.
+_OTHER_NAMES: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
+    (MInvariance.name, "l"): lambda ell: {"m": ell},
+    (RhoDifferent.name, "l"): lambda ell: {"rho": 1 / ell},
+    (LiYe.name, "l"): lambda ell: {"alpha_qi": ell, "alpha_sa": ell},
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One method with some parameters, and how a job becomes its job."""
+
+    method: str
+    parameters: Mapping[str, Any]  # that were varied
+    given: Mapping[str, Any]  # that the method has besides
+
+    @property
+    def label(self) -> str:
+        varied = [f"{name}={value}" for name, value in self.parameters.items()]
+        return " ".join([self.method, *varied])
+
+    def job(self, base: Job, sensitive: Sequence[str]) -> Job:
+        """The job, or a JobError that says why there is none."""
+        own = dict(self.given)
+        requirements = list(base.requirements)
+        for name, value in self.parameters.items():
+            taken = _of_method(self.method, name, value, sensitive)
+            own |= taken or {}
+            taking = [name in type(one).model_fields for one in requirements]
+            requirements = [
+                _with(one, name, value) if takes else one
+                for one, takes in zip(requirements, taking, strict=True)
+            ]
+            if taken is None and not any(taking):
+                requirements.append(requirement_from_mapping({USUAL[name].name: {name: value}}))
+        job = Job(attributes=base.attributes, requirements=requirements, method={self.method: own})
+        job._folder = base.folder
+        return job
+
+
+def settings_of(
+    job: Job, methods: Sequence[Method | str | Mapping[str, Any]], vary: Mapping[str, Sequence[Any]]
+) -> list[Setting]:
+    """Every method with every combination of the parameters that it takes."""
+    if not methods:
+        raise InputError(f"Name the methods to compare. {nearest('', _names())}")
+    chosen = [_parsed(method, job) for method in methods]
+    doubled = [name for name in dict.fromkeys(n for n, _ in chosen) if _count(chosen, name) > 1]
+    if doubled:
+        raise InputError(f"methods: {', '.join(doubled)} stands there twice. Name each once.")
+    _check_names(job, [name for name, _ in chosen], vary)
+    settings = []
+    for method, given in chosen:
+        taken = {name: values for name, values in vary.items() if _takes(job, method, name)}
+        settings += [
+            Setting(method, dict(zip(taken, values, strict=True)), given)
+            for values in product(*taken.values())
+        ]
+    return settings
+
+
+def _count(chosen: Sequence[tuple[str, object]], name: str) -> int:
+    return sum(other == name for other, _ in chosen)
+
+
+def _names() -> list[str]:
+    return [method.name for method in METHODS]
+
+
+def _parsed(method: Method | str | Mapping[str, Any], job: Job) -> tuple[str, dict[str, Any]]:
+    """A method's name and parameters; a bare name takes the job's where it is the job's method."""
+    if isinstance(method, str):
+        if method not in _names():
+            raise InputError(f"methods: there is no '{method}'. {nearest(method, _names())}")
+        return method, job.method.parameters() if job.method.name == method else {}
+    if isinstance(method, Mapping) and len(method) == 1:
+        # parameters that are still to be varied may be missing, so they are checked later
+        ((name, parameters),) = method.items()
+        return _parsed(str(name), job)[0], dict(parameters or {})
+    try:
+        found: Method = TypeAdapter(AnyMethod).validate_python(method)
+    except ValidationError as error:
+        problems = [one["msg"] for one in error.errors(include_url=False)]
+        raise JobError(problems, "methods") from None
+    return found.name, found.parameters()
+
+
+def _check_names(job: Job, methods: Sequence[str], vary: Mapping[str, Sequence[Any]]) -> None:
+    kinds = {method.name: method for method in METHODS}
+    known = {name for method in methods for name in kinds[method].model_fields}
+    known |= {name for one in job.requirements for name in type(one).model_fields} | set(USUAL)
+    problems = [
+        f"'{name}' is no parameter of {', '.join(methods)} or of a requirement of the job. "
+        + nearest(name, sorted(known))
+        for name in vary
+        if not any(_takes(job, method, name) for method in methods)
+    ]
+    problems += [
+        f"'{name}' has no value. Give some: {name}=2,3." for name in vary if not vary[name]
+    ]
+    if problems:
+        raise JobError(problems, "vary")
+
+
+def _takes(job: Job, method: str, name: str) -> bool:
+    own = {kind.name: kind for kind in METHODS}[method].model_fields
+    asked = any(name in type(one).model_fields for one in job.requirements)
+    return name in own or (method, name) in _OTHER_NAMES or asked or name in USUAL
+
+
+def _of_method(
+    method: str, name: str, value: Any, sensitive: Sequence[str]
+) -> dict[str, Any] | None:
+    """The parameters of a method that a varied one becomes; None where it takes none."""
+    if (method, name) in _OTHER_NAMES:
+        return _OTHER_NAMES[method, name](value)
+    field = {kind.name: kind for kind in METHODS}[method].model_fields.get(name)
+    if field is None:
+        return None
+    if "Mapping" in str(field.annotation):  # one for each attribute
+        return {name: dict.fromkeys(sensitive, value)}
+    return {name: value}
+
+
+def _with(requirement: Requirement, name: str, value: Any) -> Requirement:
+    parameters = requirement.parameters()
+    if isinstance(parameters.get(name), Mapping):
+        value = dict.fromkeys(parameters[name], value)
+    return requirement_from_mapping({requirement.name: {**parameters, name: value}})

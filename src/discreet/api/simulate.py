@@ -1,0 +1,243 @@
+"""A made-up population over a series of releases: why a publisher needs a ledger.
+
+The same people are published again and again, while some join, some leave and some values change.
+Three publishers treat them: one makes every release anew (each safe by itself), one keeps
+m-invariance, one keeps ρ-difference. The figures are the beliefs of a reader of all releases so
+far who knows how often values change. For the first two they are estimates, from each person's own
+groups alone; for ρ-different they are exact, over all persons and releases at once. How often the
+reader's best guess is right is counted for all three.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.attacks.series.series_view import Series, joint
+from discreet.methods.base import Bucketized, Progress, Task, no_progress
+from discreet.methods.series.beliefs.correlation import Correlation
+from discreet.methods.series.m_invariance.m_invariance import MInvariance
+from discreet.methods.series.rho_different.rho_different import RhoDifferent, first_groups
+from discreet.methods.shared.different_values import curve_places
+from discreet.report.charts.result_charts import series_chart
+from discreet.report.charts.svg import standalone
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.past_releases import History, PastRelease
+from discreet.table.roles import Role, ValueType
+
+INDEPENDENT = "independent"
+METHODS = (INDEPENDENT, MInvariance.name, RhoDifferent.name)
+
+
+@dataclass(frozen=True)
+class Population:
+    """How people come, go and change between two releases, as shares."""
+
+    people: int = 2000
+    releases: int = 6
+    insertions: float = 0.1
+    deletions: float = 0.1
+    updates: float = 0.1
+    values: int = 10
+
+
+@dataclass(frozen=True)
+class Step:
+    """One release of one publisher."""
+
+    release: int
+    method: str
+    published: int
+    held_back: int
+    counterfeits: int
+    greatest: float  # belief about anybody
+    above: float  # the share of people about whom it is above ρ
+    right: float  # the share of people whose value now the reader guesses, from their own groups
+
+
+@dataclass
+class _Publisher:
+    """What one publisher has published so far."""
+
+    method: str
+    past: list[PastRelease] = field(default_factory=list)
+    belief: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # of each person
+
+
+def simulate(
+    population: Population, *, rho: float = 0.5, seed: int = 0, progress: Progress = no_progress
+) -> list[Step]:
+    """Publish the series three times over; a step for each release and publisher."""
+    rng = np.random.default_rng(seed)
+    values = population.values
+    stays = np.where(np.arange(values) % 3 == 0, 1.0, 1 - population.updates)  # some never change
+    rows = [(str(code), str(code), float(stays[code])) for code in range(values)]
+    correlation = Correlation.of(rows, "spread")
+    publishers = [_Publisher(method) for method in METHODS]
+    person = np.arange(population.people, dtype=np.int32)
+    value = _drawn(len(person), values, rng)
+    place = rng.random((len(person), 2))
+    known = population.people
+    steps = []
+    for release in range(1, population.releases + 1):
+        progress("series", (release - 1) / population.releases)
+        for publisher in publishers:
+            task = _task(person, value, place, values, known, publisher, correlation, rng)
+            steps.append(_publish(publisher, task, release, rho, correlation))
+        stay = rng.random(len(person)) >= population.deletions
+        person, value, place = person[stay], value[stay], place[stay]
+        changes = rng.random(len(value)) >= stays[value]
+        other = rng.integers(1, values, len(value))
+        value = np.where(changes, (value + other) % values, value).astype(np.int32)
+        joining = round(population.insertions * population.people)
+        person = np.append(person, np.arange(known, known + joining)).astype(np.int32)
+        value = np.append(value, _drawn(joining, values, rng)).astype(np.int32)
+        place = np.concatenate([place, rng.random((joining, 2))])
+        known += joining
+    return steps
+
+
+def _drawn(count: int, values: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    """Values, some more frequent than others."""
+    weight = 1 / (np.arange(values) + 3.0)
+    return rng.choice(values, count, p=weight / weight.sum()).astype(np.int32)
+
+
+def _task(
+    person: NDArray[np.int32],
+    value: NDArray[np.int32],
+    place: NDArray[np.float64],
+    values: int,
+    known: int,
+    publisher: _Publisher,
+    correlation: Correlation,
+    rng: np.random.Generator,
+) -> Task:
+    axes = ("age", "zip")
+    columns = {name: _numbers(name, place[:, axis]) for axis, name in enumerate(axes)}
+    text = pl.Series("value", [str(code) for code in range(values)])
+    columns["value"] = Column("value", Role.SENSITIVE, ValueType.TEXT, value, text, text)
+    table = CodedTable(columns, len(person))
+    history = History(tuple(publisher.past), person, known, tuple(text.to_list()))
+    return Task(table, {}, (), rng, history=history, correlation=correlation)
+
+
+def _numbers(name: str, cells: NDArray[np.float64]) -> Column:
+    known, codes = np.unique((cells * 100).astype(np.int64), return_inverse=True)
+    values = pl.Series(name, known)
+    return Column(
+        name,
+        Role.QUASI_IDENTIFIER,
+        ValueType.INTEGER,
+        codes.astype(np.int32),
+        values.cast(pl.String),
+        values,
+        known.astype(np.float64),
+    )
+
+
+def _publish(
+    publisher: _Publisher, task: Task, release: int, rho: float, correlation: Correlation
+) -> Step:
+    outcome = _outcome(publisher.method, task, rho)
+    history = task.history
+    assert history is not None
+    fakes = outcome.counterfeits
+    kept = outcome.group_of_row >= 0
+    column = task.table["value"]
+    group = np.concatenate([outcome.group_of_row[kept], fakes.group if fakes else []])
+    value = np.concatenate([column.codes[kept], fakes.value["value"] if fakes else []])
+    key = group.astype(np.int64) * column.cardinality + value.astype(np.int64)
+    keys, count = np.unique(key, return_counts=True)
+    groups = int(outcome.group_of_row.max(initial=-1)) + 1
+    start = np.searchsorted(keys // column.cardinality, np.arange(groups + 1)).astype(np.int64)
+    entries = (keys % column.cardinality).astype(np.int32)
+    people = history.person_of_row[kept]
+    publisher.past.append(
+        PastRelease(people, outcome.group_of_row[kept], start, entries, count.astype(np.int32))
+    )
+    matrix = correlation.matrix(history.values)
+    belief = _look(publisher, matrix, column.cardinality)
+    right = float((belief.argmax(axis=1) == column.codes[kept]).mean())
+    greatest = float(belief.max())
+    above = float((belief.max(axis=1) > rho + 1e-9).mean())
+    if publisher.method == RhoDifferent.name:
+        found = joint(
+            Series.of_history(replace(history, releases=publisher.past)), correlation, rho
+        )
+        greatest, above = max(found.greatest), found.above / max(len(people), 1)
+    return Step(
+        release=release,
+        method=publisher.method,
+        published=len(people),
+        held_back=int((~kept).sum()),
+        counterfeits=0 if fakes is None else len(fakes.group),
+        greatest=greatest,
+        above=above,
+        right=right,
+    )
+
+
+def _outcome(method: str, task: Task, rho: float) -> Bucketized:
+    least = math.ceil(1 / rho - 1e-9)
+    if method == MInvariance.name:
+        return MInvariance(m=least).run(task)
+    if method == RhoDifferent.name:
+        return RhoDifferent(rho=rho).run(task)
+    column = task.table["value"]
+    rows = np.arange(task.table.rows)
+    group, fakes = first_groups(
+        rows, column.codes, curve_places(task, least), column.cardinality, least, task.rng
+    )
+    kept = ~np.isin(group, fakes[0])  # without a ledger nobody thinks of counterfeits
+    group = np.where(kept, group, -1)
+    known = np.unique(group[kept])
+    return Bucketized(np.where(kept, np.searchsorted(known, group), -1).astype(np.int32))
+
+
+def _look(publisher: _Publisher, matrix: NDArray[np.float64], values: int) -> NDArray[np.float64]:
+    """Carry the beliefs about everybody on through the last release: (people, values)."""
+    last = publisher.past[-1]
+    share = np.zeros((last.groups, values))
+    of_entry = np.repeat(np.arange(last.groups), np.diff(last.start))
+    share[of_entry, last.value] = last.count
+    share /= share.sum(axis=1, keepdims=True)
+    result = np.empty((len(last.person), values))
+    for at, (person, group) in enumerate(zip(last.person.tolist(), last.group, strict=True)):
+        before = publisher.belief.get(person)
+        now = share[group] if before is None else (before @ matrix) * share[group]
+        total = now.sum()
+        now = now / total if total > 0 else share[group]
+        publisher.belief[person] = now
+        result[at] = now
+    return result
+
+
+def table_of(steps: Sequence[Step]) -> str:
+    """The steps as a table for a terminal or a page: a row a release, a column a publisher."""
+    lines = [
+        "| release | " + " | ".join(f"{m}: greatest (above, right)" for m in METHODS) + " |",
+        "| --- | --- | --- | --- |",
+    ]
+    for release in sorted({step.release for step in steps}):
+        own = {step.method: step for step in steps if step.release == release}
+        cells = [f"{own[m].greatest:.3f} ({own[m].above:.0%}, {own[m].right:.0%})" for m in METHODS]
+        lines.append(f"| {release} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def plot_of(steps: Sequence[Step], rho: float) -> str:
+    """The greatest belief by release, a line for each publisher, as an SVG."""
+    beliefs = {name: [s.greatest for s in steps if s.method == name] for name in METHODS}
+    return standalone(series_chart(beliefs, rho))
+
+
+def to_dict(steps: Sequence[Step]) -> dict[str, Any]:
+    """The steps as plain data."""
+    return {"steps": [asdict(step) for step in steps]}

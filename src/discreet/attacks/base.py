@@ -1,0 +1,228 @@
+"""The seam of every attack: a scene goes in, findings come out.
+
+An attack is a frozen, validated value with a name and parameters. It reads the published tables
+and what its stated knowledge gives it, never the private state of a run; the original table lends
+it the people's quasi-identifiers and, to score what was believed, the truth.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.beliefs import Beliefs
+from discreet.attacks.inference.placement import EXACT
+from discreet.attacks.inference.population import Population
+from discreet.by_name import Named
+from discreet.methods.base import Progress, Task, no_progress
+from discreet.releases.manifest import Manifest
+from discreet.requirements.base import Domains, Requirement
+from discreet.table.coded_table import CodedTable
+
+BINS = 20  # of the plot of beliefs
+TOLERANCE = 1e-9
+BEYOND = "beyond the promise"
+NO_BETTER = "no better than guessing"
+UNBOUNDED = "no guarantee against this"
+
+Figures = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Everything that attacks look at."""
+
+    manifest: Manifest
+    tables: Mapping[str, CodedTable]  # as published
+    task: Task  # the original: people's quasi-identifiers, and the truth to score by
+    readings: Sequence[Reading]
+    domains: Domains  # of the sensitive attributes, from the release
+    population: Population | None = None  # everybody, also who is not in the table
+    threshold: float = 0.5
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    progress: Progress = no_progress
+
+    @property
+    def requirements(self) -> list[Requirement]:
+        """What the release promises."""
+        return [promise.to_requirement() for promise in self.manifest.promises]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How well one reader does, over all targets."""
+
+    attack: str
+    knowledge: str  # what the reader knows beside the release, in words
+    aim: str  # the attribute, or what else is to be found out
+    table: str
+    targets: int
+    mean: float  # mean belief in the truth
+    greatest: float
+    above: float  # the share of targets believed in above the threshold
+    certain: float  # the share of targets whose truth is certain
+    baseline: float  # the mean belief of a reader of the overall distribution alone
+    bound: float | None  # the greatest belief that the release's promises allow
+    exceeded: bool  # whether some target is above its bound
+    inside: bool  # whether the papers' promises speak of this reader
+    method: str = EXACT  # or by which approximation
+    interval: tuple[float, float] | None = None  # of ``above``, where targets are sampled
+    histogram: tuple[int, ...] = ()  # targets by belief, in equal steps from 0 to 1
+    is_belief: bool = True  # else an accuracy: never compared with a ceiling on belief
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The attack, with what sets it apart from others of its name."""
+        if "bits" in self.details:
+            return f"{self.attack} (i = {self.details['bits']})"
+        if "reader" in self.details:
+            return f"{self.attack} ({self.details['reader']})"
+        return self.attack
+
+    @property
+    def shown_aim(self) -> str:
+        """The aim, with the attributes that the reader starts from."""
+        known = self.details.get("known")
+        if "associated_with" in self.details:
+            return f"{self.aim} ~ {self.details['associated_with']}"
+        return f"{self.aim} ← {', '.join(known)}" if known else self.aim
+
+    @property
+    def verdict(self) -> str:
+        """What the release's promise says of it, in a word or three."""
+        if not self.inside:
+            guesses = not self.is_belief and self.mean <= self.baseline + TOLERANCE
+            return NO_BETTER if guesses else BEYOND
+        if self.bound is None:
+            return "not promised"
+        if self.exceeded:
+            return "EXCEEDED"
+        return UNBOUNDED if self.bound >= 1 - TOLERANCE else "within the promise"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return {**asdict(self), "verdict": self.verdict}
+
+
+class Attack(Named):
+    """One adversary: what is known, and how the release is read with it."""
+
+    inside: ClassVar[bool] = True  # whether a target above a promised bound is a failed audit
+    kinds: ClassVar[frozenset[str]] = frozenset({"generalized", "bucketized", "projected"})
+
+    @property
+    @abstractmethod
+    def knowledge(self) -> str:
+        """What the reader knows beside the release, in words that follow "a reader who"."""
+
+    def inapplicable(self, scene: Scene) -> str | None:
+        """Why it can't be run on this release; None where it can."""
+        if scene.manifest.kind not in self.kinds:
+            return f"not for a {scene.manifest.kind} release"
+        return None
+
+    @abstractmethod
+    def run(self, scene: Scene) -> list[Finding]:
+        """Attack, and report."""
+
+    def finding(
+        self,
+        scene: Scene,
+        reading: Reading,
+        aim: str,
+        beliefs: Beliefs,
+        baseline: float,
+        bounds: Figures | None = None,
+        *,
+        knowledge: str | None = None,
+        method: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> Finding:
+        """The finding of some beliefs; ``bounds`` has one for each line."""
+        return summarize(
+            self,
+            aim,
+            reading.name,
+            beliefs.belief,
+            beliefs.count,
+            baseline,
+            scene.threshold,
+            bounds,
+            knowledge=knowledge or self.knowledge,
+            method=reading.placement.method if method is None else method,
+            sampled=reading.sampled,
+            details=details or {},
+        )
+
+
+def summarize(
+    attack: Attack,
+    aim: str,
+    table: str,
+    belief: Figures,
+    count: NDArray[np.int64],
+    baseline: float,
+    threshold: float,
+    bounds: Figures | None = None,
+    *,
+    knowledge: str,
+    method: str = EXACT,
+    sampled: bool = False,
+    sure: Figures | None = None,
+    details: Mapping[str, Any] | None = None,
+) -> Finding:
+    """A finding from lines of beliefs and how many targets each stands for.
+
+    Where worlds were drawn, ``sure`` has a lower bound of each belief; no target is called above
+    the threshold, or certain, by less.
+    """
+    surely = belief if sure is None else sure
+    targets = int(count.sum())
+    total = max(targets, 1)
+    above = int(count[surely > threshold + TOLERANCE].sum())
+    bin_of_line = np.clip((belief * BINS - TOLERANCE).astype(np.int64), 0, BINS - 1)
+    bounded = bounds is not None and bool((bounds < 1 - TOLERANCE).any())
+    return Finding(
+        attack.name,
+        knowledge,
+        aim,
+        table,
+        targets,
+        mean=float((belief * count).sum() / total),
+        greatest=float(belief.max()) if len(belief) else 0.0,
+        above=above / total,
+        certain=float(count[surely >= 1 - TOLERANCE].sum() / total),
+        baseline=baseline,
+        bound=min(float(bounds.max()), 1.0) if bounded and bounds is not None else None,
+        exceeded=bounds is not None and bool((belief > bounds + TOLERANCE).any()),
+        inside=attack.inside,
+        method=method,
+        interval=wilson(above, targets) if sampled else None,
+        histogram=tuple(int(n) for n in np.bincount(bin_of_line, count, BINS)),
+        details=dict(details or {}),
+    )
+
+
+def wilson_low(share: Figures, trials: int | NDArray[np.int64], z: float = 4.0) -> Figures:
+    """The lower ends of Wilson's intervals; z = 4 before a single target is called above."""
+    spread = z * z / trials
+    reach = z * np.sqrt(share * (1 - share) / trials + spread / (4 * trials))
+    return np.maximum((share + spread / 2 - reach) / (1 + spread), 0.0)
+
+
+def wilson(successes: float, trials: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval for a proportion."""
+    if trials == 0:
+        return 0.0, 1.0
+    share, spread = successes / trials, z * z / trials
+    middle = share + spread / 2
+    reach = z * math.sqrt(share * (1 - share) / trials + spread / (4 * trials))
+    return max(0.0, (middle - reach) / (1 + spread)), min(1.0, (middle + reach) / (1 + spread))

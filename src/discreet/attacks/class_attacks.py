@@ -1,0 +1,202 @@
+"""Readers of groups who know nobody's sensitive values.
+
+- *linking*: which row is the target's; 1/(rows of the groups that fit).
+- *homogeneity*, which is also probabilistic disclosure: the share of a value in the target's group.
+- *skewness*: the same share beside the value's share in the table; their ratio is the gain.
+- *similarity*: the share of the values that are of one kind with the truth, by the levels of the
+  attribute's hierarchy or by kinds that the reader is told of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.beliefs import Beliefs, beliefs_in, weighted_beliefs
+from discreet.attacks.inference.bounds import kind_bounds, least_group, value_bounds
+from discreet.hierarchies.hierarchy import Level
+from discreet.table.code_maps import code_of_text
+
+IN_TABLE = "knows everybody's quasi-identifiers and who is in the table"
+
+
+def baseline_of(reading: Reading, attribute: str, beliefs: Beliefs) -> float:
+    """The mean share of the true values in the whole table."""
+    return _mean_share(reading.share(attribute), beliefs)
+
+
+def _mean_share(share: NDArray[np.float64], beliefs: Beliefs) -> float:
+    padded = np.append(share, 0.0)  # the last: a value that was not published
+    of_line = padded[np.minimum(beliefs.value, len(share))]
+    return float((of_line * beliefs.count).sum() / max(beliefs.targets, 1))
+
+
+class Linking(Attack):
+    """Which published row is the target's."""
+
+    name: ClassVar[str] = "linking"
+
+    @property
+    def knowledge(self) -> str:
+        return IN_TABLE
+
+    def run(self, scene: Scene) -> list[Finding]:
+        k = least_group(scene.requirements)
+        findings = []
+        for reading in scene.readings:
+            matching = reading.placement.sums(reading.size[reading.placement.group].astype(float))
+            count = np.bincount(reading.place_of_target, minlength=reading.placement.places)
+            present = count > 0
+            bounds = None if k is None else np.full(int(present.sum()), 1 / k)
+            findings.append(
+                summarize(
+                    self, "the row", reading.name, 1 / matching[present], count[present],
+                    1 / max(reading.rows, 1), scene.threshold, bounds,
+                    knowledge=self.knowledge, sampled=reading.sampled,
+                )
+            )  # fmt: skip
+        return findings
+
+
+class Homogeneity(Attack):
+    """Which value the target has, by its share in the target's group."""
+
+    name: ClassVar[str] = "homogeneity"
+
+    @property
+    def knowledge(self) -> str:
+        return IN_TABLE
+
+    def run(self, scene: Scene) -> list[Finding]:
+        findings = []
+        for reading in scene.readings:
+            for attribute in reading.sensitive:
+                beliefs = beliefs_in(reading, attribute)
+                bounds = value_bounds(scene.requirements, scene.domains, reading, attribute)
+                baseline = baseline_of(reading, attribute, beliefs)
+                lines = bounds.of_lines(reading, beliefs)
+                findings.append(self.finding(scene, reading, attribute, beliefs, baseline, lines))
+        return findings
+
+
+class Skewness(Attack):
+    """How much more likely a value has become than it is in the table."""
+
+    name: ClassVar[str] = "skewness"
+
+    @property
+    def knowledge(self) -> str:
+        return f"{IN_TABLE}, and how the values are spread in the whole table"
+
+    def run(self, scene: Scene) -> list[Finding]:
+        findings = []
+        for reading in scene.readings:
+            for attribute in reading.sensitive:
+                beliefs = beliefs_in(reading, attribute)
+                share = np.append(reading.share(attribute), np.inf)
+                of_line = share[np.minimum(beliefs.value, len(share) - 1)]
+                gain = beliefs.belief / of_line
+                bounds = kind_bounds(
+                    scene.requirements, scene.domains, attribute, share[:-1], apart=None
+                )
+                padded = np.append(bounds, 1.0)
+                findings.append(
+                    self.finding(
+                        scene, reading, attribute, beliefs,
+                        baseline_of(reading, attribute, beliefs),
+                        padded[np.minimum(beliefs.value, len(bounds))],
+                        details={"greatest_gain": float(gain.max(initial=0.0))},
+                    )
+                )  # fmt: skip
+        return findings
+
+
+class Similarity(Attack):
+    """Which kind of value the target has: the levels of a hierarchy, or kinds that are given."""
+
+    name: ClassVar[str] = "similarity"
+
+    kinds_of: Mapping[str, Mapping[str, tuple[str, ...]]] = Field(
+        default_factory=dict,
+        description="By attribute: the kinds, each with its values. Else the hierarchy's levels.",
+    )
+
+    @property
+    def knowledge(self) -> str:
+        return f"{IN_TABLE}, and which values mean the same"
+
+    def inapplicable(self, scene: Scene) -> str | None:
+        reason = super().inapplicable(scene)
+        if reason or any(self._groupings(scene, r, a) for r in scene.readings for a in r.sensitive):
+            return reason
+        return "no sensitive attribute has a hierarchy, and no kinds of values were given"
+
+    def run(self, scene: Scene) -> list[Finding]:
+        return [
+            self._one(scene, reading, attribute, title, kind_of_value, apart)
+            for reading in scene.readings
+            for attribute in reading.sensitive
+            for title, kind_of_value, apart in self._groupings(scene, reading, attribute)
+        ]
+
+    def _one(
+        self,
+        scene: Scene,
+        reading: Reading,
+        attribute: str,
+        title: str,
+        kind_of_value: NDArray[np.int32],  # (published values,)
+        apart: float | None,
+    ) -> Finding:
+        kinds = int(kind_of_value.max(initial=-1)) + 1
+        padded = np.append(kind_of_value, kinds)
+        of_row = kind_of_value[reading.sensitive[attribute].codes]
+        truth = padded[reading.truth[attribute]].astype(np.int32)
+        beliefs = weighted_beliefs(reading, of_row, truth, kinds)
+        share = np.bincount(of_row, minlength=kinds) / max(reading.rows, 1)
+        bounds = kind_bounds(scene.requirements, scene.domains, attribute, share, apart)
+        lines = np.append(bounds, 1.0)[np.minimum(beliefs.value, kinds)]
+        return self.finding(
+            scene, reading, f"{attribute} ({title})", beliefs, _mean_share(share, beliefs), lines
+        )
+
+    def _groupings(
+        self, scene: Scene, reading: Reading, attribute: str
+    ) -> list[tuple[str, NDArray[np.int32], float | None]]:
+        """Each way to group an attribute's values: its title, the groups, how far apart."""
+        column = reading.sensitive[attribute]
+        if attribute in self.kinds_of:
+            named = {v: n for n, vs in enumerate(self.kinds_of[attribute].values()) for v in vs}
+            others = len(self.kinds_of[attribute])
+            kinds = [
+                named.get(text, others + code) if text is not None else others + code
+                for code, text in enumerate(column.text.to_list())
+            ]
+            _, numbered = np.unique(np.array(kinds), return_inverse=True)
+            return [("given kinds", numbered.astype(np.int32), None)]
+        hierarchy = scene.task.hierarchies.get(attribute)
+        if hierarchy is None:
+            return []
+        original = code_of_text(scene.task.table[attribute].text, column.text)
+        if (original < 0).any():
+            return []
+        return [
+            (
+                f"level {number} of its hierarchy",
+                _numbered(level, original),
+                (number + 1) / hierarchy.height,
+            )
+            for number, level in enumerate(hierarchy.levels)
+            if 0 < number < hierarchy.height
+        ]
+
+
+def _numbered(level: Level, codes: NDArray[np.int64]) -> NDArray[np.int32]:
+    _, numbered = np.unique(level.node_of_leaf[codes], return_inverse=True)
+    return numbered.astype(np.int32)

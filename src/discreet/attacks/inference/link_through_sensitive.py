@@ -1,0 +1,161 @@
+"""Readers of T^S: what is left of a person's other values once one sensitive value is known.
+
+The reader knows the release, in which group a person is, and the person's value of one attribute.
+Three readers, each stronger than the one before:
+
+- ``pair`` keeps the values of the group's sets that occur in T^S together with the known one;
+- ``row`` keeps those of rows of T^S with the known value that lie wholly within the sets;
+- ``matching`` keeps those that some assignment of all people to all rows of T^S uses, each row for
+  one person, each within the sets of the person's group (``data.assignments``).
+
+``matching`` counts no assignments and is exact; it is left out where the graph of people and rows
+is too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.releases.audit.audit import read_tables
+from discreet.releases.kinds.decomposed.sensitive_sets import (
+    PEOPLE,
+    READERS,
+    SENSITIVE,
+    Signatures,
+    index_signatures,
+    kept_values,
+    read_sets,
+)
+from discreet.releases.kinds.decomposed.tables import DecomposedKind
+from discreet.releases.manifest import Manifest
+from discreet.table.assignments import Sets, possible_rows, rows_by_value
+from discreet.table.coded_table import CodedTable
+from discreet.table.kernels import kernel
+from discreet.table.published import GROUP
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+
+FINDING_ROWS = 100_000  # of a release whose audit tells what readers find
+
+
+@dataclass(frozen=True)
+class LinkFinding:
+    """How well one reader does against one attribute, over all people and known values."""
+
+    reader: str
+    known: str
+    attribute: str
+    least: int  # values left to the reader in the worst case
+    certain: int  # people whose value is certain: a single one is left
+    people: int
+    exact: bool  # False where ``certain`` is the most that the release leaves possible
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as plain data."""
+        return asdict(self)
+
+
+def link_through_sensitive_table(
+    tables: Mapping[str, CodedTable], known: str, primary: str
+) -> list[LinkFinding]:
+    """What each reader who knows one attribute finds out about the others."""
+    people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    for name in (known, primary):
+        if name not in names:
+            raise InputError(f"'{name}' is not a sensitive attribute. Allowed: {', '.join(names)}.")
+    sets = read_sets(tables, names)
+    signatures = index_signatures(sensitive, names)
+    number, size = names.index(known), people[GROUP].counts
+    kept = {reader: kept_values(sets, signatures, number, reader) for reader in READERS}
+    matched = matched_values(sets, signatures, number, names.index(primary), size)
+    if matched is not None:
+        kept["matching"] = matched
+    findings = []
+    for reader, left in kept.items():
+        for place, name in enumerate(names):
+            if name == known:
+                continue
+            certain, exact = _certain_people(sets, number, left[:, place], size, known == primary)
+            findings.append(
+                LinkFinding(
+                    reader,
+                    known,
+                    name,
+                    least=int(left[:, place].min(initial=sensitive[name].cardinality)),
+                    certain=certain,
+                    people=people.rows,
+                    exact=exact,
+                )
+            )
+    return findings
+
+
+def _certain_people(
+    sets: Sets, known: int, left: Small, size: Ints, occur: bool
+) -> tuple[int, bool]:
+    """How many people at most have a known value that leaves a single one; whether so many do.
+
+    How often a value of a set occurs in its group is not published. Where each is known to occur,
+    every other value of the set takes one person.
+    """
+    start, _ = sets.of(known)
+    group = np.repeat(np.arange(sets.groups), np.diff(start))
+    sure = np.bincount(group[left == 1], minlength=sets.groups)
+    others = np.diff(start) - sure
+    most = np.where(sure > 0, size - others if occur else size, 0)
+    told = (sure == 0) | (others == 0) | ((size == np.diff(start)) & occur)
+    return int(most.sum()), bool(told.all())
+
+
+def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[dict[str, Any]]:
+    """What readers of T^S find in a release: of decomposed ones, up to ``FINDING_ROWS`` rows."""
+    if manifest.kind != DecomposedKind.name or manifest.published_rows > FINDING_ROWS:
+        return []
+    primary = str(getattr(manifest.method, "primary", ""))
+    found = link_through_sensitive_table(tables, primary, primary)
+    return [finding.to_dict() for finding in found]
+
+
+def readers_of_folder(folder: Path, manifest: Manifest) -> list[dict[str, Any]]:
+    """Return what readers of T^S find in the files of a release, read only where they are asked."""
+    if manifest.kind != DecomposedKind.name or manifest.published_rows > FINDING_ROWS:
+        return []
+    return reader_findings(read_tables(folder, manifest), manifest)
+
+
+def matched_values(
+    sets: Sets, signatures: Signatures, known: int, primary: int, size: Ints
+) -> Small | None:
+    """For each known value of each group, how many values of each attribute assignments use.
+
+    None where the graph of people and rows is too large.
+    """
+    possible = possible_rows(sets, signatures.codes, signatures.count, primary, size)
+    if possible is None:
+        return None
+    begin, order = rows_by_value(sets, signatures.codes, known, possible)
+    return _count_values(begin, possible.row[order], signatures.codes, signatures.offset)
+
+
+@kernel
+def _count_values(begin: Ints, row: Small, codes: Small, offset: Ints) -> Small:
+    """How many values of each attribute the rows of each entry have."""
+    seen = np.full(offset[len(offset) - 1], -1, np.int64)
+    kept = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
+    for entry in range(len(begin) - 1):
+        for i in range(begin[entry], begin[entry + 1]):
+            for attribute in range(codes.shape[1]):
+                at = offset[attribute] + codes[row[i], attribute]
+                if seen[at] != entry:
+                    seen[at] = entry
+                    kept[entry, attribute] += 1
+    return kept

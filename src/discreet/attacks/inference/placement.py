@@ -1,0 +1,273 @@
+"""Where a reader may place people: the groups that each fits, and how likely each group is.
+
+A world gives every person one published row. Where the cells of a release do not overlap, a
+person fits one group. Local recoding lets people fit several, and then a group's weight for a
+person is the share of all assignments of people to groups, each group filled to its size, that
+put the person there. People who look alike (of one *kind*) have equal weights. Who was suppressed
+is not written in a release, so where rows were, one more group that fits everybody takes them.
+
+Two ways, and the report says which:
+
+- *exact*: components of at most ``EXACT_STATES`` states are counted by a forward and a backward
+  pass over the kinds, the state being the places left in each group.
+- *scaling*: else the weights are those of greatest entropy with the right row and column sums,
+  x(kind)·y(group), found by alternating scaling. It is an approximation, no bound.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.kernels import kernel
+
+EXACT_STATES = 4000  # states in any step of a component's dynamic program
+EXACT_PEOPLE = 64  # in a component that is counted exactly
+EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
+SCALING_ROUNDS = 300
+SCALING_PRECISION = 1e-7
+
+EXACT = "exact"
+SCALING = "people fit several groups: weights by scaling"
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """For each place (a group, or a kind of people) the groups it may stand for, with weights."""
+
+    start: NDArray[np.int64]  # (places + 1,)
+    group: NDArray[np.int32]  # (edges,)
+    weight: NDArray[np.float64]  # (edges,) sum to 1 within a place
+    method: str = EXACT
+
+    @property
+    def places(self) -> int:
+        return len(self.start) - 1
+
+    @cached_property
+    def sole(self) -> bool:
+        """Whether every place is one group."""
+        return len(self.group) == self.places
+
+    @classmethod
+    def identity(cls, groups: int) -> Placement:
+        """Every place is the group of the same number."""
+        every = np.arange(groups, dtype=np.int32)
+        return cls(np.arange(groups + 1), every, np.ones(groups))
+
+    def sums(self, of_edge: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For each place the sum over its edges."""
+        place = np.repeat(np.arange(self.places), np.diff(self.start))
+        return np.bincount(place, of_edge, self.places).astype(np.float64)
+
+
+def weigh(
+    start: NDArray[np.int64],  # (kinds + 1,)
+    group: NDArray[np.int32],  # (edges,) the groups that fit each kind
+    people: NDArray[np.int64],  # (kinds,) how many people are of each kind
+    size: NDArray[np.int64],  # (groups,) rows
+    suppressed: int,
+) -> Placement:
+    """The weights of the groups that fit each kind; kinds that fit none have no edge."""
+    if (np.diff(start) <= 1).all():
+        return Placement(start, group, np.ones(len(group)))
+    if suppressed:
+        kinds = len(start) - 1
+        place = np.repeat(np.arange(kinds), np.diff(start))
+        order = np.argsort(np.concatenate([place, np.arange(kinds)]), kind="stable")
+        wide = np.concatenate([group, np.full(kinds, len(size))])[order].astype(np.int32)
+        wide_start = start + np.arange(kinds + 1)
+        whole = weigh(wide_start, wide, people, np.append(size, suppressed), 0)
+        published = wide < len(size)
+        weight = whole.weight[published]
+        sums = np.bincount(place, weight, kinds)
+        shares = weight / np.where(sums > 0, sums, 1)[place]
+        return Placement(start, group, shares, whole.method)
+    weight = scale(start, group, people.astype(np.float64), size.astype(np.float64))
+    exact = count_components(start, group, people, size, weight)
+    return Placement(start, group, weight, EXACT if exact else SCALING)
+
+
+@kernel
+def scale(
+    start: NDArray[np.int64],
+    group: NDArray[np.int32],
+    people: NDArray[np.float64],
+    size: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The weights x(kind)·y(group) that sum to 1 over groups, and over people to the sizes."""
+    kinds = len(start) - 1
+    of_group = size.copy()
+    weight = np.empty(len(group))
+    for _ in range(SCALING_ROUNDS):
+        filled = np.zeros(len(size))
+        for kind in range(kinds):
+            total = 0.0
+            for edge in range(start[kind], start[kind + 1]):
+                total += of_group[group[edge]]
+            for edge in range(start[kind], start[kind + 1]):
+                weight[edge] = of_group[group[edge]] / total
+                filled[group[edge]] += people[kind] * weight[edge]
+        worst = 0.0
+        for g in range(len(size)):
+            if filled[g] > 0:
+                worst = max(worst, abs(filled[g] - size[g]) / size[g])
+                of_group[g] *= size[g] / filled[g]
+        if worst < SCALING_PRECISION:
+            break
+    return weight
+
+
+def count_components(
+    start: NDArray[np.int64],
+    group: NDArray[np.int32],
+    people: NDArray[np.int64],
+    size: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    kind_of_group: NDArray[np.int32] | None = None,
+) -> bool:
+    """Replace the weights of small components by exact ones; whether none is left.
+
+    With ``kind_of_group``, people of one kind have a group of each kind that the groups they fit
+    have: in worlds without, there is none.
+    """
+    component = _components(start, group, len(size))
+    several = np.flatnonzero(np.diff(start) > 1)
+    kinds_of: dict[int, list[int]] = defaultdict(list)
+    open_components = np.unique(component[several])
+    is_open = np.zeros(int(component.max(initial=0)) + 1, bool)
+    is_open[open_components] = True
+    if len(open_components) > EXACT_COMPONENTS:
+        return False
+    for kind in np.flatnonzero(is_open[component] & (np.diff(start) > 0)):
+        kinds_of[int(component[kind])].append(int(kind))
+    all_exact = True
+    for kinds in kinds_of.values():
+        if people[kinds].sum() > EXACT_PEOPLE:
+            all_exact = False
+            continue
+        edges = [(start[kind], start[kind + 1]) for kind in kinds]
+        fits = [group[low:high].tolist() for low, high in edges]
+        counted = expected_places(fits, [int(people[kind]) for kind in kinds], size, kind_of_group)
+        if counted is None:
+            all_exact = False
+            continue
+        for (low, high), expected, one in zip(edges, counted, kinds, strict=True):
+            weight[low:high] = np.array(expected) / people[one]
+    return all_exact
+
+
+def expected_places(
+    fits: Sequence[Sequence[int]],
+    people: Sequence[int],
+    size: NDArray[np.int64],
+    kind_of_group: NDArray[np.int32] | None = None,
+) -> list[list[float]] | None:
+    """For each kind how many of its people are in each group it fits, on average over all worlds.
+
+    None where more than ``EXACT_STATES`` states would have to be looked at, or where no world
+    fills every group. ``kind_of_group`` as in ``count_components``.
+    """
+    groups = sorted({group for fit in fits for group in fit})
+    number = {group: i for i, group in enumerate(groups)}
+    full = tuple(int(size[group]) for group in groups)
+    steps: list[dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...], int]]]] = []
+    states: dict[tuple[int, ...], int] = {full: 1}
+    forward = [states]
+    for fit, count in zip(fits, people, strict=True):
+        moves = {}
+        following: dict[tuple[int, ...], int] = defaultdict(int)
+        for state, ways in states.items():
+            spreads = _spreads(state, [number[group] for group in fit], count)
+            if spreads is None:
+                return None
+            if kind_of_group is not None:
+                spreads = _with_every_kind(spreads, kind_of_group[list(fit)].tolist())
+            moves[state] = spreads
+            for after, _, arrangements in moves[state]:
+                following[after] += ways * arrangements
+            if len(following) > EXACT_STATES:
+                return None
+        steps.append(moves)
+        states = dict(following)
+        forward.append(states)
+    empty = tuple([0] * len(groups))
+    worlds = states.get(empty, 0)
+    if not worlds:
+        return None
+    result: list[list[float]] = []
+    backward: dict[tuple[int, ...], int] = {empty: 1}
+    for step in range(len(fits) - 1, -1, -1):
+        expected = [0] * len(fits[step])
+        before: dict[tuple[int, ...], int] = defaultdict(int)
+        for state, moves_of_state in steps[step].items():
+            for after, taken, arrangements in moves_of_state:
+                ways = arrangements * backward.get(after, 0)
+                before[state] += ways
+                for i, number_taken in enumerate(taken):
+                    expected[i] += number_taken * ways * forward[step][state]
+        backward = before
+        result.append([total / worlds for total in expected])
+    return result[::-1]
+
+
+def _with_every_kind(
+    spreads: list[tuple[tuple[int, ...], tuple[int, ...], int]], kinds: list[int]
+) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
+    """The spreads that put somebody into a group of each kind."""
+    every = set(kinds)
+    return [
+        spread
+        for spread in spreads
+        if {kind for kind, some in zip(kinds, spread[1], strict=True) if some} == every
+    ]
+
+
+def _spreads(
+    state: tuple[int, ...], groups: Sequence[int], count: int
+) -> list[tuple[tuple[int, ...], tuple[int, ...], int]] | None:
+    """All ways to put ``count`` people into the places left: the state after, who went where."""
+    spreads: list[tuple[tuple[int, ...], tuple[int, ...], int, int]] = [(state, (), 1, count)]
+    for group in groups:
+        wider = []
+        for left, taken, arrangements, remaining in spreads:
+            for some in range(min(left[group], remaining) + 1):
+                after = (*left[:group], left[group] - some, *left[group + 1 :])
+                ways = arrangements * comb(remaining, some)
+                wider.append((after, (*taken, some), ways, remaining - some))
+        spreads = wider
+        if len(spreads) > EXACT_STATES:
+            return None
+    return [(left, taken, ways) for left, taken, ways, remaining in spreads if remaining == 0]
+
+
+@kernel
+def _components(
+    start: NDArray[np.int64], group: NDArray[np.int32], groups: int
+) -> NDArray[np.int64]:
+    """For each kind the smallest group that it is connected with."""
+    root = np.arange(groups)
+    for kind in range(len(start) - 1):
+        for edge in range(start[kind] + 1, start[kind + 1]):
+            a, b = group[start[kind]], group[edge]
+            while root[a] != a:
+                root[a] = root[root[a]]
+                a = root[a]
+            while root[b] != b:
+                root[b] = root[root[b]]
+                b = root[b]
+            root[max(a, b)] = min(a, b)
+    component = np.zeros(len(start) - 1, np.int64)
+    for kind in range(len(start) - 1):
+        if start[kind] < start[kind + 1]:
+            a = group[start[kind]]
+            while root[a] != a:
+                a = root[a]
+            component[kind] = a
+    return component

@@ -1,0 +1,59 @@
+"""The population: everybody's quasi-identifiers, also of people who are not in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.table.classes import Classes, classes_of, group_codes
+from discreet.table.code_maps import code_of_value
+from discreet.table.coded_table import CodedTable, Codes, Column
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """A table of people, with hierarchies over its own dictionaries."""
+
+    table: CodedTable
+    hierarchies: Mapping[str, Hierarchy]
+
+    @property
+    def rows(self) -> int:
+        return self.table.rows
+
+    @cached_property
+    def kinds(self) -> Classes:
+        """The people who agree in all quasi-identifiers."""
+        return classes_of(self.table.quasi_identifiers, self.table.rows)
+
+    def fits(
+        self, published: CodedTable, levels: Mapping[str, int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], Classes] | None:
+        """The classes of a published table that each kind fits, and those classes."""
+        columns = [self.table[column.name] for column in published.quasi_identifiers]
+        classes = classes_of(published.quasi_identifiers, published.rows)
+        coverages = coverages_of(published, columns, self.hierarchies, levels)
+        cells = [column.codes[classes.first_row] for column in published.quasi_identifiers]
+        values = [column.codes[self.kinds.first_row] for column in columns]
+        found = fitting_groups(coverages, values, cells)
+        return None if found is None else (*found, classes)
+
+    def alike(self, columns: Sequence[Column], rows: int) -> NDArray[np.int64]:
+        """For each kind, how many rows of another table agree with it in all given columns."""
+        own = [self.table[column.name] for column in columns]
+        codes: list[Codes] = []
+        for mine, theirs in zip(own, columns, strict=True):
+            code = code_of_value(mine, theirs)
+            code[code < 0] = mine.cardinality
+            kinds = mine.codes[self.kinds.first_row]
+            codes.append(np.concatenate([kinds, code.astype(np.int32)[theirs.codes]]))
+        kinds_count = self.kinds.count
+        classes = group_codes(codes, [c.cardinality + 1 for c in own], kinds_count + rows)
+        seen = np.bincount(classes.class_of_row[kinds_count:], minlength=classes.count)
+        return seen[classes.class_of_row[:kinds_count]]

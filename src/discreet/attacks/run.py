@@ -1,0 +1,150 @@
+"""Running attacks on a release, and what they found together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discreet.attacks.base import BEYOND, NO_BETTER, UNBOUNDED, Attack, Finding, Scene
+from discreet.attacks.inference.adversary_view import read_release
+from discreet.attacks.inference.population import Population
+from discreet.attacks.registry import all_attacks
+from discreet.attacks.risk import Risk, risks_of
+from discreet.methods.base import Progress, Task, no_progress
+from discreet.releases.audit.audit import domains_of
+from discreet.releases.manifest import Manifest
+from discreet.result import Shown
+from discreet.table.coded_table import CodedTable
+from discreet.table.interrupts import interruptible
+
+SEED = 0  # of sampled targets and worlds, so that a report can be repeated
+
+
+@dataclass(frozen=True)
+class AttackReport(Shown):
+    """What every attack on a release found."""
+
+    findings: tuple[Finding, ...]
+    inapplicable: Mapping[str, str]  # attack: why not
+    risks: tuple[Risk, ...]
+    threshold: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether no target is above what the release promises."""
+        return not any(finding.inside and finding.exceeded for finding in self.findings)
+
+    @property
+    def strongest(self) -> Finding | None:
+        """The finding with the greatest belief in a sensitive value, then the greatest mean."""
+        about_values = [f for f in self.findings if f.is_belief and f.aim not in _NOT_A_VALUE]
+        return max(about_values, key=lambda f: (f.greatest, f.mean), default=None)
+
+    @property
+    def summary(self) -> str:
+        """The strongest reader, in one sentence."""
+        worst = self.strongest
+        if worst is None:
+            return "No attack on a sensitive value applies to this release."
+        certainty = (
+            f"is certain of '{worst.aim}' for {_people(worst.certain, worst.targets)}"
+            if worst.certain > 0
+            else f"can believe at most {worst.greatest:.1%} in the true value of "
+            f"'{worst.aim}' of any person"
+        )
+        standing = {
+            BEYOND: "; no promise of this release speaks of such a reader",
+            "not promised": "; this release promises nothing against it",
+            UNBOUNDED: "; for some people the promises of this release allow any belief",
+            NO_BETTER: "; it does no better than guessing",
+            "EXCEEDED": f"; the release promises at most {worst.bound or 0:.1%}: IT IS BROKEN",
+            "within the promise": f"; the release promises at most {worst.bound or 0:.1%}",
+        }[worst.verdict]
+        return (
+            f"The strongest reader found, one who {worst.knowledge}, {certainty} (attack "
+            f"'{worst.attack}'; somebody without the release: {worst.baseline:.1%} on "
+            f"average){standing}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return {
+            "ok": self.ok,
+            "summary": self.summary,
+            "threshold": self.threshold,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "inapplicable": dict(self.inapplicable),
+            "risks": [risk.to_dict() for risk in self.risks],
+        }
+
+    def __str__(self) -> str:
+        wide = max([25, *(len(f.title) for f in self.findings)])
+        head = (
+            f"{'attack':{wide}} {'aim':25} {'targets':>9} {'mean':>6} {'max':>6} "
+            f"{'>' + format(self.threshold, 'g'):>6} {'base':>6} {'bound':>6}  verdict"
+        )
+        lines = [self.summary, "", head]
+        for f in self.findings:
+            bound = "–" if f.bound is None else f"{f.bound:.3f}"
+            how = "" if f.method == "exact" else f" ({f.method})"
+            lines.append(
+                f"{f.title:{wide}} {_short(f.shown_aim):25} {f.targets:>9,} {f.mean:>6.3f} "
+                f"{f.greatest:>6.3f} {f.above:>6.3f} {f.baseline:>6.3f} {bound:>6}  "
+                f"{f.verdict}{how}"
+            )
+        lines += ["", "re-identification        prosecutor  marketer  unique"]
+        for r in self.risks:
+            tail = "" if r.journalist is None else f"   journalist {r.journalist:.4f}"
+            lines.append(
+                f"{r.table:24} {r.prosecutor:>10.4f} {r.marketer:>9.4f} {r.unique:>7.3f}{tail}"
+            )
+        lines += [f"not run: {name} ({why})" for name, why in self.inapplicable.items()]
+        return "\n".join(lines)
+
+
+_NOT_A_VALUE = ("the row", "being in the table")
+
+
+def run_attacks(
+    tables: Mapping[str, CodedTable],
+    task: Task,
+    manifest: Manifest,
+    *,
+    attacks: Sequence[Attack] | None = None,
+    population: Population | None = None,
+    threshold: float = 0.5,
+    progress: Progress = no_progress,
+) -> AttackReport:
+    """Run some attacks, or all, on published tables."""
+    rng = np.random.default_rng(SEED)
+    progress("reading the release", 0.0)
+    readings = read_release(tables, manifest, task, rng)
+    scene = Scene(
+        manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
+        progress,
+    )  # fmt: skip
+    findings: list[Finding] = []
+    inapplicable: dict[str, str] = {}
+    chosen = all_attacks() if attacks is None else attacks
+    for number, attack in enumerate(chosen):
+        progress(attack.name, number / len(chosen))
+        reason = attack.inapplicable(scene)
+        if reason is None:
+            findings += interruptible(partial(attack.run, scene))
+        else:
+            inapplicable[attack.name] = reason
+    risks = risks_of(dict(tables), manifest, task.table, readings, population)
+    return AttackReport(tuple(findings), inapplicable, tuple(risks), threshold)
+
+
+def _people(share: float, targets: int) -> str:
+    count = round(share * targets)
+    return f"{count:,} of {targets:,} people"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 25 else text[:24] + "…"

@@ -1,0 +1,1 @@
+"""Attacks on several releases of the same persons."""

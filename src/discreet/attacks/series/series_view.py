@@ -1,0 +1,222 @@
+"""A series of releases as its reader sees it, and what the reader of all of them believes.
+
+The series knows who was in which group of every release (from a ledger or from a table of persons)
+and what each group was published with (from the published files). Nothing here knows how the
+releases were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.series.beliefs.chains import Places
+from discreet.methods.series.beliefs.cohort_bounds import cohort_bounds
+from discreet.methods.series.beliefs.components import (
+    Belief,
+    Groups,
+    beliefs,
+    components,
+    greatest_beliefs,
+)
+from discreet.methods.series.beliefs.correlation import Correlation, Value
+from discreet.methods.series.rho_different.renaming import alike_values
+from discreet.methods.series.rho_different.shapes import Shapes, read_run
+from discreet.table.past_releases import History
+
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Persons, the groups they were in, and the values that each group was published with."""
+
+    people: tuple[str, ...]
+    group_of: Places  # (releases, people), −1 where a person is absent
+    groups: Groups  # of all releases, one after the other
+    values: tuple[Value, ...]  # the dictionary
+
+    @classmethod
+    def of(cls, releases: Sequence[Sequence[tuple[Sequence[str], Sequence[Value]]]]) -> Series:
+        """The series of releases that are given as groups of persons and published values."""
+        names = dict.fromkeys(
+            name for release in releases for persons, _ in release for name in persons
+        )
+        people = tuple(names)
+        number = {name: at for at, name in enumerate(people)}
+        known = {value for release in releases for _, values in release for value in values}
+        dictionary = tuple(sorted(known, key=lambda value: (value is None, value or "")))
+        code = {value: at for at, value in enumerate(dictionary)}
+        group_of = np.full((len(releases), len(people)), -1, np.int64)
+        start, entries, counts = [0], [], []
+        for layer, release in enumerate(releases):
+            for persons, published in release:
+                group_of[layer, [number[name] for name in persons]] = len(start) - 1
+                found, count = np.unique([code[value] for value in published], return_counts=True)
+                entries += found.tolist()
+                counts += count.tolist()
+                start.append(len(entries))
+        groups = Groups(
+            np.array(start, np.int64), np.array(entries, np.int64), np.array(counts, np.int64)
+        )
+        return cls(people, group_of, groups, dictionary)
+
+    @classmethod
+    def of_history(cls, history: History) -> Series:
+        """The series of a ledger's history; its people have numbers and no names."""
+        past = history.releases
+        groups, first = Groups.of([(one.start, one.value, one.count) for one in past])
+        group_of = np.full((len(past), history.people), -1, np.int64)
+        for layer, one in enumerate(past):
+            group_of[layer, one.person] = one.group + first[layer]
+        return cls(("",) * history.people, group_of, groups, history.values)
+
+    @property
+    def releases(self) -> int:
+        return len(self.group_of)
+
+    def signature(self, group: int) -> dict[Value, int]:
+        """The values of a group, with their counts."""
+        begin, end = self.groups.start[group], self.groups.start[group + 1]
+        return {
+            self.values[self.groups.value[at]]: int(self.groups.count[at])
+            for at in range(begin, end)
+        }
+
+
+@dataclass(frozen=True)
+class Invariance:
+    """How the values that people stand among change from release to release."""
+
+    returning: int  # people who are in two releases or more
+    unchanged: int  # of them, always among the same values
+    renewed: int  # among values that are all new at least once (a value changed)
+    overlapping: int  # among values that are partly new: these leak
+
+    @property
+    def holds(self) -> bool:
+        return self.overlapping == 0
+
+
+def invariance(series: Series) -> Invariance:
+    """Compare the signatures of every person in all releases, returners after a gap included."""
+    signatures = [
+        frozenset(series.groups.value[begin:end].tolist())
+        for begin, end in zip(series.groups.start[:-1], series.groups.start[1:], strict=True)
+    ]
+    number: dict[frozenset[int], int] = {}
+    of_group = np.array([number.setdefault(one, len(number)) for one in signatures] + [-1])
+    distinct = list(number)
+    held = of_group[series.group_of]  # (releases, people)
+    present = (series.group_of >= 0).sum(axis=0)
+    least = np.where(series.group_of >= 0, held, len(distinct)).min(axis=0, initial=len(distinct))
+    changing = np.flatnonzero((held.max(axis=0, initial=-1) != least) & (present > 1))
+    renewed = overlapping = 0
+    for person in changing:
+        own = [distinct[one] for one in np.unique(held[:, person]) if one >= 0]
+        apart = all(not one & other for at, one in enumerate(own) for other in own[at + 1 :])
+        renewed += apart
+        overlapping += not apart
+    returning = int((present > 1).sum())
+    return Invariance(returning, returning - len(changing), renewed, overlapping)
+
+
+def members_of(component: Places) -> list[Places]:
+    """The persons of every component."""
+    known = np.flatnonzero(component >= 0)
+    ordered = known[np.argsort(component[known], kind="stable")]
+    sizes = np.bincount(component[known]) if len(known) else np.zeros(0, np.int64)
+    return np.split(ordered, np.cumsum(sizes)[:-1]) if len(sizes) else []
+
+
+@dataclass(frozen=True)
+class JointFinding:
+    """What a reader of all releases believes, who knows C."""
+
+    greatest: tuple[float, ...]  # the greatest belief by release; bounds where not exact
+    above: int  # people with a belief above the bound in some release
+    exact: int  # components of persons that were enumerated
+    bounded: int  # components for which the cohort certificate gives a bound that suffices
+    open: int  # components of which nothing better than 1 is known
+    impossible: int  # components that contradict C altogether
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
+    """Exact Bayes over all persons and releases, component by component.
+
+    Components that look alike to a reader (``algorithms.shapes``) are enumerated once.
+    """
+    matrix = _matrix(series, correlation)
+    groups = series.groups
+    component = components(series.group_of, len(groups.start) - 1)
+    by_component = members_of(component)
+    sizes = np.array([len(members) for members in by_component], np.int64)
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    shapes = Shapes.of(
+        series.group_of,
+        (groups.start, groups.value, groups.count),
+        start,
+        np.concatenate([np.zeros(0, np.int64), *by_component]),
+        np.zeros(len(series.people), bool),
+        alike_values(matrix),
+    )
+    of_member = np.repeat(np.arange(len(sizes)), sizes)
+    shape_of = shapes.of_family[of_member]
+    chosen = shapes.first[shape_of] == of_member  # members of the components that are enumerated
+    enumerated = np.full(len(component), -1, np.int64)
+    enumerated[shapes.member[chosen]] = shape_of[chosen]
+    greatest, found = greatest_beliefs(series.group_of, groups, matrix, enumerated)
+    sufficient = np.zeros(len(found), bool)  # where a bound does in place of the belief
+    for shape in np.flatnonzero(found == Belief.TOO_LARGE):
+        one = shapes.first[shape]
+        run = shapes.run[shapes.start[one] : shapes.start[one + 1]]
+        own, _, first, value, count = read_run(run, series.releases)
+        bound = cohort_bounds(own, first, value, count, matrix)
+        greatest[:, shapes.member[start[one] : start[one + 1]]] = bound
+        sufficient[shape] = (bound <= rho + TOLERANCE).all()
+    inside = np.arange(len(of_member)) - start[of_member]
+    greatest[:, shapes.member] = greatest[:, shapes.member[start[shapes.first[shape_of]] + inside]]
+    found, sufficient = found[shapes.of_family], sufficient[shapes.of_family]
+    too_large = found == Belief.TOO_LARGE
+    impossible = found == Belief.IMPOSSIBLE
+    greatest[:, impossible[component] & (component >= 0)] = 1.0
+    greatest = np.where(series.group_of >= 0, greatest, 0.0)
+    return JointFinding(
+        greatest=tuple(float(layer.max(initial=0.0)) for layer in greatest),
+        above=int((greatest > rho + TOLERANCE).any(axis=0).sum()),
+        exact=int((found == Belief.EXACT).sum()),
+        bounded=int((too_large & sufficient).sum()),
+        open=int((too_large & ~sufficient).sum()),
+        impossible=int(impossible.sum()),
+    )
+
+
+def _matrix(series: Series, correlation: Correlation) -> NDArray[np.float64]:
+    """P(new | old) over all values that the series or C names, the series' own first."""
+    named = [value for value in correlation.values if value not in series.values]
+    return correlation.matrix((*series.values, *sorted(named, key=str)))
+
+
+def all_beliefs(series: Series, correlation: Correlation) -> Mapping[str, list[dict[Value, float]]]:
+    """The full beliefs about every person of a small series, for reports and examples."""
+    matrix = _matrix(series, correlation)
+    component = components(series.group_of, len(series.groups.start) - 1)
+    result: dict[str, list[dict[Value, float]]] = {name: [] for name in series.people}
+    for members in members_of(component):
+        _, belief = beliefs(series.group_of[:, members], series.groups, matrix)
+        for at, person in enumerate(members):
+            result[series.people[person]] = [
+                {
+                    series.values[code]: float(belief[layer, at, code])
+                    for code in np.flatnonzero(belief[layer, at] > 0)
+                }
+                for layer in range(series.releases)
+            ]
+    return result

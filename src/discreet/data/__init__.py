@@ -1,1 +1,0 @@
-"""Roles, the coded table, equivalence classes and their counts."""

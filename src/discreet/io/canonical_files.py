@@ -1,0 +1,108 @@
+"""Whether a published file is, byte for byte, what discreet writes for the table that it holds.
+
+Quotes that are not needed, a byte order mark, metadata, another compression or another layout do
+not change the table and could carry anything. The table that was read is rendered again, block by
+block, and compared with the file.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from discreet.io.source import tell_nobody
+from discreet.io.writing import PARQUET_ROWS, write_csv
+from discreet.table.coded_table import CodedTable
+from discreet.table.published import PublishedColumn
+
+GZIP = b"\x1f\x8b"
+COMPRESSION = "SNAPPY"  # the only one that discreet writes; its ratio is bounded
+WRITER = "parquet-cpp-arrow version "
+DENSE_BYTES = 1 << 33  # of one table's cells; above, a Parquet file is not rendered again
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether a CSV file is compressed, which reading would unpack to any size."""
+    with path.open("rb") as file:
+        return file.read(len(GZIP)) == GZIP
+
+
+def is_canonical_csv(path: Path, table: CodedTable) -> bool:
+    """Whether a CSV file is what discreet writes for the table that was read from it."""
+    columns = [PublishedColumn(c.name, c.role, c.codes, c.text) for c in table]
+    with path.open("rb") as file:
+        sink = _Compared(file)
+        try:
+            write_csv(sink, columns, None, tell_nobody)
+        except _DifferentError:
+            return False
+        return not file.read(1)
+
+
+def parquet_rows(path: Path) -> int | None:
+    """The rows of a Parquet file by its own account; None if its layout is not that of discreet.
+
+    Reads the footer alone.
+    """
+    found = pyarrow.parquet.read_metadata(path)
+    groups = [found.row_group(number) for number in range(found.num_row_groups)]
+    sound = (
+        found.metadata is None
+        and str(found.created_by).startswith(WRITER)
+        and all(group.num_rows == PARQUET_ROWS for group in groups[:-1])
+        and all(0 < group.num_rows <= PARQUET_ROWS for group in groups)
+        and all(
+            group.column(number).compression == COMPRESSION
+            for group in groups
+            for number in range(group.num_columns)
+        )
+    )
+    return found.num_rows if sound else None
+
+
+def is_canonical_parquet(path: Path, dense_bytes: int) -> bool | None:
+    """Whether a Parquet file is what discreet writes for its table; None if that is not known.
+
+    Another version of the library may write the same table otherwise. ``dense_bytes`` is the size
+    of all cells without a dictionary.
+    """
+    file = pyarrow.parquet.ParquetFile(path)
+    if file.metadata.created_by != WRITER + pa.cpp_version or dense_bytes > DENSE_BYTES:
+        return None
+    with path.open("rb") as found:
+        sink = _Compared(found)
+        schema = file.schema_arrow
+        try:
+            with pyarrow.parquet.ParquetWriter(
+                pa.PythonFile(sink, "w"), schema, store_schema=False
+            ) as writer:
+                for number in range(file.metadata.num_row_groups):
+                    writer.write_table(file.read_row_group(number))
+        except _DifferentError:
+            pass  # the writer ends itself by writing more
+        return not sink.different and not found.read(1)
+
+
+class _DifferentError(Exception):
+    pass
+
+
+class _Compared(io.RawIOBase):
+    """A file to write to that compares what it is given with another file."""
+
+    def __init__(self, other: IO[bytes]) -> None:
+        self.other, self.different = other, False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data)
+        if self.different or self.other.read(view.nbytes) != view:
+            self.different = True
+            raise _DifferentError
+        return view.nbytes

@@ -1,0 +1,249 @@
+"""From the distinct values of a column, in any order, to its sorted dictionary."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.table.coded_table import Codes, Column, exact_value
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.kernels import kernel
+from discreet.table.roles import Distance, Role, ValueType
+
+Locate = Callable[[NDArray[np.int64]], str]  # where a cell with one of these raw values stands
+
+INTEGER_FORM = r"^[+-]?[0-9]+$"
+NUMBER_FORM = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+DATE_FORM = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+NOUN = {
+    ValueType.INTEGER: "integers",
+    ValueType.NUMBER: "numbers",
+    ValueType.DATE: "dates of the form YYYY-MM-DD",
+}
+NAMED_AT_MOST = 5
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """The sorted dictionary of a column, and where each raw value went."""
+
+    type: ValueType
+    text: pl.Series
+    values: pl.Series
+    numbers: NDArray[np.float64] | None
+    code_of_raw: Codes  # (raw values,)
+
+    def column(self, name: str, spec: ColumnSpec, codes: Codes) -> Column:
+        """The column with this dictionary."""
+        usual = Distance.ORDERED if self.type.ordered else Distance.EQUAL
+        return Column(
+            name,
+            spec.role,
+            self.type,
+            codes,
+            self.text,
+            self.values,
+            self.numbers,
+            spec.distance or usual,
+            spec.separator,
+        )
+
+
+def sort_dictionary(
+    name: str, spec: ColumnSpec, raw: pl.Series, missing: Collection[str], locate: Locate
+) -> Dictionary:
+    """Sort the distinct values of a column; those that read as the same become one."""
+    kind = spec.type or _type_of(raw)
+    if spec.separator is not None and kind.ordered:
+        raise InputError(
+            f"Column {name!r}: cells of several members have no order, so they cannot be "
+            f"{NOUN[kind]}. Leave out the type or the separator."
+        )
+    text = render(raw, kind)
+    if spec.separator is not None:
+        text = _as_sets(text, spec.separator)
+    absent = text.is_null() | text.is_in(list(missing))
+    if spec.separator is None or spec.role is not Role.SENSITIVE:
+        absent |= text == ""  # else it is the empty set: it becomes bits, which keep the two apart
+    if absent.any():
+        text = text.set(absent, None)
+    numbers = _parse(name, spec, kind, text, locate) if kind.ordered else None
+    # What is published unchanged keeps every cell as it is; what is counted, counts by value.
+    exact = None
+    if numbers is not None and spec.role is not Role.INSENSITIVE:
+        exact = _exact_ranks(text, numbers, kind)
+    order, starts = _order(text, numbers, exact)
+    code_of_raw = np.empty(len(raw), np.int32)
+    code_of_raw[order] = np.cumsum(starts) - 1
+    first = pl.Series(order[starts])
+    text = text.gather(first)
+    values = None if spec.separator is not None and raw.dtype == pl.String else raw
+    if values is not None and not _is_kept_by_parquet(values.dtype):
+        values = None
+    if values is not None:
+        values = values.gather(pl.select(pl.when(text.is_not_null()).then(first)).to_series())
+    return Dictionary(
+        kind,
+        text.alias(name),
+        (text if values is None else values).alias(name),
+        None if numbers is None else numbers[order[starts]],
+        code_of_raw,
+    )
+
+
+def render(values: pl.Series, kind: ValueType = ValueType.TEXT) -> pl.Series:
+    """Values as text: dates as ISO, whole floats of an integer column without a fraction."""
+    dtype = values.dtype
+    if dtype == pl.String:
+        return values
+    if dtype.is_float():
+        values = values.fill_nan(None)
+        if kind is ValueType.INTEGER:
+            whole = values.cast(pl.Int64, strict=False)
+            if (whole.cast(pl.Float64) == values.cast(pl.Float64)).all():
+                return whole.cast(pl.String)
+    if isinstance(dtype, pl.Datetime) and _all_midnight(values):
+        return values.dt.date().cast(pl.String)
+    if not is_cell_type(dtype):
+        own = getattr(dtype, "ext_name", None)  # of a type that only another library knows
+        raise no_cells(values.name, own() if callable(own) else type(dtype).__name__)
+    return values.cast(pl.String)
+
+
+def is_cell_type(dtype: pl.DataType) -> bool:
+    """Return whether values of a type are cells: text, a number, a truth value, a date or time."""
+    temporal = (pl.Date, pl.Datetime, pl.Time)
+    return dtype.is_numeric() or dtype in (*_TEXTS, pl.Boolean, pl.Null, *temporal)
+
+
+def no_cells(name: str, kind: str) -> InputError:
+    """The error of a column whose values are not cells."""
+    return InputError(
+        f"Column {name!r} holds values of type {kind}, which are not cells. Make them text, "
+        f"such as frame[{name!r}].astype(str) in pandas; join the members of a list with a "
+        "separator and name it as `multi_valued`."
+    )
+
+
+def _is_kept_by_parquet(dtype: pl.DataType) -> bool:
+    """Return whether a Parquet file keeps a type: it knows no time zone but UTC."""
+    if isinstance(dtype, pl.Datetime):
+        return dtype.time_zone in (None, "UTC")
+    return dtype != pl.Int128
+
+
+def _all_midnight(values: pl.Series) -> bool:
+    return bool((values.dt.time() == datetime.time()).all())
+
+
+def _type_of(raw: pl.Series) -> ValueType:
+    if raw.dtype.is_integer():
+        return ValueType.INTEGER
+    if raw.dtype.is_numeric():
+        return ValueType.NUMBER
+    if raw.dtype == pl.Date or (isinstance(raw.dtype, pl.Datetime) and _all_midnight(raw)):
+        return ValueType.DATE
+    return ValueType.TEXT
+
+
+def _as_sets(text: pl.Series, separator: str) -> pl.Series:
+    members = pl.element().str.strip_chars()
+    tidy = members.filter(members != "").unique().sort()
+    return text.str.split(separator).list.eval(tidy).list.join(separator)
+
+
+def _parse(
+    name: str, spec: ColumnSpec, kind: ValueType, text: pl.Series, locate: Locate
+) -> NDArray[np.float64]:
+    """The numbers that texts stand for: NaN for a missing one."""
+    bare = text.str.strip_chars()
+    if kind is ValueType.DATE:
+        shaped = bare.str.contains(DATE_FORM)
+        numbers = bare.str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
+    else:
+        shaped = bare.str.contains(INTEGER_FORM if kind is ValueType.INTEGER else NUMBER_FORM)
+        numbers = bare.cast(pl.Float64, strict=False)
+    good = shaped & numbers.is_not_null() & numbers.is_finite().fill_null(False)
+    bad = (~good & text.is_not_null()).fill_null(False)
+    if bad.any():
+        named = ""
+        if spec.role is Role.QUASI_IDENTIFIER:
+            found = [repr(value) for value in text.filter(bad).head(NAMED_AT_MOST)]
+            more = ", …" if bad.sum() > NAMED_AT_MOST else ""
+            named = f": {', '.join(found)}{more}"
+        count = "1 value is" if bad.sum() == 1 else f"{bad.sum()} values are"
+        raise InputError(
+            f"{locate(np.flatnonzero(bad.to_numpy()))}, column {name!r}: of {len(text)} distinct "
+            f"values {count} not {NOUN[kind]}{named}. Correct the cells, list such values under "
+            "`missing:`, or say `type: text`."
+        )
+    return numbers.fill_null(np.nan).to_numpy() + 0.0  # −0 is 0
+
+
+def _exact_ranks(
+    text: pl.Series, numbers: NDArray[np.float64], kind: ValueType
+) -> NDArray[np.int64]:
+    """Rank values that are one number as a float by their exact value: ``7`` and ``007`` alike.
+
+    A float has 53 bits, so long integers that differ may be equal floats; 0 where no other value
+    has the same float.
+    """
+    ranks = np.zeros(len(numbers), np.int64)
+    alike = (pl.Series(numbers).is_duplicated() & text.is_not_null()).to_numpy()
+    places = np.flatnonzero(alike)
+    if len(places):
+        values = [exact_value(cell, kind) for cell in text.gather(places).to_list()]
+        distinct: list[Any] = list(dict.fromkeys(values))
+        rank = {value: number for number, value in enumerate(sorted(distinct))}
+        ranks[places] = [rank[value] for value in values]
+    return ranks
+
+
+def _order(
+    text: pl.Series, numbers: NDArray[np.float64] | None, exact: NDArray[np.int64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The order that sorts raw values, missing ones last, and where in it a new value begins.
+
+    Spellings of one number are one value where their exact ranks are given; the first of them, the
+    shortest, is the text of all.
+    """
+    if numbers is None:
+        sorting = text.arg_sort(nulls_last=True)
+        ordered = text.gather(sorting)
+        starts = ordered.ne_missing(ordered.shift(1))
+    else:
+        rank = np.zeros(len(numbers), np.int64) if exact is None else exact
+        keys = pl.DataFrame(
+            {
+                "number": pl.Series(numbers).fill_nan(None),
+                "rank": rank,
+                "length": text.str.len_chars(),
+                "text": text,
+            }
+        )
+        sorted_ = keys.with_row_index("place").sort(
+            "number", "rank", "length", "text", nulls_last=True
+        )
+        sorting = sorted_["place"]
+        by = ["number", "rank"] if exact is not None else ["number", "text"]
+        changes = [sorted_[name].ne_missing(sorted_[name].shift(1)) for name in by]
+        starts = changes[0] | changes[1]
+    order = sorting.to_numpy().astype(np.int64)
+    found = starts.to_numpy().copy()
+    found[:1] = True
+    return order, found
+
+
+@kernel
+def recode(codes: Codes, code_of_raw: Codes, result: Codes) -> None:
+    """Put new codes for old ones; the result may be the codes themselves."""
+    for row in range(len(codes)):
+        result[row] = code_of_raw[codes[row]]

@@ -1,0 +1,293 @@
+"""The job: what the columns are, what is promised, by which method, and where it goes.
+
+A job comes from YAML (``Job.load``) or from Python (``Job(attributes=…, …)``). Every problem of a
+job is reported at once; those of a file with their line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import (
+    BaseModel,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from discreet.attacks.registry import ATTACKS
+from discreet.by_name import nearest
+from discreet.errors import InputError, JobError
+from discreet.hierarchies.specs import HIERARCHY_KINDS
+from discreet.io.knowledge import KnowledgeSource
+from discreet.io.regular_files import require_regular
+from discreet.io.source import Source
+from discreet.job.parts import Attribute, Output, Part, Verify
+from discreet.job.yaml_lines import Places, load_yaml
+from discreet.ledger.settings import LedgerSettings
+from discreet.methods.base import Method
+from discreet.methods.full_domain.full_domain import FullDomain
+from discreet.methods.quasi_sensitive.quasi_sensitive import QuasiSensitive
+from discreet.methods.registry import METHODS, AnyMethod
+from discreet.requirements.base import AttributeRequirement
+from discreet.requirements.quasi_sensitive import LinkRequirement
+from discreet.requirements.registry import REQUIREMENTS, AnyRequirement
+from discreet.table.roles import Role
+from discreet.utility.settings import MeasureSettings
+
+
+class Job(Part):
+    """A whole job."""
+
+    source: Source | None = Field(None, description="The table; not needed when a frame is given.")
+    attributes: dict[str, Attribute] = Field(description="Every column of the table, by name.")
+    requirements: tuple[AnyRequirement, ...] = Field(
+        (), description="What the release promises; all must hold."
+    )
+    unit: Literal["rows"] | None = Field(
+        None,
+        description="'rows' states that guarantees speak of rows, not of people: a person may have "
+        "several, as repeated values of an identifier show.",
+    )
+    method: AnyMethod = Field(default_factory=FullDomain, description="How it is reached.")
+    output: Output = Field(default_factory=Output)
+    ledger: LedgerSettings | None = Field(
+        None, description="What was published before; re-publication needs it."
+    )
+    verify: Verify | None = Field(
+        None, description="Attacks to run before the release appears: 'attacks', or their settings."
+    )
+
+    measure: MeasureSettings = Field(
+        default_factory=MeasureSettings, description="How releases are measured and compared."
+    )
+
+    _folder: Path = PrivateAttr(default_factory=Path.cwd)
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise JobError(_problems(error, Places())) from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> Job:
+        """Read a job file; relative paths in it are relative to its folder."""
+        path = Path(path)
+        require_regular(path, "Job file")
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except OSError as error:
+            raise InputError(f"Job file {path}: {error.strerror}. Check the path.") from None
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"Job file {path}: not UTF-8 at byte {error.start}. Save it as UTF-8."
+            ) from None
+        return cls.parse(text, place=str(path), folder=path.resolve().parent)
+
+    @classmethod
+    def parse(cls, text: str, *, place: str = "job", folder: Path | None = None) -> Job:
+        """Read a job from YAML text."""
+        data, places, doubled = load_yaml(text, place)
+        problems = list(doubled)
+        try:
+            job = cls.model_validate(data)
+        except JobError as error:  # raised by __init__, which knows no places
+            cause = error.__cause__
+            problems += _problems(cause, places) if isinstance(cause, ValidationError) else []
+        if problems:
+            raise JobError(problems, place)
+        if folder is not None:
+            job._folder = folder
+        return job
+
+    @property
+    def folder(self) -> Path:
+        """What relative paths of the job are relative to."""
+        return self._folder
+
+    @property
+    def person(self) -> str:
+        """The identifier that names a person to a ledger."""
+        known = self.with_role(Role.IDENTIFIER)
+        named = self.ledger.person if self.ledger is not None else None
+        if named is None and len(known) == 1:
+            return known[0]
+        allowed = ", ".join(f"'{name}'" for name in known) or "none, no column has that role"
+        if named is None or named not in known:
+            raise JobError(
+                [f"ledger: 'person' must name an identifier. Identifiers of the job: {allowed}."]
+            )
+        return named
+
+    def with_ledger(self, place: str) -> Job:
+        """The same job with a ledger at another place, a path (from here) or a URL."""
+        kept = {} if self.ledger is None else self.ledger.model_dump(exclude={"path", "url"})
+        here = place if "://" in place else str(Path(place).absolute())
+        try:
+            settings = LedgerSettings.at(here, **kept)
+        except ValidationError as error:
+            raise JobError([f"ledger: {one['msg']}" for one in error.errors()]) from None
+        return self.model_copy(update={"ledger": settings})
+
+    def using(self, method: Method) -> Job:
+        """The same job by another method."""
+        job = self.model_copy(update={"method": method})
+        job._folder = self._folder
+        return job
+
+    def with_role(self, role: Role) -> list[str]:
+        """The names of the attributes with a role, in the job's order."""
+        return [name for name, attribute in self.attributes.items() if attribute.role is role]
+
+    @field_validator("attributes")
+    @classmethod
+    def _some_attribute(cls, attributes: dict[str, Attribute]) -> dict[str, Attribute]:
+        if not any(attribute.role.published for attribute in attributes.values()):
+            raise PydanticCustomError(
+                "nothing_published",
+                "no attribute would be published. Give at least one a role other than "
+                "identifier and drop.",
+            )
+        return attributes
+
+    @model_validator(mode="after")
+    def _requirements_fit(self) -> Job:
+        """Requirements speak of attributes that exist, and that the method can protect."""
+        problems = []
+        for number, requirement in enumerate(self.requirements):
+            if not isinstance(requirement, AttributeRequirement):
+                continue
+            place = f"requirements[{number}]: {requirement.name}"
+            role = requirement.role
+            known = self.with_role(role)
+            allowed = ", ".join(f"'{name}'" for name in known) or "none, the job has no such role"
+            if not known:
+                problems.append(f"{place} needs a {role} attribute. Give one that role.")
+            problems += [
+                f"{place}: '{name}' is not a {role} attribute. Allowed: {allowed}."
+                for name in requirement.named
+                if name not in known and not (role is Role.SENSITIVE and self._may_be_bit(name))
+            ]
+            if role is Role.QUASI_SENSITIVE:
+                problems += self._unlinked(place, requirement.named or tuple(known))
+        if isinstance(self.method, QuasiSensitive) and not any(
+            isinstance(requirement, LinkRequirement) for requirement in self.requirements
+        ):
+            problems.append(
+                "method: quasi-sensitive needs qs-cl-diversity or qs-t-closeness under "
+                "`requirements:`. Add one, or use the method mondrian."
+            )
+        if problems:
+            raise PydanticCustomError(
+                "requirements", "{problems}", {"problems": "\n".join(problems)}
+            )
+        return self
+
+    def _may_be_bit(self, name: str) -> bool:
+        """Whether a name can be that of a bit, which only the data can tell."""
+        return any(
+            attribute.multi_valued is not None and name.startswith(f"{of}=")
+            for of, attribute in self.attributes.items()
+        )
+
+    def _unlinked(self, place: str, names: tuple[str, ...]) -> list[str]:
+        """What keeps a requirement on linked labels from being met."""
+        problems = [
+            f"{place}: '{name}' has no knowledge table. Add `knowledge: {{path: …, label: …, "
+            "term: …}` to it."
+            for name in names
+            if name in self.attributes and self.attributes[name].knowledge is None
+        ]
+        if not isinstance(self.method, QuasiSensitive):
+            problems.append(
+                f"{place} is met by removing terms, which the method {self.method.name} does not. "
+                "Use the method quasi-sensitive."
+            )
+        return problems
+
+
+def _problems(error: ValidationError, places: Places) -> list[str]:
+    """Each problem of a validation error as a line with its place."""
+    lines = []
+    for detail in error.errors(include_url=False):
+        trail = tuple(part for part in detail["loc"] if part not in HIERARCHY_KINDS)
+        for message in _worded(detail, trail).split("\n"):
+            below = _REQUIREMENT_PLACE.match(message)  # found where all of the job was at hand
+            if below and not trail:
+                lines.append(
+                    places.describe(("requirements", int(below[1])), message[below.end() :])
+                )
+            else:
+                lines.append(places.describe(trail, message))
+    return lines
+
+
+def _worded(detail: ErrorDetails, trail: tuple[str | int, ...]) -> str:
+    """A problem in words of YAML, not of Python."""
+    message = _WORDS.get(detail["type"], str(detail["msg"])).removeprefix("Value error, ")
+    if detail["type"] == "extra_forbidden":
+        return "unknown key. " + _known_keys(trail)
+    if detail["type"] == "missing":
+        return "is missing"
+    if detail["type"] in _OWN_ERRORS:
+        return message
+    found = "a mapping" if isinstance(detail["input"], Mapping) else _found(detail["input"])
+    return f"{message}; found {found}"
+
+
+def _found(written: object) -> str:
+    return "nothing" if written is None else repr(written)
+
+
+_REQUIREMENT_PLACE = re.compile(r"requirements\[(\d+)\]: ")
+
+_WORDS = {
+    "dict_type": "must be a mapping, such as {key: value}",
+    "model_type": "must be a mapping, such as {key: value}",
+    "tuple_type": "must be a list, such as [a, b]",
+    "string_type": 'must be text, in quotes if YAML reads it as anything else: "999"',
+    "path_type": "must be the path of a file",
+}
+
+_OWN_ERRORS = {
+    "named_unknown", "named_form", "requirements", "nothing_published", "source_place",
+    "source_table", "source_url", "output_url", "ledger_place", "ledger_url", "value_error",
+    "role_unknown",
+}  # fmt: skip
+
+
+def _known_keys(trail: tuple[str | int, ...]) -> str:
+    """What a key that nobody knows may have been meant to be."""
+    *above, key = trail
+    parts: dict[str, type[BaseModel]] = {
+        "source": Source,
+        "output": Output,
+        "verify": Verify,
+        "ledger": LedgerSettings,
+        "measure": MeasureSettings,
+    }
+    named: dict[str | int, Iterable[type[BaseModel]]] = {
+        "method": METHODS, "requirements": REQUIREMENTS.values(), "verify": ATTACKS
+    }  # fmt: skip
+    kind: type[BaseModel] | None = None
+    if not above:
+        kind = Job
+    elif above[0] == "attributes" and len(above) == 2:
+        kind = Attribute
+    elif above[0] == "attributes" and above[2:] == ["knowledge"]:
+        kind = KnowledgeSource
+    elif len(above) == 1:
+        kind = parts.get(str(above[0]))
+    else:
+        kinds = {getattr(one, "name", ""): one for one in named.get(above[0], ())}
+        kind = kinds.get(above[-1])
+    if kind is None or not kind.model_fields:
+        return "Remove it."
+    return nearest(str(key), kind.model_fields)

@@ -1,0 +1,237 @@
+"""The parts of a job that have no room of their own: attributes, output, and what is verified."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from discreet.attacks.registry import ATTACKS, AnyAttack
+from discreet.by_name import nearest
+from discreet.errors import InputError
+from discreet.hierarchies.specs import AnyHierarchy
+from discreet.io.databases import dialect_of
+from discreet.io.knowledge import KnowledgeSource
+from discreet.table.roles import Distance, Role, ValueType
+
+Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None  # null is a missing value
+Values = Annotated[tuple[Value, ...], BeforeValidator(lambda given: _listed(given))]
+
+
+def _listed(given: object) -> object:
+    """YAML reads ``{a, b}`` as keys without values."""
+    if isinstance(given, Mapping) and all(value is None for value in given.values()):
+        return tuple(given)
+    return given
+
+
+ROLES = tuple(role for role in Role if role is not Role.STRUCTURE)
+
+
+def _known_role(written: object) -> object:
+    if written in ROLES:
+        return written
+    raise PydanticCustomError(
+        "role_unknown",
+        "There is no role '{written}'. {hint}",
+        {"written": str(written), "hint": nearest(str(written), ROLES)},
+    )
+
+
+JobRole = Annotated[
+    Role,
+    BeforeValidator(_known_role),
+    WithJsonSchema({"enum": [str(role) for role in ROLES], "type": "string"}),
+]
+
+
+class Part(BaseModel):
+    """A part of a job, which is never changed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Attribute(Part):
+    """One column of the table."""
+
+    role: JobRole = Field(description="What the column means to a reader of the release.")
+    type: ValueType | None = Field(
+        None, description="What its values are; text for text files, else the column's own type."
+    )
+    hierarchy: AnyHierarchy | None = Field(
+        None, description="How its values generalize; built automatically where a method needs one."
+    )
+    distance: Distance | None = Field(
+        None,
+        description="The ground distance of a sensitive attribute: equal for text, ordered for "
+        "numbers and dates, unless said otherwise.",
+    )
+    multi_valued: str | None = Field(
+        None,
+        min_length=1,
+        description="What separates the members of a cell that holds a set. A sensitive attribute "
+        "is then published as bits, one for each member.",
+    )
+    min_support: int | None = Field(
+        None,
+        ge=1,
+        description="Of a multi-valued sensitive attribute: members that fewer rows hold share "
+        "one bit, so that the sets can't be had back.",
+    )
+    sensitive_values: Values | None = Field(
+        None, description="The values of a sensitive attribute that are sensitive; else all are."
+    )
+    non_sensitive_values: Values | None = Field(
+        None, description="The values of a sensitive attribute that are not sensitive."
+    )
+    knowledge: KnowledgeSource | None = Field(
+        None,
+        description="Of a quasi-sensitive attribute: the table that links its terms to labels.",
+    )
+    allow_identifying: bool = Field(
+        False,
+        description="Publish the column although its values look as if they identify people "
+        "directly (e-mail addresses, telephone or record numbers).",
+    )
+    escape: bool = Field(
+        False,
+        description="Publish a value that looks like '*', a range or a set behind a backslash, "
+        "instead of refusing it.",
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Attribute:
+        if self.hierarchy is not None and self.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+            raise PydanticCustomError(
+                "hierarchy_role",
+                "a hierarchy is for quasi-identifiers and sensitive attributes, not for role "
+                "'{role}'. Remove it, or change the role.",
+                {"role": str(self.role)},
+            )
+        if self.knowledge is not None and self.role is not Role.QUASI_SENSITIVE:
+            raise PydanticCustomError(
+                "knowledge_role",
+                "a knowledge table is for quasi-sensitive attributes, not for role '{role}'. "
+                "Remove it, or change the role.",
+                {"role": str(self.role)},
+            )
+        if self.escape and self.role is Role.QUASI_SENSITIVE:
+            raise PydanticCustomError(
+                "escape_role",
+                "the terms of a quasi-sensitive attribute can't be escaped. Remove 'escape'.",
+            )
+        if self.distance is Distance.HIERARCHICAL and self.hierarchy is None:
+            raise PydanticCustomError(
+                "distance_hierarchy",
+                "distance 'hierarchical' needs a hierarchy. Add one, or use 'equal' or 'ordered'.",
+            )
+        if self.distance is not None and self.role is not Role.SENSITIVE:
+            raise PydanticCustomError(
+                "distance_role",
+                "a distance is for sensitive attributes, not for role '{role}'. Remove it.",
+                {"role": str(self.role)},
+            )
+        self._sets_fit()
+        self._sensitive_values_fit()
+        return self
+
+    def _sets_fit(self) -> None:
+        """Bits have neither a hierarchy nor another distance."""
+        becomes_bits = self.multi_valued is not None and self.role is Role.SENSITIVE
+        if becomes_bits and (self.hierarchy is not None or self.distance is not None):
+            raise PydanticCustomError(
+                "multi_valued_bits",
+                "a multi-valued sensitive attribute becomes bits, which have neither a hierarchy "
+                "nor a distance of their own. Remove them.",
+            )
+        if self.min_support is not None and not becomes_bits:
+            raise PydanticCustomError(
+                "min_support",
+                "'min_support' is for a multi-valued sensitive attribute. Remove it, or add "
+                "'multi_valued'.",
+            )
+
+    def _sensitive_values_fit(self) -> None:
+        named = self.sensitive_values is not None, self.non_sensitive_values is not None
+        if any(named) and self.role is not Role.SENSITIVE:
+            raise PydanticCustomError(
+                "sensitive_values_role",
+                "sensitive values are for sensitive attributes, not for role '{role}'. Remove "
+                "them.",
+                {"role": str(self.role)},
+            )
+        if all(named):
+            raise PydanticCustomError(
+                "sensitive_values_both",
+                "give either 'sensitive_values' or 'non_sensitive_values', not both.",
+            )
+
+
+class Output(Part):
+    """Where the release goes, and in which format."""
+
+    path: str = Field("release", description="The release folder.")
+    format: Literal["csv", "parquet"] = Field("csv", description="The format of its tables.")
+    url: str | None = Field(
+        None, description="A database that gets the tables too, in one transaction."
+    )
+    prefix: str = Field("", description="Before the names of the tables in that database.")
+
+    @field_validator("url")
+    @classmethod
+    def _sound_url(cls, url: str | None) -> str | None:
+        if url is not None:
+            try:
+                dialect_of(url)
+            except InputError as error:
+                raise PydanticCustomError(
+                    "output_url", "{problem}", {"problem": str(error)}
+                ) from None
+        return url
+
+
+def _short_forms(schema: dict[str, Any]) -> None:
+    """Let the schema of ``Verify`` allow the short forms that it reads."""
+    schema["properties"]["attacks"]["anyOf"].append({"const": "all"})
+    full = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [{"const": "attacks"}, full]
+
+
+class Verify(Part):
+    """Attacks that a release must withstand before it appears."""
+
+    model_config = ConfigDict(json_schema_extra=_short_forms)
+
+    attacks: tuple[AnyAttack, ...] | None = Field(
+        None, description="Which attacks; all that the promises speak of if left out."
+    )
+    ceiling: float = Field(
+        1.0, ge=0, le=1, description="The greatest belief that any of them may reach."
+    )
+    threshold: float = Field(
+        0.5, ge=0, le=1, description="The report counts the targets that are believed in above it."
+    )
+    population: str | None = Field(
+        None, description="A table of everybody's quasi-identifiers, for membership."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, written: Any) -> Any:
+        """``verify: attacks``, or ``attacks: all``."""
+        if written == "attacks":
+            return {}
+        if isinstance(written, Mapping) and written.get("attacks") == "all":
+            return {**written, "attacks": [kind.name for kind in ATTACKS]}
+        return written

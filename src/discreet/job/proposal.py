@@ -1,0 +1,175 @@
+"""A proposal of roles, types and hierarchies for a table that nobody has described yet.
+
+It goes by names and counts alone and can't know what a reader already knows, so it is a starting
+point for a person to correct, never a decision. It errs towards caution: a column is a
+quasi-identifier unless something speaks against it. No value of a column is in its words.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from discreet.errors import InputError
+from discreet.hierarchies.automatic import propose
+from discreet.io.csv.reader import lacks_header
+from discreet.io.source import Source
+from discreet.io.tables import column_names, read_table
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.identifying import identifying_values, words_of
+from discreet.table.roles import Role, ValueType
+
+NEARLY_UNIQUE = 0.95  # distinct values over rows with a value
+FEW_ROWS = 20  # below this nearly every column is unique, which then says nothing
+FREE_TEXT_LENGTH = 40  # the mean number of characters of a distinct value
+MISSING_TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan")
+
+_IDENTIFYING = re.compile(
+    r"\b(id|uuid|guid|ssn|email|mail|phone|telephone|mobile|fax|passport|iban|account|username|login"
+    r"|address|street|surname|firstname|lastname|fullname|name|mrn|licen[cs]e)\b"
+)
+_SENSITIVE = re.compile(
+    r"\b(diagnos[ie]s|dx|icd|diseases?|condition|disorder|illness|symptoms?|medications?|drugs?"
+    r"|treatment|therapy|procedure|allerg(?:y|ies)|hiv|disability|pregnancy|salary|income|wages?"
+    r"|earnings|debt|credit|religion|politics|party|vote|opinion|crime|conviction|offen[cs]e"
+    r"|sexuality|orientation)\b"
+)
+
+
+class Proposal(NamedTuple):
+    """A proposed role, and why."""
+
+    role: Role
+    reason: str
+
+
+def suggest_roles(columns: Iterable[Column]) -> dict[str, Proposal]:
+    """Propose a role for each column, whatever role it has now."""
+    return {column.name: _suggest(column) for column in columns}
+
+
+def _suggest(column: Column) -> Proposal:
+    name = words_of(column.name)
+    rows = len(column.codes)
+    present = int(column.counts[: column.cardinality - column.has_null].sum())
+    distinct = int((column.counts[: column.cardinality - column.has_null] > 0).sum())
+    unique = present >= FEW_ROWS and distinct >= NEARLY_UNIQUE * present
+    if distinct + (present < rows) <= 1:
+        return Proposal(Role.INSENSITIVE, "it has the same value everywhere")
+    found = identifying_values(column)
+    if found:
+        return Proposal(Role.IDENTIFIER, f"it holds {found}")
+    named = _IDENTIFYING.search(name)
+    if named and 2 * distinct > present:
+        return Proposal(Role.IDENTIFIER, f"its name says '{named[0]}' and most values differ")
+    if unique and column.separator is None and column.type is ValueType.TEXT:
+        kind = "free text" if _mean_length(column) > FREE_TEXT_LENGTH else "text"
+        return Proposal(Role.IDENTIFIER, f"{kind}; {distinct} of {present} values differ")
+    hinted = _SENSITIVE.search(name)
+    if hinted:
+        return Proposal(Role.SENSITIVE, f"its name says '{hinted[0]}'")
+    if unique and column.type is ValueType.INTEGER:
+        return Proposal(Role.IDENTIFIER, f"whole numbers; {distinct} of {present} values differ")
+    if column.separator is not None:
+        return Proposal(Role.SENSITIVE, "it holds several values in a cell")
+    reason = f"{distinct} values; others may know a person's"
+    return Proposal(Role.QUASI_IDENTIFIER, reason)
+
+
+def _mean_length(column: Column) -> float:
+    length = column.text.drop_nulls().str.len_chars().mean()
+    return float(length) if isinstance(length, int | float) else 0.0
+
+
+def read_untyped(path: Path) -> CodedTable:
+    """Read a table that no job describes, with the types that its values suggest."""
+    return _read(path)[0]
+
+
+def _read(path: Path) -> tuple[CodedTable, tuple[str, ...]]:
+    """The table, typed by its values, and the tokens in it that seem to mean "missing"."""
+    source = Source.of_file(path)
+    if source.is_text and lacks_header(source):
+        raise InputError(
+            f"{source.path}: the first line looks like a row of cells, not like a header. Add a "
+            "line with the names of the columns."
+        )
+    names = column_names(source)
+    table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})
+    if not source.is_text:
+        return table, ()
+    missing = tuple(
+        token for token in MISSING_TOKENS if any((column.text == token).any() for column in table)
+    )
+    specs = {c.name: ColumnSpec(Role.INSENSITIVE, suggest_type(c, missing)) for c in table}
+    return read_table(source.model_copy(update={"missing": missing}), specs), missing
+
+
+def suggest_type(column: Column, missing: Sequence[str] = ()) -> ValueType:
+    """The type that all values of a text column have; codes with leading zeros are text."""
+    text = column.text.drop_nulls()
+    text = text.filter(~text.is_in(list(missing)))
+    if not len(text) or text.str.contains(r"^[+-]?0\d").any():
+        return ValueType.TEXT
+    if text.str.contains(r"^[+-]?\d{1,15}$").all():
+        return ValueType.INTEGER
+    if text.str.contains(r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$").all():
+        return ValueType.NUMBER
+    if text.str.contains(r"^\d{4}-\d{2}-\d{2}$").all():
+        dates = text.str.to_date(strict=False)
+        return ValueType.TEXT if dates.null_count() else ValueType.DATE
+    return ValueType.TEXT
+
+
+_HEAD = """\
+# A proposal from names and counts alone. Read every line: only you know what readers may know.
+# Roles: identifier (never published), quasi-identifier (readers may know it; made coarser),
+# sensitive (protected), insensitive (published as it is), drop (left out).
+"""
+
+_TAIL = """\
+requirements:                     # all must hold
+{requirements}method: {{mondrian: {{}}}}
+output: {{path: release, format: csv}}
+"""
+
+
+def propose_job(path: Path, folder: Path) -> str:
+    """A commented job file for a table; its path is written relative to the job's folder."""
+    table, missing = _read(path)
+    roles = suggest_roles(table)
+    lines = []
+    for column in table:
+        role, reason = roles[column.name]
+        entry: dict[str, object] = {"role": str(role)}
+        if column.type is not ValueType.TEXT and role.published:
+            entry["type"] = str(column.type)
+        if role is Role.QUASI_IDENTIFIER:
+            entry["hierarchy"] = propose(column)
+        lines.append(f"  {_flow(column.name)}: {_flow(entry)}  # {reason}\n")
+    has_sensitive = any(role is Role.SENSITIVE for role, _ in roles.values())
+    requirements = "  - k-anonymity: {k: 5}\n" + (
+        "  - distinct-l-diversity: {l: 2}\n"
+        if has_sensitive
+        else "  # - distinct-l-diversity: {l: 3}   once an attribute is sensitive\n"
+    )
+    relative = os.path.relpath(path.resolve(), folder)
+    found: dict[str, object] = {"path": relative}
+    if missing:
+        found["missing"] = list(missing)
+    source = f"source: {_flow(found)}\nattributes:\n"
+    return _HEAD + source + "".join(lines) + _TAIL.format(requirements=requirements)
+
+
+def _flow(value: object) -> str:
+    """A value as YAML on one line."""
+    text = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**9
+    )
+    return text.removesuffix("\n").removesuffix("\n...")

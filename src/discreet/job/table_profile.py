@@ -1,0 +1,337 @@
+"""What a table is like before anything is published: who stands out, and what can be promised.
+
+A profile holds counts and shares only, never a value of the table; of a knowledge table it names
+the labels that most rows link to.
+
+Risk by subset: for each set of quasi-identifiers the number of classes, the share of rows that are
+alone in theirs, and the average re-identification risk, classes over rows. The table is compressed
+to its distinct combinations once; each subset is rolled up from one with a single column more, so
+the number of rows matters little. All subsets of up to eight quasi-identifiers are measured; of
+more, those up to the largest size that keeps their number within a thousand, and the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.job.proposal import Proposal, suggest_roles
+from discreet.knowledge.links import Links
+from discreet.knowledge.terms import terms_of
+from discreet.requirements.base import Domain
+from discreet.requirements.closeness import earth_movers_distance
+from discreet.requirements.feasibility import (
+    entropy_ell,
+    least_suppressed,
+    permissible_ell,
+    value_entropy,
+)
+from discreet.requirements.mutual_information import mutual_information
+from discreet.result import Shown
+from discreet.table.classes import Classes, classes_of, group_codes
+from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.counts import count_values
+from discreet.table.roles import Distance, Role
+
+ALL_SUBSETS = 8  # quasi-identifiers of which every subset is measured
+SUBSET_LIMIT = 1000  # subsets beyond that
+LARGEST_SIZE = 3  # of a subset, beyond that
+ELLS = (2, 3, 4, 5)
+MOST_EXPOSED = 10  # labels that are named
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column."""
+
+    name: str
+    role: str
+    type: str
+    distinct: int  # values, a missing one not counted
+    missing: int  # rows
+    nearly_alike: int = 0  # values that differ from another only in case, blanks or Unicode form
+
+
+@dataclass(frozen=True)
+class SubsetRisk:
+    """What a reader who knows some quasi-identifiers can tell apart."""
+
+    columns: tuple[str, ...]
+    classes: int
+    unique_share: float  # of rows that are alone in their class
+    average_risk: float  # classes over rows
+
+
+@dataclass(frozen=True)
+class SensitiveProfile:
+    """What can be promised for one sensitive attribute."""
+
+    name: str
+    values: int  # also the largest feasible distinct ℓ; a missing value is one
+    largest_share: float  # of the most frequent value
+    l_per: int  # ⌊n / n1⌋, the largest ℓ for which every belief can be kept at 1/ℓ
+    entropy_l: float  # exp H, the largest feasible entropy ℓ
+    least_suppressed: Mapping[int, float]  # ℓ: the share of rows that p-diversity must suppress
+    raw_t: float | None  # of the worst class of the raw quasi-identifiers; one class has 0
+
+
+@dataclass(frozen=True)
+class Association:
+    """How much one sensitive attribute tells of another."""
+
+    first: str
+    second: str
+    mutual_information: float  # nats
+    normalized: float  # over the lesser entropy: 1 where one determines the other
+
+
+@dataclass(frozen=True)
+class LinkProfile:
+    """What the terms of one quasi-sensitive attribute give away through its knowledge table."""
+
+    name: str
+    labels: int
+    terms: int  # of the knowledge table
+    single_rows: int  # link to exactly one label
+    unlinked_rows: int  # link to none
+    open_rows: int  # have no terms, and link to all labels
+    mean_labels: float | None  # of a linked row
+    exposed: tuple[tuple[str, int], ...]  # labels with the most rows that link to them alone
+    unknown_terms: int  # of the table's terms, in no label
+    unknown_rows: int  # that hold such a term
+    labels_without_terms: tuple[str, ...]
+    doubled_labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Profile(Shown):
+    """What a table is like."""
+
+    rows: int
+    columns: tuple[ColumnProfile, ...]
+    quasi_identifiers: tuple[str, ...]
+    risk: SubsetRisk | None  # of all quasi-identifiers together
+    subsets: tuple[SubsetRisk, ...]  # by size, the riskiest first
+    subset_sizes: tuple[int, ...]  # the sizes of which all subsets were measured
+    sensitive: tuple[SensitiveProfile, ...]
+    least_suppressed: Mapping[int, float]  # the same for all sensitive attributes at once
+    primary: str | None  # the suggested primary attribute: the largest l_per
+    associations: tuple[Association, ...]
+    proposals: Mapping[str, Proposal] | None  # where roles were not known
+    links: tuple[LinkProfile, ...] = ()  # of quasi-sensitive attributes with a knowledge table
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes counts of values larger than they are to an attacker."""
+        return [
+            f"Column '{column.name}': {column.nearly_alike:,} values differ from another only in "
+            "case, blanks or Unicode form. They count as different values; an attacker reads them "
+            "as one. Write them alike before publishing."
+            for column in self.columns
+            if column.nearly_alike
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        result = asdict(self)
+        if self.proposals is not None:
+            result["proposals"] = {
+                name: {"role": str(proposal.role), "reason": proposal.reason}
+                for name, proposal in self.proposals.items()
+            }
+        return result
+
+
+def profile(
+    table: CodedTable,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    *,
+    roles_known: bool = True,
+    links: Mapping[str, Links] | None = None,
+) -> Profile:
+    """Profile a table by its columns' roles.
+
+    Where ``roles_known`` is false, roles are proposed: every column but a proposed identifier or a
+    constant is taken for a quasi-identifier, and a proposed sensitive one is looked at as such too.
+    """
+    proposals = None if roles_known else suggest_roles(table)
+    quasi_identifiers, sensitive = table.quasi_identifiers, table.sensitive
+    if proposals is not None:
+        role_of = {name: proposal.role for name, proposal in proposals.items()}
+        sensitive = [column for column in table if role_of[column.name] is Role.SENSITIVE]
+        known = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+        quasi_identifiers = [column for column in table if role_of[column.name] in known]
+    others = [column for column in quasi_identifiers if column not in sensitive]
+    classes = classes_of(others, table.rows)
+    risks = _subset_risks(quasi_identifiers, table.rows)
+    found = tuple(_sensitive(c, classes, (hierarchies or {}).get(c.name)) for c in sensitive)
+    names = tuple(column.name for column in quasi_identifiers)
+    return Profile(
+        rows=table.rows,
+        columns=tuple(_column(column, proposals) for column in table),
+        quasi_identifiers=names,
+        risk=next((risk for risk in risks if risk.columns == names), None),
+        subsets=tuple(sorted(risks, key=lambda r: (len(r.columns), -r.average_risk, r.columns))),
+        subset_sizes=_subset_sizes(len(names)),
+        sensitive=found,
+        least_suppressed=_least_suppressed(sensitive, table.rows) if sensitive else {},
+        primary=max(found, key=lambda s: s.l_per).name if found else None,
+        associations=tuple(_association(a, b) for a, b in combinations(sensitive, 2)),
+        proposals=proposals,
+        links=tuple(_linked(table[name], found) for name, found in (links or {}).items()),
+    )
+
+
+def _linked(column: Column, links: Links) -> LinkProfile:
+    knowledge, terms = links.knowledge, terms_of(column)
+    rows = links.rows_of_set(column.counts)
+    single = np.flatnonzero(links.size == 1)
+    label_of_single = links.label[links.start[single]]
+    of_label = np.bincount(label_of_single, rows[single], len(knowledge.labels)).astype(np.int64)
+    top = np.argsort(-of_label, kind="stable")[:MOST_EXPOSED]
+    unknown = terms.codes_in(knowledge.terms) < 0
+    value_of_term = np.repeat(np.arange(column.cardinality), terms.length)
+    linked = int(rows.sum())
+    return LinkProfile(
+        name=column.name,
+        labels=len(knowledge.labels),
+        terms=len(knowledge.terms),
+        single_rows=int(of_label.sum()),
+        unlinked_rows=links.unlinked_rows(column.counts),
+        open_rows=int(column.counts[terms.length == 0].sum()),
+        mean_labels=float(rows @ links.size) / linked if linked else None,
+        exposed=tuple((knowledge.labels[i], int(of_label[i])) for i in top if of_label[i]),
+        unknown_terms=len(np.unique(terms.term[unknown])),
+        unknown_rows=int(column.counts[np.unique(value_of_term[unknown])].sum()),
+        labels_without_terms=knowledge.without_terms,
+        doubled_labels=knowledge.doubled,
+    )
+
+
+def _column(column: Column, proposals: Mapping[str, Proposal] | None) -> ColumnProfile:
+    missing = int(column.counts[-1]) if column.has_null else 0
+    occurring = int((column.counts > 0).sum())
+    role = column.role if proposals is None else proposals[column.name].role
+    distinct = occurring - (missing > 0)
+    return ColumnProfile(
+        column.name, str(role), str(column.type), distinct, missing, _nearly_alike(column)
+    )
+
+
+def _nearly_alike(column: Column) -> int:
+    """How many values of a text column are another one but for case, blanks or Unicode form."""
+    if column.type.ordered:
+        return 0
+    text = column.text.filter(pl.Series(column.counts > 0)).drop_nulls()
+    plain = text.str.normalize("NFKC").str.to_lowercase().str.replace_all(r"\s+", " ")
+    return int(plain.str.strip_chars().is_duplicated().sum())
+
+
+def _subset_sizes(columns: int) -> tuple[int, ...]:
+    """The sizes of which all subsets are measured."""
+    if columns <= ALL_SUBSETS:
+        return tuple(range(1, columns + 1))
+    largest, subsets = 1, columns
+    while largest < LARGEST_SIZE and subsets + comb(columns, largest + 1) <= SUBSET_LIMIT:
+        largest += 1
+        subsets += comb(columns, largest)
+    return tuple(range(1, largest + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Combinations:
+    """The distinct combinations of some columns, and the rows that have each."""
+
+    columns: tuple[int, ...]
+    codes: Mapping[int, Codes]  # by column: (combinations,)
+    count: NDArray[np.int64]  # (combinations,)
+
+    def only(self, columns: Sequence[int], cardinalities: Sequence[int]) -> _Combinations:
+        """Roll up to fewer columns."""
+        chosen = [self.codes[column] for column in columns]
+        grouped = group_codes(chosen, [cardinalities[c] for c in columns], len(self.count))
+        codes = {c: self.codes[c][grouped.first_row] for c in columns}
+        count = np.bincount(grouped.class_of_row, self.count, grouped.count).astype(np.int64)
+        return _Combinations(tuple(columns), codes, count)
+
+
+def _subset_risks(columns: Sequence[Column], rows: int) -> list[SubsetRisk]:
+    if not columns or not rows:
+        return []
+    cardinalities = [column.cardinality for column in columns]
+    ones = np.ones(rows, np.int64)
+    every = tuple(range(len(columns)))
+    raw = _Combinations(every, {i: c.codes for i, c in enumerate(columns)}, ones)
+    whole = raw.only(every, cardinalities)
+    sizes = _subset_sizes(len(columns))
+    if len(columns) <= ALL_SUBSETS:
+        subsets = _descend(whole, 0, cardinalities)
+    else:
+        subsets = (
+            whole.only(subset, cardinalities)
+            for size in sizes
+            for subset in combinations(every, size)
+        )
+    risks = [_risk(subset, columns, rows) for subset in subsets]
+    return risks if len(columns) in sizes else [*risks, _risk(whole, columns, rows)]
+
+
+def _descend(
+    combined: _Combinations, first: int, cardinalities: Sequence[int]
+) -> Iterator[_Combinations]:
+    """A subset and all that leave out some of its columns from number ``first`` on, each once."""
+    yield combined
+    for column in combined.columns:
+        if column >= first and len(combined.columns) > 1:
+            rest = [other for other in combined.columns if other != column]
+            yield from _descend(combined.only(rest, cardinalities), column + 1, cardinalities)
+
+
+def _risk(combined: _Combinations, columns: Sequence[Column], rows: int) -> SubsetRisk:
+    return SubsetRisk(
+        columns=tuple(columns[i].name for i in combined.columns),
+        classes=len(combined.count),
+        unique_share=int((combined.count == 1).sum()) / rows,
+        average_risk=len(combined.count) / rows,
+    )
+
+
+def _sensitive(column: Column, classes: Classes, hierarchy: Hierarchy | None) -> SensitiveProfile:
+    rows = len(column.codes)
+    return SensitiveProfile(
+        name=column.name,
+        values=int((column.counts > 0).sum()),
+        largest_share=int(column.counts.max(initial=0)) / max(rows, 1),
+        l_per=permissible_ell(column.counts),
+        entropy_l=entropy_ell(column.counts),
+        least_suppressed=_least_suppressed([column], rows),
+        raw_t=_raw_t(column, classes, hierarchy),
+    )
+
+
+def _raw_t(column: Column, classes: Classes, hierarchy: Hierarchy | None) -> float | None:
+    if not classes.count or (column.distance is Distance.HIERARCHICAL and hierarchy is None):
+        return None
+    domain = Domain(tuple(column.text.to_list()), column.distance, hierarchy)
+    counts = count_values(classes, column)
+    return float(earth_movers_distance(counts, classes.size, counts.total, domain).max())
+
+
+def _least_suppressed(columns: Sequence[Column], rows: int) -> dict[int, float]:
+    counts = [column.counts for column in columns]
+    return {ell: least_suppressed(counts, ell) / max(rows, 1) for ell in ELLS}
+
+
+def _association(first: Column, second: Column) -> Association:
+    information = mutual_information(first, second)
+    least = min(value_entropy(first.counts), value_entropy(second.counts))
+    normalized = min(1.0, information / least) if least > 0 else 0.0
+    return Association(first.name, second.name, information, normalized)

@@ -1,0 +1,124 @@
+"""Anatomy: groups of distinct values of one sensitive attribute, published with their counts.
+
+Xiao and Tao, "Anatomy: simple and effective privacy preservation"; here with the group forming of
+decomposition, of which it is the relative for a single attribute: every group has at least ℓ rows,
+no value twice, so nobody's value is believed with more than 1/ℓ.
+
+Cost: linear in the rows.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from discreet.errors import InfeasibleError, InputError, JobError
+from discreet.methods.base import Bucketized, ShardedMethod, Task
+from discreet.methods.decomposition.nearby_groups import form_groups
+from discreet.methods.decomposition.residual_rows import join_residual_rows
+from discreet.methods.shared.grouped_rows import require_all
+from discreet.methods.shared.infeasibility import NOTHING_LEFT, nothing_by_default
+from discreet.requirements.base import Requirement
+from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
+from discreet.requirements.feasibility import permissible_ell
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.sa_diversity import SADiversity
+from discreet.table.coded_table import Column
+from discreet.table.published import COUNT, GROUP
+
+
+class Anatomy(ShardedMethod):
+    """Publish exact quasi-identifiers, and the values of one sensitive attribute by group."""
+
+    name: ClassVar[str] = "anatomy"
+
+    l: int | None = Field(  # noqa: E741 (the job's key)
+        None, ge=1, description="The least number of rows, all of distinct values, in a group."
+    )
+    prefer: Literal["nearby"] | None = Field(
+        None, description="Form groups among people with near quasi-identifiers."
+    )
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP, COUNT)
+
+    def shard_attribute(self, task: Task) -> str:
+        return _sole_attribute(task).name
+
+    def promises(self, task: Task) -> tuple[PDiversity]:
+        column = _sole_attribute(task)
+        ell = max([self.l or 1, *map(_asked_by, task.requirements)])
+        if self.l is None and ell == 1:
+            ell = permissible_ell(column.reference)
+            if ell == 1:
+                raise nothing_by_default(self.name, [column])
+        return (PDiversity(l=ell, attribute=column.name),)
+
+    def most_suppressed(self, rows: int) -> int:
+        return 0
+
+    def run(self, task: Task) -> Bucketized:
+        """Groups of at least l rows with distinct values, or InfeasibleError."""
+        table = task.table
+        if not table.rows:
+            raise InputError("anatomy: the table has no rows. Give it at least one.")
+        column = _sole_attribute(task)
+        permissible = permissible_ell(column.counts)
+        (promise,) = self.promises(task)
+        ell = int(promise.l)
+        if ell > permissible:
+            raise InfeasibleError(
+                f"anatomy: l = {ell} is above l_per = {permissible} of '{column.name}' "
+                f"(⌊{table.rows} / {int(column.counts.max())}⌋, rows over those of the most "
+                "frequent value), the largest for which every belief can stay at 1/l. "
+                + (f"Ask for at most {permissible}." if permissible > 1 else NOTHING_LEFT),
+                [
+                    {
+                        "requirement": promise.name,
+                        "parameters": promise.parameters(),
+                        "achieved": {"l": permissible},
+                        "feasible": {"l": permissible} if permissible > 1 else {},
+                    }
+                ],
+            )
+        formed = form_groups(column, (), ell, (), task, self.prefer)
+        group_of_row = join_residual_rows(formed, column, (), (), task.rng)
+        require_all(
+            task,
+            group_of_row,
+            "anatomy: its groups do not meet all requirements",
+            "It forms groups of different values alone; use mondrian for other requirements.",
+            _BY_DISTINCT_VALUES,
+        )
+        facts = {"l": ell, "groups": formed.groups}
+        return Bucketized(group_of_row, counted=True, facts=facts, promises=(promise,))
+
+
+def _sole_attribute(task: Task) -> Column:
+    if len(task.table.sensitive) != 1:
+        raise JobError(
+            [
+                f"method.anatomy: publishes one sensitive column, and the table has "
+                f"{len(task.table.sensitive)} (each member of a multi-valued attribute is one). "
+                f"Use 'decomposition' for several."
+            ]
+        )
+    return task.table.sensitive[0]
+
+
+# What rows of distinct values meet if they are enough.
+_BY_DISTINCT_VALUES = (KAnonymity, SADiversity, DistinctLDiversity, EntropyLDiversity, PDiversity)
+
+
+def _asked_by(requirement: Requirement) -> int:
+    """The rows of distinct values that a requirement of the job asks for."""
+    if isinstance(requirement, KAnonymity):
+        return requirement.k
+    if isinstance(requirement, SADiversity):
+        return max(requirement.l.values())
+    if isinstance(requirement, DistinctLDiversity | EntropyLDiversity | PDiversity):
+        return ceil(requirement.l)
+    return 1

@@ -1,0 +1,265 @@
+"""Decomposition: exact quasi-identifiers, and for each group a set of values of each attribute.
+
+Ye, Liu, Lv and Feng, "Decomposition: privacy preservation for multiple sensitive attributes".
+
+===================  ==========================================================================
+paper                here
+===================  ==========================================================================
+S^pri, l_pri         ``primary``, by default the attribute with the largest l_per; its ``l``
+l_per                ``models.feasibility.permissible_ell``
+Largest-l procedure  ``largest_groups``
+P(t, G)              the penalty in ``largest_groups``
+residual tuples      ``residual_rows``
+LSV(S^i, G), noise   ``noise``: narrower than the paper's, which a reader of T^S can strike out
+T^S                  the published table ``sensitive``
+===================  ==========================================================================
+
+Departures. Ties of the penalty, which the paper leaves open, go to the commonest signature of the
+bucket and then to chance. A noise value must be supported by a whole row of T^S within the group's
+sets; with the paper's rule (it occurs with one of the group's primary values) a reader of three and
+more attributes strikes some out; and some assignment of all people to all rows of T^S must use it
+(``noise_support``). Where no such value exists, the group is merged with the nearest
+one by quasi-identifiers, of the same size if there is one: in a merged group a primary value has
+at most as many times 1/l_pri as it has rows, so the share stays within 1/l_pri. Group numbers are
+random. ``conditional_l`` puts a floor under what a reader of T^S keeps who knows the primary value.
+
+Cost: near-linear in the rows (``largest_groups``); noise costs a look through the signatures of a
+group's most selective attribute for each value; the paper's algorithm is quadratic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from discreet.errors import InfeasibleError
+from discreet.methods.base import Decomposed, NoiseValues, ShardedMethod, Task
+from discreet.methods.decomposition.group_merging import Groups, merge_lacking
+from discreet.methods.decomposition.nearby_groups import form_groups
+from discreet.methods.decomposition.noise import (
+    NO_READER,
+    PAIR,
+    ROW,
+    Noise,
+    SensitiveTable,
+    add_noise,
+    index_sensitive,
+)
+from discreet.methods.decomposition.noise_support import support_noise
+from discreet.methods.decomposition.residual_rows import join_residual_rows
+from discreet.methods.decomposition.row_exchange import exchange_rows
+from discreet.methods.decomposition.targets import Targets, find_targets
+from discreet.requirements.base import Requirement
+from discreet.requirements.sa_diversity import (
+    ConditionalLDiversity,
+    PositiveInt,
+    Reader,
+    SADiversity,
+)
+from discreet.table.published import GROUP
+
+READERS = {"pair": PAIR, "row": ROW}
+
+
+class ConditionalL(BaseModel):
+    """A floor under what a reader keeps who knows the primary value and reads T^S."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    l: int = Field(ge=2, description="The least number of values left.")  # noqa: E741 (the job's key)
+    reader: Reader = Field("row", description="Who reads: 'pair', or 'row', which is stronger.")
+
+
+class Decomposition(ShardedMethod):
+    """Publish exact quasi-identifiers in groups that share sets of sensitive values."""
+
+    name: ClassVar[str] = "decomposition"
+
+    primary: str | None = Field(
+        None, description="The attribute that groups are formed on; by default the largest l_per."
+    )
+    l: Mapping[str, PositiveInt] = Field(  # noqa: E741 (the job's key)
+        default_factory=dict,
+        description="The least number of values in a group, by attribute; by default l_per.",
+    )
+    beyond_permissible: bool = Field(
+        False, description="Allow l above l_per, at the price of noise; never for the primary one."
+    )
+    conditional_l: ConditionalL | None = Field(
+        None, description="The least number of values left to a reader who knows the primary one."
+    )
+    prefer: Literal["nearby"] | None = Field(
+        None, description="Form groups among people with near quasi-identifiers."
+    )
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP,)
+
+    def shard_attribute(self, task: Task) -> str:
+        return self._targets(task).primary.name
+
+    def promises(self, task: Task) -> tuple[Requirement, ...]:
+        targets = self._targets(task)
+        return _promises(targets, self._conditional(task, targets))
+
+    def most_suppressed(self, rows: int) -> int:
+        return 0
+
+    def run(self, task: Task) -> Decomposed:
+        """Groups, noise and what they promise, or InfeasibleError."""
+        targets = self._targets(task)
+        conditional = self._conditional(task, targets)
+        columns = [targets.primary, *targets.others]
+        ell = targets.ell[targets.primary.name]
+        wanted = targets.wanted
+        if conditional:
+            wanted = [max(want, conditional.l) for want in wanted]
+        formed = form_groups(targets.primary, targets.others, ell, wanted, task, self.prefer)
+        group_of_row = join_residual_rows(formed, targets.primary, targets.others, wanted, task.rng)
+        task.progress(self.name, 0.7)
+        asked = np.ones(formed.groups, bool) if conditional else formed.short
+        if not asked.any():
+            return self._outcome(targets, conditional, group_of_row, formed.groups, {}, 0)
+        sensitive = index_sensitive(columns, task.table.rows)
+        if conditional:
+            _check_floor(sensitive, targets, conditional)
+        reader = READERS[conditional.reader] if conditional else NO_READER
+        floor = conditional.l if conditional else 0
+
+        def fill(start: NDArray[np.int64], member: NDArray[np.int32]) -> Noise:
+            least = [ell, *wanted]
+            return add_noise(sensitive, start, member, least, task.rng, reader=reader, floor=floor)
+
+        groups = Groups(group_of_row, formed.groups, sensitive.classes.class_of_row)
+        noise = groups.fill(np.flatnonzero(asked), fill)
+        if conditional:
+            needed = np.bincount(noise.group, minlength=groups.groups) + noise.lacking.sum(axis=1)
+            exchange_rows(groups, needed, targets.primary, fill, task.rng)
+            noise = groups.fill(np.flatnonzero(asked), fill)
+        merged = merge_lacking(groups, noise, fill, task)
+        if merged.lacking is not None:
+            raise _infeasible(merged.lacking, targets, sensitive)
+        noise = support_noise(sensitive, merged.group_of_row, merged.groups, merged.noise, task.rng)
+        values = {
+            column.name: NoiseValues(*noise.of(place + 1))
+            for place, column in enumerate(targets.others)
+        }
+        return self._outcome(
+            targets, conditional, merged.group_of_row, merged.groups, values, merged.merged
+        )
+
+    def _targets(self, task: Task) -> Targets:
+        return find_targets(
+            task, self.name, self.primary, self.l, beyond_permissible=self.beyond_permissible
+        )
+
+    def _conditional(self, task: Task, targets: Targets) -> ConditionalLDiversity | None:
+        """The floor that the method or the job's requirements ask for; the higher one."""
+        primary = targets.primary.name
+        asked = [
+            requirement
+            for requirement in task.requirements
+            if isinstance(requirement, ConditionalLDiversity)
+        ]
+        for requirement in asked:
+            if requirement.known != primary:
+                raise InfeasibleError(
+                    f"{self.name}: what a reader knows must be the primary attribute '{primary}', "
+                    f"not '{requirement.known}'. Make that one primary."
+                )
+        if self.conditional_l is not None and targets.others:  # else it would say nothing
+            own = self.conditional_l
+            asked.append(ConditionalLDiversity(l=own.l, reader=own.reader, known=primary))
+        if not asked:
+            return None
+        reader: Reader = "row" if any(one.reader == "row" for one in asked) else "pair"
+        return ConditionalLDiversity(l=max(one.l for one in asked), reader=reader, known=primary)
+
+    def _outcome(
+        self,
+        targets: Targets,
+        conditional: ConditionalLDiversity | None,
+        group_of_row: NDArray[np.int32],
+        groups: int,
+        noise: Mapping[str, NoiseValues],
+        merged: int,
+    ) -> Decomposed:
+        of_attribute = {name: len(values.value) for name, values in noise.items()}
+        facts: dict[str, Any] = {
+            "primary": targets.primary.name,
+            "l": dict(targets.ell),
+            "noise_values": sum(of_attribute.values()),
+            "noise_by_attribute": of_attribute,
+            "groups": groups,
+            "merged_groups": merged,
+        }
+        return Decomposed(group_of_row, noise, facts, _promises(targets, conditional))
+
+
+def _promises(
+    targets: Targets, conditional: ConditionalLDiversity | None
+) -> tuple[Requirement, ...]:
+    own = SADiversity(l=dict(targets.ell))
+    return (own,) if conditional is None else (own, conditional)
+
+
+def _check_floor(
+    sensitive: SensitiveTable, targets: Targets, conditional: ConditionalLDiversity
+) -> None:
+    """Refuse a floor that some primary value cannot meet: it occurs with too few values."""
+    primary = sensitive.codes[:, 0]
+    for place, column in enumerate(targets.others):
+        pairs = np.unique(np.stack([primary, sensitive.codes[:, place + 1]], axis=1), axis=0)
+        present = np.bincount(pairs[:, 0], minlength=targets.primary.cardinality)
+        least = int(present[present > 0].min())
+        if least < conditional.l:
+            raise InfeasibleError(
+                f"decomposition: conditional_l asks that {conditional.l} values of '{column.name}' "
+                f"remain for whoever knows '{targets.primary.name}', but one of its values occurs "
+                f"with {least} only. "
+                + (f"Ask for at most {least}." if least > 1 else "Leave conditional_l out."),
+                [
+                    {
+                        "requirement": conditional.name,
+                        "parameters": conditional.parameters(),
+                        "achieved": {"l": least},
+                        "feasible": {"l": least} if least > 1 else {},
+                    }
+                ],
+            )
+
+
+def _infeasible(
+    lacking: NDArray[np.int32], targets: Targets, sensitive: SensitiveTable
+) -> InfeasibleError:
+    """The account of a group that no noise and no merging could fill."""
+    columns = [targets.primary, *targets.others]
+    parts = [
+        f"'{column.name}' has {targets.ell[column.name] - lacking[place]} of "
+        f"{targets.ell[column.name]} values"
+        for place, column in enumerate(columns)
+        if lacking[place] > 0
+    ]
+    feasible = {
+        column.name: int(targets.ell[column.name] - max(lacking[place], 0))
+        for place, column in enumerate(columns)
+    }
+    requirement = SADiversity(l=dict(targets.ell))
+    return InfeasibleError(
+        f"decomposition: in some group {', '.join(parts)}; no value that a reader could not strike "
+        "out can be added, and merging it with others does not help: the attributes depend on each "
+        "other too closely. Ask for fewer values, or make another attribute primary.",
+        [
+            {
+                "requirement": requirement.name,
+                "parameters": requirement.parameters(),
+                "achieved": feasible,
+                "feasible": feasible,
+            }
+        ],
+    )

@@ -1,0 +1,190 @@
+"""Groups that no noise can fill, because attributes depend on each other, are merged with others.
+
+A primary value has at most a share of 1/l_pri in each of two groups, so also in their union. A
+partner has the same size, if there is one, and is the nearest by quasi-identifiers among those that
+leave fewer values lacking; merging goes on until none is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.base import Task
+from discreet.methods.decomposition.noise import Noise
+from discreet.table.coded_table import Column
+from discreet.table.counts import order_by_class
+
+Small = NDArray[np.int32]
+Fill = Callable[[NDArray[np.int64], Small], Noise]  # starts and members of some groups
+
+PARTNERS = 64  # groups that are considered as partners, drawn at random where there are more
+
+
+@dataclass(eq=False)
+class Groups:
+    """The groups of a table, by rows and by members' signatures."""
+
+    group_of_row: Small
+    groups: int
+    signature_of_row: Small
+    _rows: NDArray[np.int64] = field(init=False, repr=False)
+    _start: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        same = np.zeros(len(self.group_of_row), np.int32)
+        self._start, self._rows = order_by_class(self.group_of_row, same, self.groups, 1)
+
+    def rows_of(self, group: int) -> NDArray[np.int64]:
+        return self._rows[self._start[group] : self._start[group + 1]]
+
+    @property
+    def size(self) -> NDArray[np.int64]:
+        return np.diff(self._start)
+
+    def swap(self, first: int, place: int, second: int, other: int) -> None:
+        """Exchange two rows, given by their places in two groups."""
+        one, two = self._start[first] + place, self._start[second] + other
+        self._rows[one], self._rows[two] = self._rows[two], self._rows[one]
+        self.group_of_row[self._rows[one]] = first
+        self.group_of_row[self._rows[two]] = second
+
+    def needs(self, groups: Sequence[int], fill: Fill) -> NDArray[np.int64]:
+        """How many values some groups need, those that cannot be found included."""
+        rows = [self.rows_of(group) for group in groups]
+        start = np.cumsum([0, *(len(part) for part in rows)]).astype(np.int64)
+        noise = fill(start, self.signature_of_row[np.concatenate(rows)])
+        added = np.bincount(noise.group, minlength=len(groups))
+        needed: NDArray[np.int64] = (added + noise.lacking.sum(axis=1)).astype(np.int64)
+        return needed
+
+    def fill(self, groups: NDArray[np.intp], fill: Fill) -> Noise:
+        """Fill up some groups; the noise is by their own numbers."""
+        rows = [self.rows_of(int(group)) for group in groups]
+        start = np.cumsum([0, *(len(part) for part in rows)]).astype(np.int64)
+        member = self.signature_of_row[np.concatenate(rows)] if rows else np.zeros(0, np.int32)
+        noise = fill(start, member)
+        lacking = np.zeros((self.groups, noise.lacking.shape[1]), np.int32)
+        lacking[groups] = noise.lacking
+        return Noise(groups[noise.group].astype(np.int32), noise.attribute, noise.value, lacking)
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """What became of the groups."""
+
+    group_of_row: Small
+    groups: int
+    noise: Noise
+    merged: int  # groups that were merged away
+    lacking: Small | None = None  # of the first group that could not be helped, by attribute
+
+
+def merge_lacking(groups: Groups, noise: Noise, fill: Fill, task: Task) -> Merged:
+    """Merge every group that lacks values with others until it lacks none."""
+    short = np.flatnonzero(noise.lacking.sum(axis=1) > 0)
+    if not len(short):
+        return Merged(groups.group_of_row, groups.groups, noise, 0)
+    rows = {group: groups.rows_of(group) for group in range(groups.groups)}
+    lacking = {int(group): int(noise.lacking[group].sum()) for group in short}
+    size = groups.size.copy()
+    replaced: dict[int, Noise] = {}  # the noise of merged groups
+    for first in short:
+        group = int(first)
+        while group in rows and lacking.get(group, 0) > 0:
+            found = None
+            for partner in _partners(group, rows, size, task):
+                union = np.concatenate([rows[group], rows[partner]])
+                start = np.array([0, len(union)], np.int64)
+                filled = fill(start, groups.signature_of_row[union])
+                if int(filled.lacking.sum()) < lacking[group]:
+                    found = partner, union, filled
+                    break
+            if found is None:
+                return Merged(
+                    groups.group_of_row, groups.groups, noise, 0, _lacking(group, replaced, noise)
+                )
+            partner, union, filled = found
+            rows[group] = union
+            del rows[partner]
+            size[group] += size[partner]
+            lacking.pop(partner, None)
+            lacking[group] = int(filled.lacking.sum())
+            replaced.pop(partner, None)
+            replaced[group] = filled
+    return _renumbered(groups, rows, replaced, noise)
+
+
+def _lacking(group: int, replaced: dict[int, Noise], noise: Noise) -> Small:
+    found: Small = replaced[group].lacking[0] if group in replaced else noise.lacking[group]
+    return found
+
+
+def _renumbered(
+    groups: Groups, rows: dict[int, NDArray[np.int64]], replaced: dict[int, Noise], noise: Noise
+) -> Merged:
+    number = np.full(groups.groups, -1, np.int32)
+    group_of_row = np.empty_like(groups.group_of_row)
+    for new, (group, members) in enumerate(rows.items()):
+        number[group] = new
+        group_of_row[members] = new
+    untouched = number[noise.group] >= 0
+    untouched &= ~np.isin(noise.group, list(replaced))
+    parts = [(number[noise.group[untouched]], noise.attribute[untouched], noise.value[untouched])]
+    parts += [
+        (np.full(len(one.value), number[group], np.int32), one.attribute, one.value)
+        for group, one in replaced.items()
+    ]
+    merged, attribute, value = (
+        np.concatenate([part[column] for part in parts]) for column in range(3)
+    )
+    nothing = np.zeros((len(rows), noise.lacking.shape[1]), np.int32)
+    left = Noise(merged, attribute, value, nothing)
+    return Merged(group_of_row, len(rows), left, groups.groups - len(rows))
+
+
+def _partners(
+    group: int, rows: dict[int, NDArray[np.int64]], size: NDArray[np.int64], task: Task
+) -> list[int]:
+    """Other groups: those of the same size first, the nearest of them first."""
+    if len(rows) <= 4 * PARTNERS:
+        drawn = list(rows)
+    else:
+        drawn = task.rng.integers(0, len(size), 4 * PARTNERS).tolist()
+    others = [other for other in dict.fromkeys(drawn) if other != group and other in rows]
+    same = [other for other in others if size[other] == size[group]]
+    different = [other for other in others if size[other] != size[group]]
+    near = _Nearness(rows[group], task.table.quasi_identifiers)
+    ordered: list[int] = []
+    for part in (same, different):
+        part = part[:PARTNERS] if len(rows) > 4 * PARTNERS else part
+        ordered += sorted(part, key=lambda other: near.distance(rows[other]))
+    return ordered
+
+
+class _Nearness:
+    """How far other groups are from one: means on a line, else the values that only one has."""
+
+    def __init__(self, rows: NDArray[np.int64], columns: Sequence[Column]) -> None:
+        self._ordered = [
+            (column.codes, float(column.codes[rows].mean()), max(column.cardinality - 1, 1))
+            for column in columns
+            if column.type.ordered
+        ]
+        self._others = [
+            (column.codes, set(column.codes[rows].tolist()))
+            for column in columns
+            if not column.type.ordered
+        ]
+
+    def distance(self, rows: NDArray[np.int64]) -> float:
+        total = 0.0
+        for codes, mean, width in self._ordered:
+            total += abs(float(codes[rows].mean()) - mean) / width
+        for codes, own in self._others:
+            other = set(codes[rows].tolist())
+            total += 1 - len(own & other) / len(own | other)
+        return total

@@ -1,0 +1,312 @@
+"""Noise: values that fill up a group's set so that no reader of T^S can strike them out.
+
+A value belongs to a group only if some row of T^S *supports* it: a row whose primary value is one
+of the group's and all of whose values are in the group's sets. Noise therefore comes in whole rows
+of T^S: a row whose values are all in the sets already, but for attributes that still lack values,
+lends these its own. Whoever matches the group's people to rows of T^S can then use that row for the
+person with its primary value, and every other person's own row: the value stays possible.
+
+A floor under a reader's knowledge asks for more. For each primary value of a group, at least
+``floor`` values of every other attribute must remain: for the reader ``pair`` those that occur with
+the primary value anywhere in T^S, for ``row`` those of rows that support the group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.classes import Classes, group_codes
+from discreet.table.coded_table import Codes, Column
+from discreet.table.counts import order_by_class
+from discreet.table.kernels import kernel
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+
+NO_READER, PAIR, ROW = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveTable:
+    """T^S as its distinct rows, called signatures, with an index by value."""
+
+    classes: Classes  # of the rows, by signature
+    codes: Small  # (signatures, attributes), the primary attribute first
+    offset: Ints  # (attributes + 1,) where the values of each attribute begin
+    start: Ints  # (values of all attributes + attributes,) where the signatures of each begin
+    listed: Small  # (attributes, signatures) by value
+
+
+def index_sensitive(columns: Sequence[Column], rows: int) -> SensitiveTable:
+    """Index T^S; the primary attribute comes first."""
+    classes = group_codes([c.codes for c in columns], [c.cardinality for c in columns], rows)
+    codes = np.stack([column.codes[classes.first_row] for column in columns], axis=1)
+    offset = np.cumsum([0, *(column.cardinality for column in columns)]).astype(np.int64)
+    same = np.zeros(classes.count, np.int32)
+    starts, listed = [], []
+    for attribute, column in enumerate(columns):
+        value = np.ascontiguousarray(codes[:, attribute])
+        start, order = order_by_class(value, same, column.cardinality, 1)
+        starts.append(start)
+        listed.append(order.astype(np.int32))
+    return SensitiveTable(
+        classes,
+        np.ascontiguousarray(codes),
+        offset,
+        np.concatenate(starts),
+        np.stack(listed),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """Values that were added to groups, and what some groups still lack."""
+
+    group: Small  # (values,) the place of the group among those that were asked for
+    attribute: Small  # (values,)
+    value: Codes  # (values,)
+    lacking: Small  # (groups, attributes) values that could not be found
+
+    def of(self, attribute: int) -> tuple[Small, Codes]:
+        """The groups and values of one attribute's noise."""
+        mine = self.attribute == attribute
+        return self.group[mine], self.value[mine]
+
+
+def add_noise(
+    sensitive: SensitiveTable,
+    start: Ints,
+    member: Small,
+    wanted: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    reader: int = NO_READER,
+    floor: int = 0,
+) -> Noise:
+    """Fill up some groups.
+
+    Their members are signatures, ``member[start[g]:start[g + 1]]``; ``wanted`` has the least number
+    of values of each attribute, in the order of the sensitive table.
+    """
+    group, attribute, value, lacking = _add_noise(
+        rng,
+        sensitive.codes,
+        sensitive.classes.size,
+        sensitive.offset,
+        sensitive.start,
+        sensitive.listed,
+        start,
+        member,
+        np.array(wanted, np.int64),
+        reader,
+        floor,
+    )
+    return Noise(group, attribute, value, lacking)
+
+
+@kernel
+def _put(sets: Small, held: Ints, stamp: Ints, attribute: int, value: int, place: int) -> bool:
+    """Put a value into a group's set; whether it was new. ``stamp`` is its place in the set."""
+    if stamp[place] >= 0:
+        return False
+    stamp[place] = held[attribute]
+    sets[attribute, held[attribute]] = value
+    held[attribute] += 1
+    return True
+
+
+@kernel
+def _most_selective(
+    sets: Small, held: Ints, wanted: Ints, offset: Ints, start: Ints, complete: bool
+) -> int:
+    """The attribute whose index lists the fewest signatures; only complete sets, if asked."""
+    best, least = 0, np.int64(2**62)
+    for attribute in range(len(held)):
+        if complete and attribute > 0 and held[attribute] < wanted[attribute]:
+            continue
+        listed = np.int64(0)
+        base = offset[attribute] + attribute
+        for i in range(held[attribute]):
+            value = sets[attribute, i]
+            listed += start[base + value + 1] - start[base + value]
+        if listed < least:
+            best, least = attribute, listed
+    return best
+
+
+@kernel
+def _find_filler(
+    rng: np.random.Generator,
+    codes: Small,
+    size: Ints,
+    offset: Ints,
+    start: Ints,
+    listed: Small,
+    sets: Small,
+    held: Ints,
+    stamp: Ints,
+    wanted: Ints,
+) -> int:
+    """A random signature that lends new values to sets that lack some, and to no other."""
+    by = _most_selective(sets, held, wanted, offset, start, True)
+    base = offset[by] + by
+    found, weight = -1, 0.0
+    for i in range(held[by]):
+        value = sets[by, i]
+        for place in range(start[base + value], start[base + value + 1]):
+            signature = listed[by, place]
+            new, fits = 0, True
+            for attribute in range(codes.shape[1]):
+                if stamp[offset[attribute] + codes[signature, attribute]] < 0:
+                    if attribute == 0 or held[attribute] >= wanted[attribute]:
+                        fits = False
+                        break
+                    new += 1
+            if fits and new:
+                weight += size[signature]
+                if rng.random() * weight < size[signature]:
+                    found = signature
+    return found
+
+
+@kernel
+def _count_open(
+    codes: Small,
+    offset: Ints,
+    start: Ints,
+    listed: Small,
+    sets: Small,
+    held: Ints,
+    stamp: Ints,
+    reader: int,
+    seen: NDArray[np.bool_],
+    left: Small,
+) -> None:
+    """For each primary value of a group, which values of each other attribute a reader keeps."""
+    seen[: held[0]] = False
+    left[: held[0]] = 0
+    for i in range(held[0]):
+        value = sets[0, i]
+        for place in range(start[value], start[value + 1]):
+            signature = listed[0, place]
+            fits = True
+            if reader == ROW:
+                for attribute in range(codes.shape[1]):
+                    if stamp[offset[attribute] + codes[signature, attribute]] < 0:
+                        fits = False
+                        break
+            if not fits:
+                continue
+            for attribute in range(1, codes.shape[1]):
+                at = stamp[offset[attribute] + codes[signature, attribute]]
+                if at >= 0 and not seen[i, attribute, at]:
+                    seen[i, attribute, at] = True
+                    left[i, attribute] += 1
+
+
+@kernel
+def _find_opener(
+    rng: np.random.Generator,
+    codes: Small,
+    size: Ints,
+    offset: Ints,
+    start: Ints,
+    listed: Small,
+    sets: Small,
+    stamp: Ints,
+    known: int,
+    target: int,
+    seen: NDArray[np.bool_],
+) -> int:
+    """A signature with a primary value that opens one more value of an attribute, cheaply."""
+    value = sets[0, known]
+    found, cheapest, weight = -1, 2**30, 0.0
+    for place in range(start[value], start[value + 1]):
+        signature = listed[0, place]
+        at = stamp[offset[target] + codes[signature, target]]
+        if at >= 0 and seen[known, target, at]:
+            continue
+        cost = 0
+        for attribute in range(1, codes.shape[1]):
+            if stamp[offset[attribute] + codes[signature, attribute]] < 0:
+                cost += 1
+        if cost < cheapest:
+            found, cheapest, weight = signature, cost, 0.0
+        if cost == cheapest:
+            weight += size[signature]
+            if rng.random() * weight < size[signature]:
+                found = signature
+    return found
+
+
+@kernel
+def _add_noise(
+    rng: np.random.Generator,
+    codes: Small,
+    size: Ints,
+    offset: Ints,
+    start: Ints,
+    listed: Small,
+    group_start: Ints,
+    member: Small,
+    wanted: Ints,
+    reader: int,
+    floor: int,
+) -> tuple[Small, Small, Small, Small]:
+    groups, attributes = len(group_start) - 1, codes.shape[1]
+    stamp = np.full(offset[attributes], -1, np.int64)  # places in the set of the group at hand
+    largest = 0
+    for group in range(groups):
+        largest = max(largest, group_start[group + 1] - group_start[group])
+    room = largest + wanted.max() + largest * attributes * floor  # values in a set at most
+    sets = np.empty((attributes, room), np.int32)
+    held = np.zeros(attributes, np.int64)
+    seen = np.zeros((largest if reader else 0, attributes, room), np.bool_)
+    left = np.zeros((largest if reader else 0, attributes), np.int32)
+    lacking = np.zeros((groups, attributes), np.int32)
+    out_group, out_attribute, out_value = [np.int32(0)], [np.int32(0)], [np.int32(0)]
+    for group in range(groups):
+        held[:] = 0
+        for i in range(group_start[group], group_start[group + 1]):
+            for attribute in range(attributes):
+                value = codes[member[i], attribute]
+                _put(sets, held, stamp, attribute, value, offset[attribute] + value)
+        while True:
+            lender = -1
+            if (held < wanted).any():
+                lender = _find_filler(
+                    rng, codes, size, offset, start, listed, sets, held, stamp, wanted
+                )
+                if lender < 0:
+                    break
+            elif reader:
+                _count_open(codes, offset, start, listed, sets, held, stamp, reader, seen, left)
+                for i in range(held[0]):
+                    for attribute in range(1, attributes):
+                        if lender < 0 and left[i, attribute] < floor:
+                            lender = _find_opener(
+                                rng, codes, size, offset, start, listed, sets, stamp, i,
+                                attribute, seen,
+                            )  # fmt: skip
+            if lender < 0:
+                break
+            for attribute in range(1, attributes):
+                value = codes[lender, attribute]
+                if _put(sets, held, stamp, attribute, value, offset[attribute] + value):
+                    out_group.append(np.int32(group))
+                    out_attribute.append(np.int32(attribute))
+                    out_value.append(np.int32(value))
+        for attribute in range(attributes):
+            lacking[group, attribute] = max(wanted[attribute] - held[attribute], 0)
+            for i in range(held[attribute]):
+                stamp[offset[attribute] + sets[attribute, i]] = -1
+    return (
+        np.array(out_group, np.int32)[1:],
+        np.array(out_attribute, np.int32)[1:],
+        np.array(out_value, np.int32)[1:],
+        lacking,
+    )

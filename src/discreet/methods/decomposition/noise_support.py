@@ -1,0 +1,215 @@
+"""Noise that survives counting all people against all rows of T^S.
+
+A noise value is lent by a row of T^S within the group's sets. That is not enough: the row has an
+owner, and a reader who assigns all people to all rows may find that the owner can have no other.
+So each noise value needs an *exchange*: a person of the group gives the own row for the lending
+one, and all other people still find a row. The true table is one assignment, so real values need
+no proof.
+
+Most exchanges are direct: an owner of the lending row is in a group whose sets contain the row that
+is given. Where there is none, longer exchanges are searched in the whole table, if it has not too
+many rows. Where there is none either, an owner's group gets the values of the row that is
+given as further noise. That makes a direct exchange possible and removes no other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.decomposition.noise import Noise, SensitiveTable
+from discreet.table.assignments import Sets, impossible_values, possible_rows
+from discreet.table.counts import order_by_class
+from discreet.table.kernels import kernel
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+
+OWNERS = 64  # of a lending row that are looked at
+SEARCHED_ROWS = 50_000  # of a table in which longer exchanges are searched
+
+
+def support_noise(
+    sensitive: SensitiveTable,
+    group_of_row: Small,
+    groups: int,
+    noise: Noise,
+    rng: np.random.Generator,
+) -> Noise:
+    """Return the noise, and values added so that no reader can strike any of it out."""
+    arguments = rng, sensitive, group_of_row, groups
+    doubtful, _ = _exchange(*arguments, noise, np.arange(len(noise.value)), widen=False)
+    if not len(doubtful):
+        return noise
+    if len(group_of_row) <= SEARCHED_ROWS:
+        doubtful = doubtful[_struck(sensitive, group_of_row, groups, noise)[doubtful]]
+    _, added = _exchange(*arguments, noise, doubtful, widen=True)
+    group, attribute, value = added
+    return Noise(
+        np.concatenate((noise.group, group)),
+        np.concatenate((noise.attribute, attribute)),
+        np.concatenate((noise.value, value)),
+        noise.lacking,
+    )
+
+
+def _struck(
+    sensitive: SensitiveTable, group_of_row: Small, groups: int, noise: Noise
+) -> NDArray[np.bool_]:
+    """Which noise values no assignment has; all where the graph is too large to know."""
+    codes = sensitive.codes[sensitive.classes.class_of_row]
+    attributes = codes.shape[1]
+    width = int(codes.max(initial=0)) + 1
+    of_noise = (noise.attribute.astype(np.int64) * groups + noise.group) * width + noise.value
+    of_rows = (np.arange(attributes) * groups + group_of_row[:, None]) * width + codes
+    entries = np.unique(np.concatenate((of_rows.reshape(-1), of_noise)))
+    start = np.searchsorted(entries, np.arange(attributes * groups + 1) * width)
+    sets = Sets(start.astype(np.int64), (entries % width).astype(np.int32), groups)
+    size = np.bincount(group_of_row, minlength=groups)
+    possible = possible_rows(sets, sensitive.codes, sensitive.classes.size, 0, size)
+    if possible is None:
+        return np.ones(len(noise.value), bool)
+    found: NDArray[np.bool_] = impossible_values(sets, sensitive.codes, possible)[
+        np.searchsorted(entries, of_noise)
+    ]
+    return found
+
+
+def _exchange(
+    rng: np.random.Generator,
+    sensitive: SensitiveTable,
+    group_of_row: Small,
+    groups: int,
+    noise: Noise,
+    asked: Ints,
+    *,
+    widen: bool,
+) -> tuple[Ints, tuple[Small, Small, Small]]:
+    """The noise values among ``asked`` without a direct exchange, and the values added."""
+    signature = sensitive.classes.class_of_row
+    same = np.zeros(len(signature), np.int32)
+    group_start, row_of_group = order_by_class(group_of_row, same, groups, 1)
+    owner_start, owner = order_by_class(signature, same, sensitive.classes.count, 1)
+    doubtful, group, attribute, value = _find_exchanges(
+        rng, sensitive.codes, sensitive.offset, sensitive.start, sensitive.listed, signature,
+        group_of_row, group_start, row_of_group, owner_start, owner,
+        noise.group, noise.attribute, noise.value, asked, widen,
+    )  # fmt: skip
+    return doubtful, (group, attribute, value)
+
+
+@kernel
+def _holds(
+    group: int,
+    attribute: int,
+    value: int,
+    codes: Small,
+    signature: Small,
+    group_start: Ints,
+    row_of_group: Ints,
+    latest: Ints,
+    before: list[int],
+    noise_attribute: list[np.int32],
+    noise_value: list[np.int32],
+) -> bool:
+    """Whether a group's set has a value, real or noise."""
+    for i in range(group_start[group], group_start[group + 1]):
+        if codes[signature[row_of_group[i]], attribute] == value:
+            return True
+    at = latest[group]
+    while at >= 0:
+        if noise_attribute[at] == attribute and noise_value[at] == value:
+            return True
+        at = before[at]
+    return False
+
+
+@kernel
+def _find_exchanges(
+    rng: np.random.Generator,
+    codes: Small,
+    offset: Ints,
+    start: Ints,
+    listed: Small,
+    signature: Small,
+    group_of_row: Small,
+    group_start: Ints,
+    row_of_group: Ints,
+    owner_start: Ints,
+    owner: Ints,
+    of_group: Small,
+    of_attribute: Small,
+    of_value: Small,
+    asked: Ints,
+    widen: bool,
+) -> tuple[Ints, Small, Small, Small]:
+    attributes = codes.shape[1]
+    latest = np.full(len(group_start) - 1, -1, np.int64)  # noise of a group, one before the other
+    before, noise_group = [-1], [np.int32(-1)]
+    noise_attribute, noise_value = [np.int32(-1)], [np.int32(-1)]
+    for i in range(len(of_group)):
+        before.append(latest[of_group[i]])
+        latest[of_group[i]] = len(before) - 1
+        noise_group.append(of_group[i])
+        noise_attribute.append(of_attribute[i])
+        noise_value.append(of_value[i])
+    doubtful = np.zeros(len(of_group), np.bool_)
+    for entry in asked:
+        group, attribute, value = of_group[entry], of_attribute[entry], of_value[entry]
+        place = offset[attribute] + attribute + value
+        least, given, taker = attributes, -1, -1
+        for i in range(start[place], start[place + 1]):
+            lender = listed[attribute, i]
+            within = True
+            for a in range(1, attributes):
+                if not _holds(
+                    group, a, codes[lender, a], codes, signature, group_start, row_of_group,
+                    latest, before, noise_attribute, noise_value,
+                ):  # fmt: skip
+                    within = False
+                    break
+            if not within:
+                continue
+            owners = owner_start[lender + 1] - owner_start[lender]
+            turn = int(rng.random() * owners)
+            for j in range(group_start[group], group_start[group + 1]):
+                own = signature[row_of_group[j]]
+                if codes[own, 0] != codes[lender, 0]:
+                    continue
+                for step in range(min(owners, OWNERS)):
+                    person = owner[owner_start[lender] + (turn + step) % owners]
+                    other = group_of_row[person]
+                    cost = 0
+                    for a in range(1, attributes):
+                        cost += not _holds(
+                            other, a, codes[own, a], codes, signature, group_start,
+                            row_of_group, latest, before, noise_attribute, noise_value,
+                        )  # fmt: skip
+                    if cost < least:
+                        least, given, taker = cost, own, other
+                        if cost == 0:
+                            break
+                if least == 0:
+                    break
+            if least == 0:
+                break
+        doubtful[entry] = least > 0
+        if not widen or least == 0:
+            continue
+        for a in range(1, attributes):
+            if not _holds(
+                taker, a, codes[given, a], codes, signature, group_start, row_of_group,
+                latest, before, noise_attribute, noise_value,
+            ):  # fmt: skip
+                before.append(latest[taker])
+                latest[taker] = len(before) - 1
+                noise_group.append(np.int32(taker))
+                noise_attribute.append(np.int32(a))
+                noise_value.append(codes[given, a])
+    old = len(of_group) + 1
+    return (
+        np.flatnonzero(doubtful),
+        np.array(noise_group, np.int32)[old:],
+        np.array(noise_attribute, np.int32)[old:],
+        np.array(noise_value, np.int32)[old:],
+    )

@@ -1,0 +1,1 @@
+"""methods/full_domain"""

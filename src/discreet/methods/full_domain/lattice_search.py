@@ -1,0 +1,235 @@
+"""Exact search in the lattice of full-domain recodings, with few nodes examined.
+
+A node is one level for each quasi-identifier; a node is *above* another if none of its levels is
+lower. The search keeps, for all nodes, whether they may still be the optimum (``open``) and a
+lower bound on their cost, and learns from every node that it examines:
+
+* it is beyond the budget in a condition that only gets easier upward: nothing below is open;
+* it is publishable at a cost: nothing that must cost more, or as much and stand later in the
+  order of ties, is open;
+* where nothing may be suppressed, publishable nodes close everything above them, since all
+  measures rise upward;
+* its cost without suppression is a lower bound for all above;
+* it may rule out others by itself (``ruled_out``);
+* what its hopeless rows cost (those that fail a condition that gets easier upward) is added for
+  all below, whose hopeless rows include these and have more left to lose.
+
+The next node is the cheapest open one if it is known to be within the budget: it would have to be
+examined in any case. Else it is the one that promises to close most: if it fails, the open nodes
+below it; if not, those that are dearer. The greater the smaller of the two numbers, the better.
+
+Ties: less height, then the lexicographically least levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.full_domain.costs import Costs
+from discreet.methods.shared.lattice import Lattice, Node, sum_below
+from discreet.table.kernels import kernel
+
+Marks = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was seen at a node."""
+
+    within: bool  # whether the condition that gets easier upward holds
+    cost: float | None = None  # None if the node can't be published
+    floor: float = 0.0  # a lower bound of the cost of all nodes above
+    surcharge: float = 0.0  # what is added to the floor of all nodes below, and of this one
+    ruled_out: Marks | None = None  # (nodes,) other nodes that cannot be published
+
+
+Examine = Callable[[Node], Finding]
+
+
+def minimal_nodes(lattice: Lattice, holds: Callable[[Node], bool]) -> list[Node]:
+    """All nodes at which a condition that gets easier upward holds and below which it does not."""
+    levels = lattice.levels
+    unknown = np.ones(lattice.nodes, bool)
+    holding = np.zeros(lattice.nodes, bool)
+    while unknown.any():
+        below = unknown.astype(np.int64)
+        sum_below(below, lattice.shape)
+        above = unknown[::-1].astype(np.int64)  # the lattice upside down has the same shape
+        sum_below(above, lattice.shape)
+        flat = int(np.where(unknown, np.minimum(below, above[::-1]), -1).argmax())
+        if holds(lattice.node(flat)):
+            reached = (levels >= levels[flat]).all(axis=1)
+            holding |= reached
+        else:
+            reached = (levels <= levels[flat]).all(axis=1)
+        unknown &= ~reached
+    minimal = holding.copy()
+    for axis, stride in enumerate(lattice.strides):
+        higher = np.flatnonzero(levels[:, axis])
+        minimal[higher] &= ~holding[higher - stride]
+    return [lattice.node(int(flat)) for flat in np.flatnonzero(minimal)]
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The cheapest node that can be published."""
+
+    node: Node
+    cost: float
+
+
+class Search:
+    """The search for the cheapest node.
+
+    ``floor`` is a lower bound of the cost of each node before anything is examined, and ``guide``
+    any figure by which costs can be expected to be ordered. ``closed_upward`` says that a node
+    above a publishable one is publishable and no cheaper.
+    """
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        floor: Costs,
+        guide: Costs,
+        *,
+        closed_upward: bool,
+        tolerance: float,
+    ) -> None:
+        self.lattice = lattice
+        self.examined: list[Node] = []
+        self.optimum: Optimum | None = None
+        self._floor = floor.ravel().copy()
+        self._surcharge = np.zeros(lattice.nodes)
+        self._closed_upward = closed_upward
+        self._tolerance = tolerance
+        self._within = np.zeros(lattice.nodes, bool)  # known to be within the budget
+        self._rank = lattice.levels.sum(axis=1, dtype=np.int64) * lattice.nodes
+        self._rank += np.arange(lattice.nodes)  # the order of ties
+        self._open = np.argsort(-guide.ravel(), kind="stable").astype(np.int32)  # dearest first
+
+    @property
+    def share_closed(self) -> float:
+        """The share of the nodes of which it is known that they are not the optimum."""
+        return 1 - len(self._open) / self.lattice.nodes
+
+    def run(self, examine: Examine) -> Optimum | None:
+        """Examine nodes until none that is open is left."""
+        while len(self._open):
+            flat = int(_cheapest(self._open, self._floor, self._surcharge))
+            if not self._within[flat]:
+                flat = int(_most_telling(self._open, self._within, self.lattice.shape))
+            node = self.lattice.node(flat)
+            self.examined.append(node)
+            self._learn(flat, node, examine(node))
+        return self.optimum
+
+    def _learn(self, flat: int, node: Node, finding: Finding) -> None:
+        if finding.cost is not None and self._beats(flat, finding.cost):
+            self.optimum = Optimum(node, finding.cost)
+        if finding.ruled_out is not None:
+            self._open = self._open[~finding.ruled_out[self._open]]
+        best = self.optimum
+        self._open = _close(
+            self._open,
+            flat,
+            self.lattice.levels,
+            finding.within,
+            self._closed_upward,
+            self._within,
+            self._floor,
+            finding.floor,
+            self._surcharge,
+            finding.surcharge,
+            np.inf if best is None else best.cost,
+            self._tolerance,
+            self._rank,
+            0 if best is None else self._rank[self.lattice.flat(best.node)],
+        )
+
+    def _beats(self, flat: int, cost: float) -> bool:
+        best = self.optimum
+        if best is None or cost < best.cost - self._tolerance:
+            return True
+        earlier = bool(self._rank[flat] < self._rank[self.lattice.flat(best.node)])
+        return cost <= best.cost + self._tolerance and earlier
+
+
+@kernel
+def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> np.int64:
+    cheapest = open_nodes[0]
+    least = np.inf
+    for node in open_nodes:
+        bound = floor[node] + surcharge[node]
+        if bound <= least:  # of equal ones the cheapest by the guide, which comes last
+            least = bound
+            cheapest = node
+    return np.int64(cheapest)
+
+
+@kernel
+def _most_telling(
+    open_nodes: NDArray[np.int32],  # dearest first
+    within: Marks,
+    shape: NDArray[np.int64],
+) -> np.int64:
+    """The node of which both outcomes close many."""
+    below = np.zeros(len(within), np.int64)
+    for node in open_nodes:
+        below[node] = not within[node]
+    sum_below(below, shape)
+    chosen, most, dearer = open_nodes[0], 0, 0
+    for node in open_nodes:
+        if not within[node]:
+            dearer += 1
+            gain = min(dearer, below[node])
+            if gain > most:
+                most = gain
+                chosen = node
+    return np.int64(chosen)
+
+
+@kernel
+def _close(
+    open_nodes: NDArray[np.int32],
+    examined: int,
+    levels: NDArray[np.int16],
+    holds: bool,
+    closed_upward: bool,
+    within: Marks,
+    floor: Costs,
+    new_floor: float,
+    surcharge: Costs,
+    new_surcharge: float,
+    best_cost: float,
+    tolerance: float,
+    rank: NDArray[np.int64],
+    best_rank: int,
+) -> NDArray[np.int32]:
+    """Take in what was found at a node; the nodes that are still open, in the same order."""
+    still = np.empty(len(open_nodes), np.int32)
+    count = 0
+    for node in open_nodes:
+        if node == examined:
+            continue
+        above = below = True
+        for axis in range(levels.shape[1]):
+            above &= levels[node, axis] >= levels[examined, axis]
+            below &= levels[node, axis] <= levels[examined, axis]
+        if (below and not holds) or (above and holds and closed_upward):
+            continue
+        if above:
+            floor[node] = max(floor[node], new_floor)
+            within[node] |= holds
+        if below:
+            surcharge[node] = max(surcharge[node], new_surcharge)
+        bound = floor[node] + surcharge[node]
+        if bound < best_cost - tolerance or (
+            bound <= best_cost + tolerance and rank[node] < best_rank
+        ):
+            still[count] = node
+            count += 1
+    return still[:count].copy()

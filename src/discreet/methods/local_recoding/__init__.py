@@ -1,0 +1,1 @@
+"""methods/local_recoding"""

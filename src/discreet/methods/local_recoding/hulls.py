@@ -1,0 +1,179 @@
+"""Hulls: the least generalized tuple over some rows, and what a row pays for it.
+
+The leaves of every hierarchy are ranked so that the leaves below any node are neighbours. The hull
+of some rows in one attribute is then decided by their least and greatest rank: the lowest common
+ancestor of these two is that of all between. The same pair of ranks serves an attribute that is
+published as a free range. Hulls of two groups join by taking the lesser and the greater rank.
+
+A unit is what is never told apart: all rows with the same quasi-identifiers and, where more than
+their number is promised, the same sensitive values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.table.coded_table import Codes, Column
+from discreet.table.kernels import kernel
+
+Ranks = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Space(NamedTuple):
+    """The units of a table with their ranks, and the hierarchies as flat tables.
+
+    The node of rank r at level l of attribute j stands at ``first[j] + l · values[j] + r``.
+    Losses are divided by the number of attributes, so that they add up to the mean over cells.
+    """
+
+    rank: Ranks  # (units, attributes)
+    rows: Integers  # (units,)
+    first: Integers  # (attributes,)
+    values: Integers  # (attributes,)
+    levels: Integers  # (attributes,) a free range has none
+    node: Codes  # flat
+    loss: Floats  # flat; for a free range the place of each rank in the range of the data
+    missing: Integers  # (attributes,) the rank of a missing value in a free range, else −1
+
+    def take(self, units: NDArray[np.integer], rows: Integers) -> Space:
+        """The same space for some units, with some of their rows."""
+        return self._replace(rank=np.ascontiguousarray(self.rank[units]), rows=rows)
+
+
+class Ranking(NamedTuple):
+    """How the codes of one column are ranked."""
+
+    rank_of_code: Ranks
+    code_of_rank: Codes
+
+
+def rank_by_hierarchy(hierarchy: Hierarchy) -> Ranking:
+    """Ranks under which the leaves below every node are neighbours."""
+    order = np.lexsort([level.node_of_leaf for level in hierarchy.levels])  # the top counts most
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return Ranking(rank, order.astype(np.int32))
+
+
+def rank_by_value(column: Column) -> Ranking:
+    """Ranks of a column that is published in ranges: dictionaries are sorted."""
+    codes = np.arange(column.cardinality, dtype=np.int32)
+    return Ranking(codes, codes)
+
+
+def hierarchy_tables(
+    hierarchy: Hierarchy, ranking: Ranking, attributes: int
+) -> tuple[Codes, Floats]:
+    """Node and loss of each level and rank; a level of one node is added where there is none."""
+    nodes = [level.node_of_leaf[ranking.code_of_rank] for level in hierarchy.levels]
+    losses = [
+        level.loss[node] / attributes for level, node in zip(hierarchy.levels, nodes, strict=True)
+    ]
+    if hierarchy.levels[-1].nodes > 1:
+        nodes.append(np.zeros_like(nodes[0]))
+        losses.append(np.full(len(nodes[0]), 1.0 / attributes))
+    return np.concatenate(nodes), np.concatenate(losses)
+
+
+def range_table(column: Column, attributes: int) -> Floats:
+    """The place of each value in the range of the data, which is as long as the whole loss."""
+    numbers = column.numbers
+    if numbers is None or not np.isfinite(numbers).any():
+        return np.zeros(column.cardinality)
+    least, greatest = np.nanmin(numbers), np.nanmax(numbers)
+    place = (numbers - least) / max(greatest - least, np.finfo(np.float64).tiny) / attributes
+    return np.where(np.isfinite(place), place, 0.0)
+
+
+def build_space(
+    columns: Sequence[Column],
+    rankings: Sequence[Ranking],
+    hierarchies: Sequence[Hierarchy | None],
+    units: Integers,
+    rows: Integers,
+) -> Space:
+    """The space of some columns; ``units`` has a row of the table for each unit."""
+    ranks = [
+        ranking.rank_of_code[column.codes[units]]
+        for column, ranking in zip(columns, rankings, strict=True)
+    ]
+    nodes, losses, first, levels, missing = [], [], [0], [], []
+    for column, ranking, hierarchy in zip(columns, rankings, hierarchies, strict=True):
+        if hierarchy is None:
+            loss = range_table(column, len(columns))
+            node = np.zeros(len(loss), np.int32)
+        else:
+            node, loss = hierarchy_tables(hierarchy, ranking, len(columns))
+        nodes.append(node)
+        losses.append(loss)
+        first.append(first[-1] + len(loss))
+        levels.append(0 if hierarchy is None else len(loss) // max(column.cardinality, 1))
+        has_null = hierarchy is None and column.has_null
+        missing.append(column.cardinality - 1 if has_null else -1)
+    return Space(
+        np.ascontiguousarray(np.array(ranks, np.int32).reshape(len(columns), len(units)).T),
+        rows,
+        np.array(first[:-1], np.int64),
+        np.array([column.cardinality for column in columns], np.int64),
+        np.array(levels, np.int64),
+        np.concatenate([np.zeros(0, np.int32), *nodes]),
+        np.concatenate([np.zeros(0), *losses]),
+        np.array(missing, np.int64),
+    )
+
+
+@kernel
+def cell_cost(space: Space, attribute: int, low: int, high: int) -> float:
+    """What a row pays for a cell that covers two ranks."""
+    first, values = space.first[attribute], space.values[attribute]
+    if space.levels[attribute] == 0:
+        if low == high:
+            return 0.0
+        if high == space.missing[attribute]:
+            return 1.0 / len(space.first)
+        return float(space.loss[first + high] - space.loss[first + low])
+    base = first
+    while space.node[base + low] != space.node[base + high]:
+        base += values
+    return float(space.loss[base + low])
+
+
+@kernel
+def hull_cost(space: Space, low: Ranks, high: Ranks) -> float:
+    """What a row pays for a hull."""
+    cost = 0.0
+    for attribute in range(len(low)):
+        cost += cell_cost(space, attribute, low[attribute], high[attribute])
+    return cost
+
+
+@kernel
+def joined_cost(space: Space, low: Ranks, high: Ranks, low2: Ranks, high2: Ranks) -> float:
+    """What a row pays for the hull of two hulls."""
+    cost = 0.0
+    for attribute in range(len(low)):
+        cost += cell_cost(
+            space,
+            attribute,
+            min(low[attribute], low2[attribute]),
+            max(high[attribute], high2[attribute]),
+        )
+    return cost
+
+
+@kernel
+def cell_level(space: Space, attribute: int, low: int, high: int) -> int:
+    """The lowest level at which two ranks have the same node."""
+    level = 0
+    base = space.first[attribute]
+    while space.node[base + low] != space.node[base + high]:
+        base += space.values[attribute]
+        level += 1
+    return level

@@ -1,0 +1,362 @@
+"""Local recoding by prices: every class its own cells, at nearly the least loss there is.
+
+Ours, beyond the papers. Choosing the classes is facility location in which a facility must serve
+at least k: a candidate is a generalized tuple, its facility cost what each row pays for being
+published as it.
+
+=====================  ==========================================================================
+notion                 here
+=====================  ==========================================================================
+unit                   rows that are never told apart (``hulls``)
+needs                  rows and values that every group must have (``needs``)
+candidate g, c(g)      a closed generalized tuple over what a group needs (``candidates``)
+price u, bound         the dual of the facility location (``prices``)
+regret                 least Σ (c(g) − u) over sets of enough rows (``priced_greedy``)
+round                  greedy choice up to a ceiling, then what is left up to a higher one
+pass                   all rounds again, each row's price a step nearer to what it paid
+neighbourhood          some groups dissolved and grouped again (``neighbourhoods``)
+=====================  ==========================================================================
+
+*quick* is one pass; *good* some more and a limited search of neighbourhoods, *best* a long one; a
+number of seconds searches that long. What requirements ask beyond rows and different values is met
+by mending groups that fail (``mending``): they borrow a row or join a neighbour; the search keeps
+only what passes.
+Tables of very many distinct tuples are cut into blocks first (``blocks``).
+
+The lower bound holds for every release that gives each row one node (or range) an attribute and
+keeps at least as many rows and values a class as the requirements imply: it is the dual of these
+needs alone, so it holds whatever else is promised.
+
+Groups with the same cells become one class. That keeps every promise, since all requirements are
+closed under merging; classes are judged once more at the end.
+
+Cost: follows the distinct tuples, not the rows; see ``candidates``. All randomness is the task's
+generator's, so a seed gives the same release, but for an effort in seconds, which depends on the
+machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from discreet.errors import InputError
+from discreet.hierarchies.hierarchy import Hierarchy, public_place
+from discreet.methods.base import CellColumn, Generalized, Method, Task
+from discreet.methods.local_recoding.blocks import cut_blocks
+from discreet.methods.local_recoding.dual_prices import improve_prices
+from discreet.methods.local_recoding.group_needs import Needs
+from discreet.methods.local_recoding.hulls import (
+    Integers,
+    Ranking,
+    Space,
+    build_space,
+    rank_by_hierarchy,
+    rank_by_value,
+)
+from discreet.methods.local_recoding.neighbourhood_search import search_neighbourhoods
+from discreet.methods.local_recoding.repair import mend
+from discreet.methods.local_recoding.requirement_check import Promises
+from discreet.methods.local_recoding.rounds import Opening, group_in_rounds, open_candidates
+from discreet.methods.local_recoding.unit_groups import Grouping, Groups
+from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.tight_cells import require_one_meaning, tightened
+from discreet.table.classes import classes_of, group_codes
+
+FIRST_CEILING = 0.12
+CEILINGS = (0.25, 0.5, 1.0)  # of the later rounds, on what is left
+PASS_STEP = 0.2  # how far a price goes towards what its row paid
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an effort does."""
+
+    passes: int  # of the priced greedy choice
+    tries: float  # neighbourhoods for each group; ∞: until the time is over
+    most_tries: int
+    bound_ceiling: float  # prices above it would prove more
+    bound_steps: int
+    pairs: int  # of candidates and units in memory
+
+
+PLANS = {
+    "quick": Plan(1, 0, 0, FIRST_CEILING, 12, 4_000_000),
+    "good": Plan(4, 0.3, 4_000, 0.5, 80, 10_000_000),
+    "best": Plan(8, 6, 60_000, 0.7, 250, 20_000_000),
+}
+TIMED = Plan(2, np.inf, 2**62, 0.2, 60, 10_000_000)
+
+
+class LocalRecoding(Method):
+    """Give every class its own cells, so that as little as possible is lost."""
+
+    name: ClassVar[str] = "local-recoding"
+
+    effort: Literal["quick", "good", "best"] | Annotated[float, Field(gt=0, le=1e6)] = Field(
+        default="quick",
+        description="How long to search for less loss; a number is seconds, which are not "
+        "reproducible with a seed.",
+    )
+    ranges: bool = Field(
+        default=False,
+        description="Whether numbers and dates are published in free ranges, without hierarchies.",
+    )
+    cells: Literal["free", "levels"] = Field(
+        default="free",
+        description="With levels, every cell is a label of a hierarchy's level, never a range or a "
+        "'*' that its hierarchy lacks; the release names the hierarchies that read it back.",
+    )
+
+    @property
+    def needs_hierarchies(self) -> bool:
+        return True
+
+    @model_validator(mode="after")
+    def _one_notation(self) -> LocalRecoding:
+        if self.ranges and self.cells == "levels":
+            raise ValueError("'ranges: true' and 'cells: levels' exclude each other. Drop one.")
+        return self
+
+    def most_suppressed(self, rows: int) -> int:
+        return 0
+
+    def run(self, task: Task) -> Generalized:
+        """The classes, or InfeasibleError where not even the whole table passes."""
+        if not task.table.rows:
+            raise InputError("local-recoding: the table has no rows. Give it at least one.")
+        recoding = Recoding(task, ranges=self.ranges, levels_only=self.cells == "levels")
+        deadline = None if isinstance(self.effort, str) else time.monotonic() + self.effort
+        plan = PLANS[self.effort] if isinstance(self.effort, str) else TIMED
+        return recoding.run(plan, deadline)
+
+
+class Recoding:
+    """One task on its way to an outcome."""
+
+    def __init__(self, task: Task, *, ranges: bool, levels_only: bool) -> None:
+        self.task = task
+        self.levels_only = levels_only
+        columns = task.table.quasi_identifiers
+        self.hierarchies: dict[str, Hierarchy] = {}
+        for column in columns:
+            if not (ranges and column.type.ordered):
+                hierarchy = task.hierarchies[column.name]
+                require_one_meaning(hierarchy)
+                self.hierarchies[column.name] = hierarchy
+        # few values first: stretches without enough rows are then seen early
+        self.columns = sorted(
+            columns, key=lambda c: (c.name not in self.hierarchies, c.cardinality)
+        )
+        only_sizes = Promises(task, np.zeros(0, np.int64)).only_sizes
+        split_by = [] if only_sizes else task.table.sensitive
+        self.units = classes_of([*self.columns, *split_by], task.table.rows)
+        self.promises = Promises(task, self.units.first_row)
+        self.space = self._space()
+        self._opening: Opening | None = None  # of the whole table, where it is one block
+
+    def _space(self) -> Space:
+        hierarchies = [self.hierarchies.get(column.name) for column in self.columns]
+        rankings: list[Ranking] = [
+            rank_by_value(column) if hierarchy is None else rank_by_hierarchy(hierarchy)
+            for column, hierarchy in zip(self.columns, hierarchies, strict=True)
+        ]
+        return build_space(
+            self.columns, rankings, hierarchies, self.units.first_row, self.units.size
+        )
+
+    def run(self, plan: Plan, deadline: float | None) -> Generalized:
+        """Group the rows of every region, bound the loss, form the classes."""
+        regions = self._regions()
+        for units in regions:
+            self._require_feasible(units, len(regions))
+        tasks = [
+            (units, block)
+            for units in regions
+            for block in cut_blocks(self._part(units), self.least)
+        ]
+        parts: dict[int, list[Grouping]] = {}
+        for number, (units, block) in enumerate(tasks):
+            tell = self._teller(number, len(tasks))
+            until = None
+            if deadline is not None:
+                now = time.monotonic()
+                until = now + (deadline - now) / (len(tasks) - number)
+            parts.setdefault(id(units), []).append(self._group(units[block], plan, until, tell))
+        groups = self._joined([self._whole(found) for found in parts.values()])
+        return self._outcome(groups, self._bound(plan, groups.total))
+
+    def _teller(self, number: int, count: int) -> Callable[[float], None]:
+        def tell(share: float) -> None:
+            self.task.progress(LocalRecoding.name, min((number + share) / count, 1.0))
+
+        return tell
+
+    @property
+    def least(self) -> int:
+        """The rows that a class has at least, as all requirements imply."""
+        return self.promises.least
+
+    def _part(self, units: Integers) -> Space:
+        return self.space.take(units, self.space.rows[units])
+
+    def _regions(self) -> list[Integers]:
+        """Units that may share a class: all, unless hierarchies must do without a common root."""
+        apart = []
+        if self.levels_only:
+            tops = [(c, self.hierarchies[c.name].levels[-1]) for c in self.columns]
+            apart = [(c, top) for c, top in tops if top.nodes > 1]
+        node = [top.node_of_leaf[c.codes[self.units.first_row]] for c, top in apart]
+        region = group_codes(node, [top.nodes for _, top in apart], self.units.count)
+        order = np.argsort(region.class_of_row, kind="stable")
+        return np.split(order, np.cumsum(region.size)[:-1])
+
+    def _require_feasible(self, units: Integers, regions: int) -> None:
+        whole = units, np.zeros_like(units), self.space.rows[units], 1
+        if self.promises.passes(*whole).all():
+            return
+        named = "the whole table as one"
+        remedies: tuple[str, ...] = ()
+        if regions > 1:
+            named = "all rows below one combination of the hierarchies' top labels as one"
+            remedies = ("add a level '*' to the hierarchies",)
+        raise infeasible(
+            f"local-recoding: no classes meet the requirements, not even {named}",
+            self.promises.requirements,
+            self.promises.counts(*whole),
+            self.promises.domains,
+            remedies,
+        )
+
+    # ---- grouping
+
+    def _group(
+        self, units: Integers, plan: Plan, deadline: float | None, tell: Callable[[float], None]
+    ) -> Grouping:
+        """The groups of one block, as groups of the whole table."""
+        space, promises = self._part(units), self.promises.of(units)
+        if not self.columns:
+            return Grouping.of(space, units, np.zeros_like(units), space.rows)
+        opening = open_candidates(space, promises.needs, FIRST_CEILING, plan.pairs)
+        if len(units) == self.units.count:
+            self._opening = opening
+        made = self._passes(space, promises.needs, opening, plan)
+        tell(0.3)
+        if not promises.only_sizes:
+            made = mend(made, promises)
+        if plan.tries and promises.kept_by(made).all():
+            tries = None
+            if deadline is None:
+                tries = min(int(plan.tries * made.count) + 50, plan.most_tries)
+            groups = Groups.of(made)
+            search_neighbourhoods(
+                groups,
+                promises.needs,
+                promises.all_kept,
+                self.task.rng,
+                tries,
+                deadline,
+                lambda share: tell(0.3 + 0.7 * share),
+            )
+            made = groups.settled()
+        return replace(made, space=self.space, unit=units[made.unit])
+
+    def _passes(self, space: Space, needs: Needs, opening: Opening, plan: Plan) -> Grouping:
+        """The cheapest grouping of some passes."""
+        price = opening.price
+        best = None
+        for _ in range(plan.passes):
+            opened = Opening(opening.candidates, price)
+            found = group_in_rounds(space, needs, opened, CEILINGS, plan.pairs)
+            if best is None or found.total < best.total:
+                best = found
+            pays = found.rows * found.cost[found.group_of_piece]
+            paid = np.bincount(found.unit, pays, len(space.rows)) / space.rows
+            price = price + PASS_STEP * (paid - price)
+        assert best is not None
+        return best
+
+    def _whole(self, parts: Sequence[Grouping]) -> Grouping:
+        """The groups of a region; blocks that could not be mended alone are mended together."""
+        made = self._joined(parts)
+        if len(parts) > 1 and not self.promises.only_sizes:
+            made = mend(made, self.promises)
+        return made
+
+    def _joined(self, parts: Sequence[Grouping]) -> Grouping:
+        if len(parts) == 1:
+            return parts[0]
+        first = np.cumsum([0, *(part.count for part in parts)])
+        return Grouping.of(
+            self.space,
+            np.concatenate([part.unit for part in parts]),
+            np.concatenate([p.group_of_piece + n for p, n in zip(parts, first, strict=False)]),
+            np.concatenate([part.rows for part in parts]),
+        )
+
+    # ---- bound and outcome
+
+    def _bound(self, plan: Plan, reached: float) -> float:
+        """A loss below which no release with the same promise can be."""
+        if not self.columns:
+            return 0.0
+        space, needs, opening = self.space, self.promises.needs, self._opening
+        if opening is None or opening.candidates.ceiling < plan.bound_ceiling:
+            opening = open_candidates(space, needs, plan.bound_ceiling, plan.pairs)
+        bound, _ = improve_prices(
+            opening.candidates, space.rows, needs, opening.price, reached, plan.bound_steps
+        )
+        return max(bound, 0.0) / self.task.table.rows * (1 - 1e-12)
+
+    def _outcome(self, made: Grouping, bound: float) -> Generalized:
+        row = self.units.first_row[made.unit]
+        cells = {}
+        for column in self.task.table.quasi_identifiers:
+            hierarchy = self.hierarchies.get(column.name)
+            cells[column.name] = tightened(
+                column, hierarchy, column.codes[row], made.start, suppress_mixed=True
+            )
+        at_root = np.isclose(made.cost, 1.0) & bool(cells)
+        facts: dict[str, Any] = {
+            "loss": made.total / self.task.table.rows,
+            "lower_bound": bound,
+            "root_rows": int(made.size[at_root].sum()),
+        }
+        if self.levels_only:
+            facts["hierarchies"] = {n: public_place(h.place) for n, h in self.hierarchies.items()}
+        number, cells = merge_equal_cells(cells, made.count)
+        return Generalized(number[self._deal(made)], cells, facts)
+
+    def _deal(self, made: Grouping) -> NDArray[np.int32]:
+        """The group of each row; the rows of a unit in several groups are dealt at random."""
+        unit, group, rows = made.unit, made.group_of_piece, made.rows
+        order = np.argsort(unit, kind="stable")
+        first = np.searchsorted(unit[order], np.arange(self.units.count))
+        group_of_row = group[order[first]][self.units.class_of_row].astype(np.int32)
+        split = np.bincount(unit, minlength=self.units.count) > 1
+        torn = self.task.rng.permutation(np.flatnonzero(split[self.units.class_of_row]))
+        torn = torn[np.argsort(self.units.class_of_row[torn], kind="stable")]
+        pieces = order[split[unit[order]]]
+        group_of_row[torn] = np.repeat(group[pieces], rows[pieces])
+        return group_of_row
+
+
+def merge_equal_cells(
+    cells: Mapping[str, CellColumn], groups: int
+) -> tuple[NDArray[np.int32], dict[str, CellColumn]]:
+    """The class of each group, one for all groups with the same cells, and the classes' cells."""
+    columns = list(cells.values())
+    classes = group_codes(
+        [c.cell_of_class for c in columns], [len(c.labels) for c in columns], groups
+    )
+    merged = {
+        name: replace(column, cell_of_class=column.cell_of_class[classes.first_row])
+        for name, column in cells.items()
+    }
+    return classes.class_of_row, merged

@@ -1,0 +1,228 @@
+"""Mending groups that fail a promise.
+
+A group that fails borrows one row from a neighbour that can spare it, or is joined with a
+neighbour: whatever costs least and lets every group that is touched pass. Where nothing helps, it
+is joined with the neighbour that costs least for what the two lack less when joined. So groups get
+fewer until all pass or one is left: every requirement is at its best where the whole table is one
+class.
+
+This goes in rounds. In each, all remedies of all failing groups are judged together, then applied
+cheapest first, unless one of the two groups was touched in the same round.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.local_recoding.hulls import Floats, Integers, Ranks, Space, joined_cost
+from discreet.methods.local_recoding.nearest_groups import nearest_of_all
+from discreet.methods.local_recoding.requirement_check import Promises
+from discreet.methods.local_recoding.unit_groups import Grouping
+from discreet.table.kernels import kernel
+
+NEAREST = 12  # groups that a failing one may be joined with
+LENDERS = 24  # groups whose rows it may borrow
+LOANS = 16  # rows that it may borrow, of which one is chosen
+PATIENCE = 2.0  # how much dearer than the best a remedy may be, else the group waits for a round
+
+
+class Remedies(NamedTuple):
+    """Ways to mend failing groups, each with a neighbour."""
+
+    group: Integers
+    neighbour: Integers
+    unit: Integers  # of the one row that is borrowed; −1 where the two are joined
+    added: Floats  # what it adds to the cost of all rows
+
+    def take(self, chosen: NDArray[np.integer]) -> Remedies:
+        return Remedies(*(field[chosen] for field in self))
+
+
+def mend(made: Grouping, promises: Promises) -> Grouping:
+    """Mend failing groups until all pass or one group is left."""
+    while made.count > 1:
+        failing = np.flatnonzero(~promises.kept_by(made))
+        if not len(failing):
+            break
+        near, added = nearest_of_all(made, failing, LENDERS)
+        joins = _joins(failing, near[:, :NEAREST], added[:, :NEAREST])
+        loans = Remedies(
+            *_loans(
+                made.space, made.low, made.high, made.size, made.cost, made.start, made.unit,
+                failing, near, promises.least, LOANS,
+            )
+        )  # fmt: skip
+        remedies = Remedies(*(np.concatenate(both) for both in zip(joins, loans, strict=True)))
+        helps = _helping(made, promises, remedies)
+        made = _apply(made, _chosen(made, promises, remedies, helps), promises.least)
+    return made
+
+
+def _joins(failing: Integers, near: Integers, added: Floats) -> Remedies:
+    group = np.repeat(failing, near.shape[1])
+    known = near.ravel() >= 0
+    neighbour = near.ravel()[known]
+    none = np.full(len(neighbour), -1, np.int64)
+    return Remedies(group[known], neighbour, none, added.ravel()[known])
+
+
+@kernel
+def _loans(
+    space: Space,
+    low: Ranks,
+    high: Ranks,
+    size: Integers,
+    cost: Floats,
+    start: Integers,
+    unit: Integers,
+    failing: Integers,
+    near: Integers,
+    least: int,
+    most: int,
+) -> tuple[Integers, Integers, Integers, Floats]:
+    """The cheapest single rows that each group could borrow from near groups."""
+    group = np.empty(len(failing) * most, np.int64)
+    neighbour = np.empty(len(failing) * most, np.int64)
+    borrowed = np.empty(len(failing) * most, np.int64)
+    added = np.empty(len(failing) * most)
+    count = 0
+    for i in range(len(failing)):
+        f = failing[i]
+        first = count
+        for g in near[i]:
+            if g < 0 or size[g] <= least:
+                continue
+            for piece in range(start[g], start[g + 1]):
+                rank = space.rank[unit[piece]]
+                pays = joined_cost(space, low[f], high[f], rank, rank) * (size[f] + 1)
+                more = pays - size[f] * cost[f] - cost[g]
+                place = count
+                if count - first == most:
+                    place -= 1
+                    if more >= added[place]:
+                        continue
+                else:
+                    count += 1
+                while place > first and added[place - 1] > more:
+                    neighbour[place], borrowed[place] = neighbour[place - 1], borrowed[place - 1]
+                    added[place] = added[place - 1]
+                    place -= 1
+                neighbour[place], borrowed[place], added[place] = g, unit[piece], more
+        group[first:count] = f
+    return group[:count], neighbour[:count], borrowed[:count], added[:count]
+
+
+def _helping(made: Grouping, promises: Promises, remedies: Remedies) -> NDArray[np.bool_]:
+    """Under which remedies all that is touched passes."""
+    joined = remedies.unit < 0
+    loan = np.flatnonzero(~joined)
+    count = len(remedies.group)
+    ones = np.ones(len(loan), np.int64)
+    own_piece, own = _pieces_of(made, remedies.group)
+    join_piece, join = _pieces_of(made, remedies.neighbour[joined])
+    mended = promises.passes(
+        np.concatenate((made.unit[own_piece], made.unit[join_piece], remedies.unit[loan])),
+        np.concatenate((own, np.flatnonzero(joined)[join], loan)),
+        np.concatenate((made.rows[own_piece], made.rows[join_piece], ones)),
+        count,
+    )
+    loan = loan[mended[loan]]
+    if len(loan):
+        piece, left = _pieces_of(made, remedies.neighbour[loan])
+        mended[loan] = promises.passes(
+            np.concatenate((made.unit[piece], remedies.unit[loan])),
+            np.concatenate((left, np.arange(len(loan)))),
+            np.concatenate((made.rows[piece], -np.ones(len(loan), np.int64))),
+            len(loan),
+        )
+    return mended
+
+
+def _pieces_of(made: Grouping, groups: Integers) -> tuple[Integers, Integers]:
+    """The pieces of some groups, and the place of each one's group among them."""
+    lengths = made.start[groups + 1] - made.start[groups]
+    place = np.repeat(np.arange(len(groups)), lengths)
+    within = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.repeat(made.start[groups], lengths) + within, place
+
+
+def _chosen(
+    made: Grouping, promises: Promises, remedies: Remedies, helps: NDArray[np.bool_]
+) -> Remedies:
+    """The remedies to try, cheapest first: what helps and is not much dearer than the best one.
+
+    Where nothing helps a group, the join that costs least for what it relieves.
+    """
+    best = np.full(made.count, np.inf)
+    np.minimum.at(best, remedies.group[helps], remedies.added[helps])
+    good = helps & (remedies.added <= PATIENCE * np.maximum(best, 0)[remedies.group] + 1e-9)
+    hopeless = np.flatnonzero((remedies.unit < 0) & np.isinf(best[remedies.group]))
+    price = remedies.added.copy()
+    if len(hopeless):
+        relief = _relief(made, promises, remedies.take(hopeless))
+        # where joins are for nothing, what they relieve still counts
+        price[hopeless] = (price[hopeless] + 1e-6) / np.maximum(relief, 1e-12)
+        np.minimum.at(best, remedies.group[hopeless], price[hopeless])
+        good[hopeless] = price[hopeless] <= best[remedies.group[hopeless]]
+    chosen = np.flatnonzero(good)
+    return remedies.take(chosen[np.lexsort((price[chosen], ~helps[chosen]))])
+
+
+def _relief(made: Grouping, promises: Promises, joins: Remedies) -> Floats:
+    """How much less two groups lack once they are joined, as a share of what all groups lack.
+
+    What a group lacks is its rows times the distance of its figure from the worst that passes, or
+    where none passes from the best.
+    """
+    group, neighbour = joins.group, joins.neighbour
+    one, other = _pieces_of(made, group), _pieces_of(made, neighbour)
+    piece, join = (np.concatenate(both) for both in zip(one, other, strict=True))
+    before = promises.figures(made.unit, made.group_of_piece, made.rows, made.count)
+    after = promises.figures(made.unit[piece], join, made.rows[piece], len(group))
+    relief = np.zeros(len(group))
+    for (apart, passing), (joined, _) in zip(before, after, strict=True):
+        bound = apart[passing].min() if passing.any() else apart.max()
+        lacks = made.size * np.maximum(bound - apart, 0)
+        left = (made.size[group] + made.size[neighbour]) * np.maximum(bound - joined, 0)
+        relief += (lacks[group] + lacks[neighbour] - left) / max(lacks.sum(), 1e-12)
+    return relief
+
+
+def _apply(made: Grouping, chosen: Remedies, least: int) -> Grouping:
+    """Apply remedies in order, unless one of their groups was touched before.
+
+    A group may lend to several as long as it keeps most of what it can spare; should it fail
+    after that, it is mended itself in the next round.
+    """
+    touched = np.zeros(made.count, bool)
+    name = np.arange(made.count)
+    lent = np.zeros(made.count, np.int64)
+    left = made.rows.copy()
+    borrower: list[int] = []
+    borrowed: list[int] = []
+    for f, g, unit in zip(*(field.tolist() for field in chosen[:3]), strict=True):
+        if touched[f] or touched[g] or lent[f]:
+            continue
+        if unit < 0:
+            if not lent[g]:
+                touched[f] = touched[g] = True
+                name[g] = f
+            continue
+        begin, end = made.start[g], made.start[g + 1]
+        piece = begin + np.searchsorted(made.unit[begin:end], unit)
+        if left[piece] > 0 and (not lent[g] or 4 * lent[g] < made.size[g] - least):
+            touched[f] = True
+            left[piece] -= 1
+            lent[g] += 1
+            borrower.append(f)
+            borrowed.append(unit)
+    more = np.array(borrower, np.int64)
+    return Grouping.of(
+        made.space,
+        np.concatenate((made.unit, np.array(borrowed, np.int64))),
+        name[np.concatenate((made.group_of_piece, more))],
+        np.concatenate((left, np.ones(len(more), np.int64))),
+    )

@@ -1,0 +1,114 @@
+"""Whether groups of units keep the promises of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.base import Task
+from discreet.methods.local_recoding.group_needs import Needs, needs_of
+from discreet.methods.local_recoding.hulls import Floats, Integers
+from discreet.methods.local_recoding.unit_groups import Grouping, Members
+from discreet.methods.shared.frequency_sets import OnDemand, refine
+from discreet.requirements.base import SizeRequirement
+from discreet.table.classes import group_codes
+from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
+
+Mask = NDArray[np.bool_]
+
+FAR = 1e6  # stands for figures without end
+
+
+class Promises:
+    """The requirements of a task, judged on groups of units."""
+
+    def __init__(self, task: Task, row_of_unit: Integers) -> None:
+        self.requirements = tuple(task.requirements)
+        self.domains = task.domains
+        self.needs: Needs = needs_of(self.requirements, task.table.sensitive, row_of_unit)
+        self.least = self.needs.rows
+        self.only_sizes = all(isinstance(r, SizeRequirement) for r in self.requirements)
+        self._sensitive = {column.name: column for column in task.table.sensitive}
+        self._task, self._row_of_unit = task, row_of_unit
+        self._refined = any(r.needs_refined_counts for r in self.requirements)
+
+    def of(self, units: Integers) -> Promises:
+        """The same where only some units are there, numbered anew."""
+        return Promises(self._task, self._row_of_unit[units])
+
+    def kept_by(self, made: Grouping) -> Mask:
+        """Which groups keep every promise."""
+        return self.passes(made.unit, made.group_of_piece, made.rows, made.count)
+
+    def all_kept(self, members: Sequence[Members]) -> bool:
+        """Whether all of some groups do."""
+        lengths = [len(part.unit) for part in members]
+        return bool(
+            self.passes(
+                np.concatenate([part.unit for part in members]),
+                np.repeat(np.arange(len(members)), lengths),
+                np.concatenate([part.rows for part in members]),
+                len(members),
+            ).all()
+        )
+
+    def passes(self, unit: Integers, group: Integers, rows: Integers, groups: int) -> Mask:
+        """Which groups keep every promise, from their pieces."""
+        if self.only_sizes:
+            return np.bincount(group, rows, groups) >= self.least
+        counts = self.counts(unit, group, rows, groups)
+        passes = np.ones(groups, bool)
+        for requirement in self.requirements:
+            passes &= requirement.passes(counts, self.domains)
+        return passes
+
+    def figures(
+        self, unit: Integers, group: Integers, rows: Integers, groups: int
+    ) -> Iterator[tuple[Floats, Mask]]:
+        """For each requirement and attribute the groups' figures, and which of them pass.
+
+        The greater the better, all finite.
+        """
+        counts = self.counts(unit, group, rows, groups)
+        for requirement in self.requirements:
+            sign = -1 if requirement.figure[1] else 1
+            for attribute in requirement.attributes(counts):
+                figures = requirement.figures(counts, self.domains, attribute)
+                yield np.clip(sign * figures, -FAR, FAR), requirement.accepts(figures)
+
+    def counts(self, unit: Integers, group: Integers, rows: Integers, groups: int) -> ClassCounts:
+        """The counts of groups, compared with the whole table where that is asked for.
+
+        Several pieces of a group may be of one unit; rows below 0 are taken away from the others.
+        """
+        of_class = group.astype(np.int32)
+        row = self._row_of_unit[unit]
+        size = np.bincount(of_class, rows, groups).astype(np.int64)
+
+        def summed(*names: str) -> tuple[Integers, Integers]:
+            """A piece for each combination of a group and values, and its rows."""
+            columns = [self._sensitive[name] for name in names]
+            pairs = group_codes(
+                [of_class, *(column.codes[row] for column in columns)],
+                [groups, *(column.cardinality for column in columns)],
+                len(row),
+            )
+            total = np.bincount(pairs.class_of_row, rows, pairs.count).astype(np.int64)
+            return pairs.first_row[total > 0], total[total > 0]
+
+        def count(name: str) -> ValueCounts:
+            column = self._sensitive[name]
+            piece, total = summed(name)
+            value = column.codes[row[piece]]
+            start, order = order_by_class(of_class[piece], value, groups, column.cardinality)
+            return ValueCounts(start, value[order], total[order], column.cardinality, column.counts)
+
+        def refined(name: str) -> RefinedCounts:
+            piece, total = summed(*self._sensitive)
+            return refine(of_class[piece], row[piece], total, groups, self._sensitive, name)
+
+        names = tuple(self._sensitive)
+        inner = OnDemand(names, refined) if self._refined else None
+        return ClassCounts(size, OnDemand(names, count), inner)

@@ -1,0 +1,234 @@
+"""Groups of rows on their way to become classes: which rows of which units, and their hulls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from discreet.methods.local_recoding.hulls import (
+    Floats,
+    Integers,
+    Ranks,
+    Space,
+    cell_cost,
+    hull_cost,
+)
+from discreet.table.kernels import kernel
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The rows of one group: some rows of each of some units."""
+
+    unit: Integers
+    rows: Integers
+
+
+NOBODY = Members(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups as they were made, in one row of pieces."""
+
+    space: Space
+    start: Integers  # (groups + 1,) where the pieces of each group start
+    unit: Integers  # (pieces,)
+    rows: Integers  # (pieces,)
+    size: Integers  # (groups,)
+    cost: Floats  # (groups,) what a row pays
+    low: Ranks  # (groups, attributes)
+    high: Ranks  # (groups, attributes)
+
+    @staticmethod
+    def of(space: Space, unit: Integers, group: Integers, rows: Integers) -> Grouping:
+        """Groups from pieces in any order; group numbers may have gaps.
+
+        Pieces of the same unit and group become one; those without rows are dropped. The units
+        of a group are in order.
+        """
+        order = np.lexsort((unit, group))
+        order = order[rows[order] > 0]
+        unit, group, rows = unit[order], group[order], rows[order]
+        first = (np.diff(group, prepend=-1) != 0) | (np.diff(unit, prepend=-1) != 0)
+        if not first.all():
+            rows = np.add.reduceat(rows, np.flatnonzero(first))
+            unit, group = unit[first], group[first]
+        begins = np.diff(group, prepend=-1) != 0
+        start = np.append(np.flatnonzero(begins), len(group))
+        number = np.cumsum(begins) - 1
+        low, high, size, cost = hulls_of(space, unit, number, rows, len(start) - 1)
+        return Grouping(space, start, unit, rows, size, cost, low, high)
+
+    @property
+    def count(self) -> int:
+        return len(self.size)
+
+    @property
+    def total(self) -> float:
+        """The cost of all rows together."""
+        return float(self.size @ self.cost)
+
+    @property
+    def group_of_piece(self) -> Integers:
+        return np.repeat(np.arange(self.count), np.diff(self.start))
+
+    def members(self) -> list[Members]:
+        """The rows of each group."""
+        ends = self.start.tolist()
+        return [
+            Members(self.unit[begin:end], self.rows[begin:end]) for begin, end in pairwise(ends)
+        ]
+
+
+@dataclass(eq=False)
+class Groups:
+    """Groups that change; dissolved ones keep their number and have no rows."""
+
+    space: Space
+    members: list[Members]
+    low: Ranks  # (groups, attributes)
+    high: Ranks  # (groups, attributes)
+    size: Integers  # (groups,)
+    cost: Floats  # (groups,) what a row pays
+
+    @staticmethod
+    def of(made: Grouping) -> Groups:
+        arrays = made.low.copy(), made.high.copy(), made.size.copy(), made.cost.copy()
+        return Groups(made.space, made.members(), *arrays)
+
+    def put(self, group: int, members: Members) -> None:
+        """Give a group other rows."""
+        zeros = np.zeros(len(members.unit), np.int64)
+        low, high, size, cost = hulls_of(self.space, members.unit, zeros, members.rows, 1)
+        self.members[group] = members
+        self.low[group], self.high[group] = low[0], high[0]
+        self.size[group], self.cost[group] = size[0], cost[0]
+
+    def grow(self, count: int) -> Integers:
+        """The numbers of some more groups, without rows as yet."""
+        before = len(self.members)
+        self.members.extend([NOBODY] * count)
+        empty = np.zeros((count, self.low.shape[1]), np.int32)
+        self.low, self.high = np.concatenate((self.low, empty)), np.concatenate((self.high, empty))
+        self.size = np.concatenate((self.size, np.zeros(count, np.int64)))
+        self.cost = np.concatenate((self.cost, np.zeros(count)))
+        return np.arange(before, before + count)
+
+    def settled(self) -> Grouping:
+        """The groups as they stand, without the dissolved ones."""
+        lengths = [len(members.unit) for members in self.members]
+        return Grouping.of(
+            self.space,
+            np.concatenate([members.unit for members in self.members]),
+            np.repeat(np.arange(len(lengths)), lengths),
+            np.concatenate([members.rows for members in self.members]),
+        )
+
+
+@kernel
+def hulls_of(
+    space: Space, unit: Integers, group: Integers, rows: Integers, groups: int
+) -> tuple[Ranks, Ranks, Integers, Floats]:
+    """Least and greatest ranks, size and cost of every group."""
+    attributes = space.rank.shape[1]
+    low = np.full((groups, attributes), np.iinfo(np.int32).max, np.int32)
+    high = np.full((groups, attributes), -1, np.int32)
+    size = np.zeros(groups, np.int64)
+    for piece in range(len(unit)):
+        g = group[piece]
+        size[g] += rows[piece]
+        for j in range(attributes):
+            rank = space.rank[unit[piece], j]
+            low[g, j] = min(low[g, j], rank)
+            high[g, j] = max(high[g, j], rank)
+    cost = np.zeros(groups)
+    for g in range(groups):
+        if size[g] > 0:
+            cost[g] = hull_cost(space, low[g], high[g])
+    return low, high, size, cost
+
+
+@kernel
+def nearest_groups(
+    space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, group: int, count: int
+) -> tuple[Integers, Floats]:
+    """The groups that are cheapest to join with one, and what all rows pay more.
+
+    Cheapest first; −1 and ∞ where there are fewer. Neighbours in number tend to be near, so they
+    are looked at first.
+    """
+    near = np.full(count, -1, np.int64)
+    added = np.full(count, np.inf)
+    for ahead in range(1, len(size)):
+        other = (group + ahead) % len(size)
+        if size[other] > 0:
+            more = join_adds(space, low, high, size, cost, group, other, added[-1])
+            keep_nearest(near, added, other, more)
+    return near, added
+
+
+@kernel
+def join_adds(
+    space: Space,
+    low: Ranks,
+    high: Ranks,
+    size: Integers,
+    cost: Floats,
+    one: int,
+    other: int,
+    most: float,
+) -> float:
+    """What all rows pay more if two groups are joined; given up once that is too much."""
+    joined = 0.0
+    more = 0.0
+    for j in range(low.shape[1]):
+        joined += cell_cost(
+            space, j, min(low[one, j], low[other, j]), max(high[one, j], high[other, j])
+        )
+        more = size[one] * (joined - cost[one]) + size[other] * (joined - cost[other])
+        if more >= most:
+            break
+    return more
+
+
+@kernel
+def keep_nearest(near: Integers, added: Floats, group: int, more: float) -> None:
+    """Put a group among the nearest, in order, if it adds less than the last of them."""
+    place = len(added) - 1
+    if more >= added[place]:
+        return
+    while place > 0 and added[place - 1] > more:
+        near[place], added[place] = near[place - 1], added[place - 1]
+        place -= 1
+    near[place], added[place] = group, more
+
+
+@kernel
+def covering_groups(
+    space: Space, low: Ranks, high: Ranks, cost: Floats, hosts: Integers, units: Integers
+) -> tuple[Floats, Integers]:
+    """The cheapest of some groups whose hull already covers each unit: its cost and number."""
+    best = np.full(len(units), np.inf)
+    which = np.full(len(units), -1, np.int64)
+    for g in hosts:
+        for i in range(len(units)):
+            if cost[g] >= best[i]:
+                continue
+            if _covers(space, low[g], high[g], space.rank[units[i]]):
+                best[i] = cost[g]
+                which[i] = g
+    return best, which
+
+
+@kernel
+def _covers(space: Space, low: Ranks, high: Ranks, rank: Ranks) -> bool:
+    for j in range(len(low)):
+        if low[j] <= rank[j] <= high[j]:
+            continue
+        joined = cell_cost(space, j, min(low[j], rank[j]), max(high[j], rank[j]))
+        if joined > cell_cost(space, j, low[j], high[j]) + 1e-12:
+            return False
+    return True

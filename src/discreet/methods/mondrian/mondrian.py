@@ -1,0 +1,248 @@
+"""Mondrian: the table is cut in ever smaller parts as long as all of them keep the promise.
+
+LeFevre, DeWitt and Ramakrishnan, "Mondrian multidimensional k-anonymity"; the cuts of attributes
+with a hierarchy after their "Workload-aware anonymization".
+
+=============================  ================================================================
+papers                         here
+=============================  ================================================================
+multidimensional region        a part: a range of units (``parts``, ``cuts``)
+allowable cut                  every piece passes ``Requirement.passes`` for every requirement
+strict, relaxed partitioning   ``cuts: strict`` (units are distinct tuples), ``relaxed`` (rows)
+choose_dimension               widest first, by the share of the domain that the part spans
+summary statistic              ``tightening``: lowest common ancestor, closed range, or set
+=============================  ================================================================
+
+Departures. (1) Parts are cut in rounds, all open ones at once, so that requirements judge the
+pieces of a round together on their counts: no requirement is written twice, and any class
+requirement can be asked for. Those that compare with the table are given the table's own counts as
+reference. (2) A table is first compressed to its distinct tuples; strict cuts never tear one, so
+after that the number of rows does not matter. (3) A hierarchy is cut at the children of the lowest
+common ancestor; children that fail alone are pooled into one piece, and if the pool fails too,
+passing children join it, the smallest first, twice as many each time. So one small child does not
+forbid a cut. (4) A numeric cut that is not allowed is tried once more on the other side of the
+median. (5) Missing values are first cut apart from numbers. (6) Widths: a hierarchy's loss of the
+common ancestor; for numbers their range over the table's; for text without a hierarchy the span in
+the order of the dictionary over all values.
+
+Every cut only ever splits, so at the end no part can be cut by the cuts that are tried. All
+classes are judged once more before they are returned.
+
+Cost: O(distinct tuples · attributes · depth); depth is about log2(tuples / k).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from discreet.errors import InputError
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.methods.base import Generalized, Method, Spread, Task
+from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
+from discreet.methods.mondrian.regions import Attributes, Numbers, Parts, flattened, measure_parts
+from discreet.methods.mondrian.units import Judge, Mask, Units
+from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.tight_cells import require_one_meaning, tightened
+from discreet.table.classes import Classes, group_codes
+from discreet.table.coded_table import Codes, gather
+
+
+class Mondrian(Method):
+    """Cut the table in ever smaller parts as long as every part meets all requirements."""
+
+    name: ClassVar[str] = "mondrian"
+    spread: ClassVar[Spread | None] = Spread.CUTS
+
+    cuts: Literal["strict", "relaxed"] = Field(
+        default="strict",
+        description="Whether people with the same value stay on one side of a numeric cut.",
+    )
+    cells: Literal["free", "levels"] = Field(
+        default="free",
+        description="With levels, every cell is a label of a hierarchy's level, never a range, a "
+        "set or a '*' that its hierarchy lacks; the release names the hierarchies that read it "
+        "back.",
+    )
+
+    @property
+    def needs_hierarchies(self) -> bool:
+        return self.cells == "levels"
+
+    def most_suppressed(self, rows: int) -> int:
+        return 0
+
+    def run(self, task: Task) -> Generalized:
+        """The classes, or InfeasibleError where not even the whole table passes."""
+        table = task.table
+        if not table.rows:
+            raise InputError("mondrian: the table has no rows. Give it at least one.")
+        columns = table.quasi_identifiers
+        hierarchies = {
+            c.name: task.hierarchies[c.name] for c in columns if c.name in task.hierarchies
+        }
+        for hierarchy in hierarchies.values():
+            require_one_meaning(hierarchy)
+        torn = self.cuts == "relaxed" and len(hierarchies) < len(columns)
+        units = Units(table, torn=torn)
+        attributes = flattened(columns, hierarchies, units.codes)
+        judge = Judge(task, units)
+        apart = self._apart([hierarchies.get(c.name) for c in columns], units)
+        start, order = partition(units, attributes, judge, task, apart)
+        class_of_unit = np.empty(units.count, np.int32)
+        class_of_unit[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
+        cells = {
+            column.name: tightened(
+                column, hierarchies.get(column.name), units.codes[number][order], start
+            )
+            for number, column in enumerate(columns)
+        }
+        facts: dict[str, Any] = {"partitions": len(start) - 1}
+        if self.cells == "levels":
+            facts["hierarchies"] = {name: _said(h.place) for name, h in hierarchies.items()}
+        return Generalized(gather(class_of_unit, units.of_row), cells, facts)
+
+    def _apart(self, hierarchies: Sequence[Hierarchy | None], units: Units) -> Classes:
+        """The units that may share a class: where cells are labels, those below the same tops."""
+        tops = [
+            (hierarchy.levels[-1], number)
+            for number, hierarchy in enumerate(hierarchies)
+            if hierarchy is not None and self.cells == "levels"
+        ]
+        return group_codes(
+            [gather(top.node_of_leaf, units.codes[number]) for top, number in tops],
+            [top.nodes for top, _ in tops],
+            units.count,
+        )
+
+
+def _said(place: str) -> str:
+    """What a release may say of where a hierarchy comes from: no path of this machine."""
+    path = PurePath(place)
+    return path.name if path.is_absolute() or ".." in path.parts else place
+
+
+class Cut(NamedTuple):
+    """A cut that was made: ranges in the order of the units, whose members then stay together."""
+
+    attribute: int
+    level: int  # of the lowest common ancestor, of an attribute with a hierarchy
+    parent: tuple[int, int]
+    pieces: list[tuple[int, int]]
+
+
+def partition(
+    units: Units,
+    attributes: Attributes,
+    judge: Judge,
+    task: Task,
+    apart: Classes,
+    made: list[Cut] | None = None,
+) -> tuple[Numbers, Codes]:
+    """Cut until no cut is allowed: where each class starts, in an order of the units.
+
+    The cuts are added to ``made``, where it is given, as they are made.
+    """
+    order = np.argsort(apart.class_of_row, kind="stable").astype(np.int32)
+    weight = units.weight
+    end = np.cumsum(apart.size)
+    start = end - apart.size
+    parts = measure_parts(order, start, end, weight, attributes, judge.least)
+    if not judge.passes(order, start, end, parts.size).all():
+        coarsest = "the whole table as one class" if apart.count == 1 else "the top levels"
+        raise infeasible(
+            f"mondrian: no partition meets the requirements, not even {coarsest}",
+            judge.requirements,
+            judge.counts(order, start, end, parts.size),
+            judge.domains,
+            () if apart.count == 1 else ("end the hierarchies in one top, such as '*'",),
+        )
+    starts = []
+    closed = 0
+    while len(parts.start):
+        pieces = propose_cuts(order, parts, weight, attributes, judge.least, units.torn)
+        stuck = np.diff(pieces.first) == 0
+        starts.append(parts.start[stuck])
+        closed += int((parts.end - parts.start)[stuck].sum())
+        parts = parts.take(~stuck)
+        pieces = pieces._replace(first=np.unique(pieces.first))
+        start, end, allowed = _allowed_cuts(order, pieces, parts, attributes, judge)
+        if made is not None:
+            made += _cuts_of(parts.take(allowed), start, end)
+        parts.attempt[~allowed] += 1
+        parts = parts.take(~allowed).and_others(
+            measure_parts(order, start, end, weight, attributes, judge.least)
+        )
+        task.progress(Mondrian.name, closed / units.count)
+    ends = np.sort(np.concatenate(starts))
+    start = np.append(ends, units.count)
+    _check(judge, order, start, weight)
+    return start, order
+
+
+def _cuts_of(parts: Parts, start: Numbers, end: Numbers) -> list[Cut]:
+    """The cuts of parts into pieces, which lie in their ranges."""
+    cuts = []
+    for number, (low, high) in enumerate(zip(parts.start, parts.end, strict=True)):
+        attribute = int(parts.by_width[number, parts.attempt[number] // 2])
+        inside = (start >= low) & (start < high)
+        pieces = list(zip(start[inside].tolist(), end[inside].tolist(), strict=True))
+        level = int(parts.level[number, attribute])
+        cuts.append(Cut(attribute, level, (int(low), int(high)), pieces))
+    return cuts
+
+
+def _allowed_cuts(
+    order: Codes, pieces: Pieces, parts: Parts, attributes: Attributes, judge: Judge
+) -> tuple[Numbers, Numbers, Mask]:
+    """The pieces of the cuts that are allowed, and which parts they cut."""
+    if not len(pieces.start):
+        return pieces.start, pieces.end, np.zeros(0, bool)
+    passes = judge.passes(order, pieces.start, pieces.end, pieces.size)
+    passing = np.add.reduceat(passes.astype(np.int64), pieces.first[:-1])
+    allowed = passing == np.diff(pieces.first)
+    attribute = parts.by_width[np.arange(len(parts.start)), parts.attempt // 2]
+    pooled = ~allowed & (passing > 0) & (attributes.levels[attribute] > 0)
+    chosen = np.flatnonzero(pooled)
+    pool = _pool(order, pieces, chosen, passes, judge)
+    allowed[chosen] = pool > pieces.first[chosen]
+    keep = np.repeat(allowed, np.diff(pieces.first))
+    end = pieces.end
+    last = pieces.first[chosen + 1]
+    end[pool] = end[last - 1]
+    inside = np.zeros(len(keep) + 1, np.int64)  # pieces that lie in a pool that starts before them
+    np.add.at(inside, pool + 1, 1)
+    np.add.at(inside, last, -1)
+    keep &= np.cumsum(inside)[:-1] == 0
+    return pieces.start[keep], end[keep], allowed
+
+
+def _pool(order: Codes, pieces: Pieces, chosen: Numbers, passes: Mask, judge: Judge) -> Numbers:
+    """Where in the pieces of some parts the pool starts that passes; the first where none does."""
+    if not len(chosen):
+        return chosen
+    first, last = pieces.first[chosen], pieces.first[chosen + 1]
+    pool = put_failing_last(order, pieces, chosen, passes)
+    open_ = np.arange(len(chosen))
+    joining = 1
+    while len(open_):
+        rows = np.concatenate(([0], np.cumsum(pieces.size)))
+        low, high = pool[open_], last[open_]
+        good = judge.passes(order, pieces.start[low], pieces.end[high - 1], rows[high] - rows[low])
+        open_ = open_[~good]
+        pool[open_] -= joining
+        joining *= 2
+        pool = np.maximum(pool, first)
+        open_ = open_[pool[open_] > first[open_]]
+    return pool
+
+
+def _check(judge: Judge, order: Codes, start: Numbers, weight: Numbers) -> None:
+    """Judge all classes once more, against the table that they are together."""
+    size = np.add.reduceat(weight[order], start[:-1])
+    if not judge.passes(order, start[:-1], start[1:], size).all():
+        raise AssertionError("a part that was judged to pass fails at the end")

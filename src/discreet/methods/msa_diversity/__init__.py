@@ -1,0 +1,1 @@
+"""methods/msa_diversity"""

@@ -1,0 +1,449 @@
+"""MSA-diversity: groups of near people in which no sensitive value fills more than 1/ℓ.
+
+Abdalaal, "Preserving privacy in publishing data with multiple sensitive attributes" (paper 001),
+chapter 5.
+
+=====================  ========================================================================
+paper                  here
+=====================  ========================================================================
+ℓ-pdiversity           ``p-diversity``; ``m-diversity`` is the same test (docs/theory)
+SA-distinct group      a smallest group: ``group_forming.may_join``
+1D QI                  ``hilbert.task_keys``
+Grouping, Satisfy      ``group_forming.form_groups``, ``stacked_forming``
+remaining tuples       ``left_overs``, ``donors``
+generalize, anatomize  ``publish: generalized``, ``publish: buckets``
+=====================  ========================================================================
+
+Departures. (1) Of the rows that may join a group the one with the fewest collisions is taken, as in
+the paper's worked example and against its pseudo-code, which strands most people. (2) What is left
+over is placed, exchanged, or near groups are joined for it, so long as no value passes 1/ℓ: groups
+need not stay SA-distinct, because ℓ-pdiversity is ℓ-mdiversity. (3) A last pass exchanges members
+of near groups where that loses less. (4) Strict curve order leaks to a reader who knows the
+algorithm; ``grouping: blocks`` cuts the curve without a look at sensitive values and groups inside
+a block by sensitive values and chance alone. (5) ℓ may be a fraction and differ between
+attributes, and ``k-anonymity`` may ask for more rows than ℓ: a smallest group then has as many rows
+as all of them need, and a value may occur in it ⌊size/ℓ⌋ times.
+
+(6) Where many rows have the same sensitive values, a window of rows fills up with rows that exclude
+each other; groups are then formed from stacks of equal rows. (7) Rows that fit nowhere nearby are
+placed with donors, and the last ones in unions of groups: no row is suppressed if the whole table
+keeps the bounds.
+
+Cost: linear in the rows times window and candidates; the work for each unplaced row is bounded by a
+constant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.errors import InputError
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.methods.base import Bucketized, Generalized, Method, Spread, Task
+from discreet.methods.msa_diversity.diverse_groups import (
+    RANGE,
+    SET,
+    TREE,
+    Groups,
+    Rows,
+    empty_groups,
+)
+from discreet.methods.msa_diversity.donors import (
+    has_room,
+    must_go,
+    place_with_donors,
+    unite_remaining,
+)
+from discreet.methods.msa_diversity.group_forming import cut_blocks, form_groups, shuffled_blocks
+from discreet.methods.msa_diversity.share_bounds import (
+    Bounds,
+    bounds_of,
+    require_feasible,
+    too_many,
+)
+from discreet.methods.msa_diversity.stacked_forming import form_from_stacks
+from discreet.methods.msa_diversity.unplaced_rows import (
+    Limits,
+    improve,
+    settle,
+    settle_in_blocks,
+    total_loss,
+)
+from discreet.methods.shared.grouped_rows import cells_of_groups, published_hierarchy, require_all
+from discreet.methods.shared.hilbert import scale_of_values, task_keys
+from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.classes import group_codes
+from discreet.table.coded_table import Column
+from discreet.table.published import GROUP
+
+CANDIDATES = 64  # rows that are compared with each other when a group is formed
+LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
+COMPARED = 1024  # combinations of sensitive values among which partners are sought
+BLOCKS = (8, 16, 32, 64)  # rows of a block, in smallest groups, that are tried
+NEAREST = (64, 4096)  # groups near an unplaced row that are tried; the second in small tables
+TRIES = 1000  # exchanges that are tried for a row; five times as many in small tables
+MANY_UNPLACED = 0.1  # share of the rows from which new groups are formed before old ones grow
+LARGE = 32  # smallest groups in a group that no longer exchanges members for less loss
+BUNDLE = 8  # unplaced rows of the last unions, in smallest groups
+FEW_ROWS = 20_000  # up to here all strategies are tried
+
+Order = NDArray[np.int64]
+Counts = NDArray[np.int64]
+
+
+class MsaDiversity(Method):
+    """Group near people so that no sensitive value fills more than 1/ℓ of any group."""
+
+    name: ClassVar[str] = "msa-diversity"
+    spread: ClassVar[Spread | None] = Spread.CURVE
+
+    grouping: Literal["curve", "blocks"] = Field(
+        default="curve",
+        description="Along the curve (least loss), or in blocks that are cut without a look at "
+        "sensitive values (safer from a reader who knows the algorithm).",
+    )
+    publish: Literal["generalized", "buckets"] = Field(
+        default="generalized",
+        description="Coarser quasi-identifiers, or exact ones beside the groups' sensitive rows.",
+    )
+    suppression: float = Field(
+        default=0.05, ge=0, le=1, description="The share of the rows that may be suppressed."
+    )
+    window: int = Field(
+        default=256, ge=2, description="Rows of the curve that wait for a group at most."
+    )
+    block: int | None = Field(
+        default=None, ge=2, description="Least rows of a block; several are tried if left out."
+    )
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP,) if self.publish == "buckets" else ()
+
+    def most_suppressed(self, rows: int) -> int:
+        return math.floor(self.suppression * rows + 1e-9)
+
+    def run(self, task: Task) -> Generalized | Bucketized:
+        """The groups, or InfeasibleError where more rows than allowed would be suppressed."""
+        if not task.table.rows:
+            raise InputError("msa-diversity: the table has no rows. Give it at least one.")
+        bounds = bounds_of(task)
+        least = require_feasible(task, bounds, self.suppression)
+        best = min(
+            self._attempts(task, bounds, curve_order(task)), key=lambda attempt: attempt.merit
+        )
+        group_of_row = np.full(task.table.rows, -1, np.int32)
+        group_of_row[best.order] = _renumbered(best.groups)
+        suppressed = int((group_of_row < 0).sum())
+        if suppressed > self.suppression * task.table.rows + 1e-9 or suppressed == task.table.rows:
+            raise too_many(task, bounds, suppressed, least, self.suppression)
+        require_all(
+            task,
+            group_of_row,
+            "msa-diversity: the groups that it found do not meet all requirements",
+            (
+                "use mondrian for requirements other than p-diversity, m-diversity, distinct and "
+                "entropy diversity and k-anonymity",
+            ),
+            known=(KAnonymity, PDiversity, DistinctLDiversity, EntropyLDiversity),
+        )
+        facts = {
+            "groups": int(group_of_row.max()) + 1,
+            "suppressed_rows": suppressed,
+            "steps": best.steps,
+        }
+        private = {  # either would tell a reader how frequent a value is among the suppressed
+            "least_suppressed_rows": least,
+            "absence": absence(task.table.sensitive, group_of_row),
+        }
+        if self.publish == "buckets":
+            return Bucketized(group_of_row, facts=facts, private=private)
+        cells = cells_of_groups(task, group_of_row)
+        return Generalized(group_of_row, cells, facts, private=private)
+
+    def _attempts(self, task: Task, bounds: Bounds, order: Order) -> Iterator[Attempt]:
+        """What each strategy comes to."""
+        if self.grouping == "blocks":
+            sizes = [self.block] if self.block else [bounds.least * times for times in BLOCKS]
+            if len(sizes) > 1 and len(order) > FEW_ROWS:  # choose on a stretch of the curve
+                stretch = order[len(order) // 2 :][:FEW_ROWS]
+                tried = [in_blocks(task, bounds, stretch, s, self.window).merit for s in sizes]
+                sizes = [sizes[tried.index(min(tried))]]
+            for size in sizes:
+                yield in_blocks(task, bounds, order, size, self.window)
+            return
+        if len(order) <= FEW_ROWS:
+            yield from (along_curve(task, bounds, order, self.window, way) for way in Way)
+            return
+        yield along_curve(task, bounds, order, self.window, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """What one strategy came to."""
+
+    order: Order  # of the rows that the groups number
+    groups: Groups
+    steps: dict[str, int]  # how many rows each took
+    loss: float
+
+    @property
+    def merit(self) -> tuple[int, float]:
+        """Fewest suppressed first, then the least loss."""
+        return self.steps["suppressed"], self.loss
+
+
+# ---- the steps
+
+
+def curve_order(task: Task) -> Order:
+    """The rows along the curve, those at one place in an order of chance."""
+    keys = task_keys(task)
+    order = np.argsort(keys)
+    keys = keys[order]
+    places = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1], [True]]))
+    return order[shuffled_blocks(task.rng, places)]
+
+
+def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:
+    """The rows in curve order, as the kernels see them."""
+    table = task.table
+    columns = table.quasi_identifiers
+    kinds, pairs = [], []
+    for column in columns:
+        hierarchy = published_hierarchy(task, column)
+        if hierarchy is None:
+            kinds.append(SET if column.numbers is None else RANGE)
+        elif column.cardinality > LARGEST_TREE:
+            kinds.append(RANGE)
+        else:
+            kinds.append(TREE)
+        pairs.append(_pair_losses(hierarchy) if hierarchy and kinds[-1] == TREE else np.zeros(0))
+    places = [scale_of_values(column, task.hierarchies.get(column.name)) for column in columns]
+    return Rows(
+        values=_stacked(table.sensitive, order),
+        part=np.array([ell.denominator for ell in bounds.ell], np.int64),
+        whole=np.array([ell.numerator for ell in bounds.ell], np.int64),
+        least=bounds.least,
+        codes=_stacked(columns, order),
+        kind=np.array(kinds, np.int64),
+        cardinality=np.array([column.cardinality for column in columns], np.int64),
+        start=_starts(places),
+        place=np.concatenate([*places, np.zeros(0)]),
+        pair_start=_starts(pairs),
+        pair=np.concatenate([*pairs, np.zeros(0)]),
+    )
+
+
+def _stacked(columns: Sequence[Column], order: NDArray[np.int64]) -> NDArray[np.int32]:
+    if not columns:
+        return np.empty((len(order), 0), np.int32)
+    stacked = np.empty((len(columns[0].codes), len(columns)), np.int32)
+    for number, column in enumerate(columns):
+        stacked[:, number] = column.codes
+    return stacked.take(order, axis=0)  # one jump a row, not one for each of its cells
+
+
+def _starts(arrays: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
+    return np.cumsum([0, *(len(array) for array in arrays)], dtype=np.int64)[:-1]
+
+
+def _pair_losses(hierarchy: Hierarchy) -> NDArray[np.float64]:
+    """The loss of the lowest common ancestor of every two values, row by row."""
+    leaves = len(hierarchy.levels[0].node_of_leaf)
+    loss = np.ones((leaves, leaves))
+    for level in reversed(hierarchy.levels):
+        node = level.node_of_leaf
+        same = node[:, None] == node[None, :]
+        loss = np.where(same, level.loss[node][:, None], loss)
+    return loss.ravel()
+
+
+class Way(Enum):
+    """How the first groups are formed along the curve."""
+
+    COLLISIONS = "from a window, fewest collisions first"
+    HARDEST = "from a window, most frequent value first"
+    STACKS = "from stacks of rows with equal sensitive values"
+
+
+def along_curve(task: Task, bounds: Bounds, order: Order, window: int, way: Way | None) -> Attempt:
+    """Group strictly along the curve, then let near groups exchange members for less loss.
+
+    Without a given way, stacks are used where too many rows find no group in the window.
+    """
+    rows = rows_along(task, bounds, order)
+    groups = form_along(rows, window, way or Way.COLLISIONS)
+    if way is None and _unplaced(groups) > MANY_UNPLACED * len(order):
+        groups = form_along(rows, window, Way.STACKS)
+    steps = {"grouped": int((groups.group_of_row >= 0).sum())}
+    settle_left_overs(rows, groups, steps)
+    reach = min(64, max(4, 400 * FEW_ROWS // len(order)))
+    for _ in range(8 if len(order) <= FEW_ROWS else 1):
+        if not improve(rows, groups, reach, LARGE * rows.least):
+            break
+    return Attempt(order, groups, steps, total_loss(rows, groups))
+
+
+def form_along(rows: Rows, window: int, way: Way) -> Groups:
+    """Return the first groups."""
+    count = len(rows.values)
+    groups = empty_groups(count)
+    if way is Way.STACKS:
+        form_stacked(rows, groups, np.arange(count))
+        return groups
+    hardness = hardness_of(rows) if way is Way.HARDEST else np.zeros(0)
+    form_groups(rows, groups, np.array([0, count]), window, CANDIDATES, hardness)
+    return groups
+
+
+def in_blocks(task: Task, bounds: Bounds, order: Order, block: int, window: int) -> Attempt:
+    """Group inside blocks that were cut, and whose rows were shuffled, without looking."""
+    rows = rows_along(task, bounds, order)
+    cuts = cut_blocks(rows, block)
+    shuffled = shuffled_blocks(task.rng, cuts)
+    order = order[shuffled]
+    rows = rows._replace(
+        values=rows.values.take(shuffled, axis=0), codes=rows.codes.take(shuffled, axis=0)
+    )
+    groups = empty_groups(len(order))
+    first_group = form_groups(rows, groups, cuts, window, CANDIDATES, np.zeros(0))
+    steps = {"grouped": int((groups.group_of_row >= 0).sum())}
+    limits = Limits(0, 10_000, 8 * rows.least, 1)
+    _tally(steps, settle_in_blocks(rows, groups, cuts, first_group, task.rng, limits))
+    steps["across_blocks"] = int((groups.group_of_row < 0).sum())
+    settle_left_overs(rows, groups, steps)
+    return Attempt(order, groups, steps, total_loss(rows, groups))
+
+
+def _tally(steps: dict[str, int], took: NDArray[np.int64]) -> None:
+    for name, rows in zip(("placed", "exchanged", "joined"), took.tolist(), strict=True):
+        steps[name] = steps.get(name, 0) + rows
+
+
+def hardness_of(rows: Rows) -> NDArray[np.float64]:
+    """Return how frequent the most frequent value of each row is, over what is allowed."""
+    return np.asarray(_frequency(rows).max(axis=0), np.float64)
+
+
+def _frequency(rows: Rows) -> NDArray[np.float64]:
+    """For each attribute and row how often its value occurs, over what is allowed."""
+    return np.stack([
+        np.bincount(values)[values] * (rows.whole[j] / rows.part[j])
+        for j, values in enumerate(rows.values.T)
+    ])  # fmt: skip
+
+
+def settle_left_overs(rows: Rows, groups: Groups, steps: dict[str, int]) -> None:
+    """Find a group for every row that has none: near groups first, then donors, then unions."""
+    unplaced = np.flatnonzero(groups.group_of_row < 0)
+    if len(unplaced) > MANY_UNPLACED * len(rows.values):
+        form_stacked(rows, groups, unplaced)
+        steps["new_groups"] = len(unplaced) - _unplaced(groups)
+    few = len(rows.values) <= FEW_ROWS
+    for nearest in NEAREST if few else NEAREST[:1]:
+        limits = Limits(16 * rows.least * nearest, 5 * TRIES if few else TRIES, 8 * rows.least, 8)
+        unplaced = np.flatnonzero(groups.group_of_row < 0)
+        room = np.empty(min(nearest, len(rows.values)), np.int64)
+        _tally(steps, settle(rows, groups, unplaced, room, limits))
+    if _unplaced(groups):
+        _tally(steps, settle_with_donors(rows, groups, NEAREST[0], limits))
+    unplaced = np.flatnonzero(groups.group_of_row < 0)
+    if len(unplaced):
+        form_stacked(rows, groups, unplaced)
+        steps["new_groups"] = steps.get("new_groups", 0) + len(unplaced) - _unplaced(groups)
+    unplaced = np.flatnonzero(groups.group_of_row < 0)
+    if len(unplaced):
+        settle_in_unions(rows, groups, unplaced)
+    steps["suppressed"] = _unplaced(groups)
+    steps["united"] = len(unplaced) - steps["suppressed"]
+
+
+def _unplaced(groups: Groups) -> int:
+    return int((groups.group_of_row < 0).sum())
+
+
+def form_stacked(rows: Rows, groups: Groups, unplaced: NDArray[np.int64]) -> None:
+    """Form groups of unplaced rows, however far apart."""
+    codes = [np.ascontiguousarray(rows.values[unplaced, j]) for j in range(rows.values.shape[1])]
+    stacks = group_codes(codes, [int(code.max()) + 1 for code in codes], len(unplaced))
+    form_from_stacks(
+        rows, groups, unplaced, stacks.class_of_row, stacks.count, CANDIDATES, COMPARED,
+        int(groups.group_of_row.max(initial=-1)) + 1,
+    )  # fmt: skip
+
+
+def _along(groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The groups in the order of one of their rows on the curve, and the places of these rows."""
+    numbers = np.flatnonzero(groups.size)
+    places = groups.first[numbers].astype(np.int64)
+    order = np.argsort(places)
+    return numbers[order], places[order]
+
+
+def settle_with_donors(rows: Rows, groups: Groups, nearest: int, limits: Limits) -> Counts:
+    """Place rows with the nearest groups that have room for their most frequent value."""
+    took = np.zeros(3, np.int64)
+    unplaced = np.flatnonzero(groups.group_of_row < 0)
+    frequency = _frequency(rows)[:, unplaced]
+    attribute = frequency.argmax(axis=0)
+    value = rows.values[unplaced, attribute]
+    order = np.lexsort((value, attribute))
+    bounds = np.flatnonzero(np.diff(attribute[order]) | np.diff(value[order])) + 1
+    near = np.empty(nearest, np.int64)
+    runs = sorted(np.split(order, bounds), key=lambda run: -frequency[:, run[0]].max())
+    for run in runs:
+        j = int(attribute[run[0]])
+        ordered, places = _along(groups)
+        some = has_room(rows, groups, ordered, j, int(value[run[0]]), limits.most)
+        took += place_with_donors(
+            rows, groups, unplaced[run], j, ordered[some], places[some], near, limits
+        )
+    return took
+
+
+def settle_in_unions(rows: Rows, groups: Groups, unplaced: NDArray[np.int64]) -> None:
+    """Unite unplaced rows with as many groups as they need; suppress those that never fit."""
+    start = np.cumsum([0, *(rows.values.max(axis=0) + 1)], dtype=np.int64)
+    unplaced = unplaced[~must_go(rows, unplaced, start)]
+    ordered, _ = _along(groups)
+    count = int(groups.group_of_row.max(initial=-1)) + 1
+    unite_remaining(rows, groups, unplaced, ordered, start, BUNDLE * rows.least, count)
+
+
+# ---- outcomes
+
+
+def _renumbered(groups: Groups) -> NDArray[np.int32]:
+    """Groups that have rows, numbered without gaps."""
+    number = np.cumsum(groups.size > 0, dtype=np.int32) - 1
+    return np.where(groups.group_of_row >= 0, number[groups.group_of_row], -1).astype(np.int32)
+
+
+def absence(
+    sensitive: Sequence[Column], group_of_row: NDArray[np.int32]
+) -> dict[str, dict[str, Any]]:
+    """For each attribute the greatest share of a value among the suppressed, and in the table.
+
+    Whoever knows that a person was suppressed knows this much more; it is told to the publisher,
+    never to the reader.
+    """
+    figures = {}
+    for column in sensitive:
+        gone = np.bincount(column.codes[group_of_row < 0], minlength=column.cardinality)
+        if gone.sum():
+            top = int(gone.argmax())
+            figures[column.name] = {
+                "among_suppressed": float(gone[top] / gone.sum()),
+                "in_table": float(column.counts[top] / len(column.codes)),
+            }
+    return figures

@@ -1,0 +1,1 @@
+"""The systems that MSA-diversity is compared with."""

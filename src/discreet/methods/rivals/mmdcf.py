@@ -1,0 +1,180 @@
+"""MMDCF: groups of ℓ buckets of a grid over the sensitive attributes that differ in every one.
+
+Yang Xiao-chun and others, "Privacy preserving approaches for multiple sensitive attributes in data
+publishing": maximal multi-dimension capacity first, as paper 001, section 3.5, describes it.
+
+===========================  ================================================================
+paper                        here
+===========================  ================================================================
+multi-dimensional bucket     a combination of sensitive values that occurs
+selectable capacity          Σ over attributes of the remaining rows with the bucket's value
+group                        ℓ buckets that pairwise differ in every attribute
+===========================  ================================================================
+
+Equal capacities go by the values' order. A row that is left over joins a group from which it
+differs in every attribute, the smallest first; else it is suppressed. Rows of one bucket are drawn
+by chance; quasi-identifiers are never read, and published as they are: membership is open to
+everyone. A group never has a value twice, so its greatest share is at most 1/ℓ: the method promises
+p-diversity with ℓ.
+
+Cost: groups × ℓ × buckets.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.errors import InfeasibleError, InputError
+from discreet.methods.base import Bucketized, Method, Task
+from discreet.methods.shared.grouped_rows import GroupOfRow, greatest_share, require_all
+from discreet.methods.shared.infeasibility import NOTHING_LEFT
+from discreet.requirements.diversity import PDiversity
+from discreet.table.classes import classes_of
+from discreet.table.counts import order_by_class
+from discreet.table.kernels import kernel
+from discreet.table.published import GROUP
+
+
+class Mmdcf(Method):
+    """Take for each group ℓ buckets that differ in every attribute, the fullest first."""
+
+    name: ClassVar[str] = "mmdcf"
+
+    l: int = Field(ge=1, description="Rows of a group, at least.")  # noqa: E741 (the job's key)
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP,)
+
+    def run(self, task: Task) -> Bucketized:
+        """The groups, or InfeasibleError where not one can be formed."""
+        table = task.table
+        if not table.rows or not table.sensitive:
+            raise InputError("mmdcf: the table needs at least one row and one sensitive attribute.")
+        group_of_row = self._grouped(task)
+        if (group_of_row < 0).all():
+            most = min(int((column.counts > 0).sum()) for column in table.sensitive)
+            raise InfeasibleError(
+                f"mmdcf: no {self.l} rows differ in every sensitive attribute; some attribute has "
+                f"{most} values. "
+                + (f"Ask for l = {most} at most." if most > 1 else NOTHING_LEFT),
+                [{"requirement": self.name, "parameters": {"l": self.l},
+                  "feasible": {"l": most} if most > 1 else {}}],
+            )  # fmt: skip
+        remedies = ("use msa-diversity",)
+        require_all(task, group_of_row, "mmdcf: its groups do not meet all requirements", remedies)
+        facts = {
+            "groups": int(group_of_row.max()) + 1,
+            "suppressed_rows": int((group_of_row < 0).sum()),
+            "greatest_share": greatest_share(task, group_of_row),
+        }
+        return Bucketized(group_of_row, facts=facts, promises=(PDiversity(l=self.l),))
+
+    def _grouped(self, task: Task) -> GroupOfRow:
+        sensitive = task.table.sensitive
+        shuffled = task.rng.permutation(task.table.rows)
+        buckets = classes_of(sensitive, task.table.rows)
+        values = np.stack([column.codes[buckets.first_row] for column in sensitive], axis=1)
+        by_value = np.lexsort(values.T[::-1])
+        number = np.empty(buckets.count, np.int32)
+        number[by_value] = np.arange(buckets.count)
+        bucket_of_row = number[buckets.class_of_row]
+        start, order = order_by_class(
+            bucket_of_row[shuffled], np.zeros(len(shuffled), np.int32), buckets.count, 1
+        )
+        most = max(column.cardinality for column in sensitive)
+        group_of_place = np.full(task.table.rows, -1, np.int32)
+        _fill(values[by_value], start, self.l, most, group_of_place)
+        group_of_row = np.full(task.table.rows, -1, np.int32)
+        group_of_row[shuffled[order]] = group_of_place
+        return group_of_row
+
+
+@kernel
+def _fill(
+    values: NDArray[np.int32],  # (buckets, attributes)
+    start: NDArray[np.int64],  # (buckets + 1,) where the rows of each begin
+    ell: int,
+    most: int,  # values of an attribute
+    group_of_place: NDArray[np.int32],  # (rows,) of the rows, bucket after bucket
+) -> None:
+    buckets, attributes = values.shape
+    taken = np.zeros(buckets, np.int64)
+    capacity = np.zeros((attributes, most), np.int64)
+    for bucket in range(buckets):
+        for j in range(attributes):
+            capacity[j, values[bucket, j]] += start[bucket + 1] - start[bucket]
+    member_values = np.empty((len(group_of_place), attributes), np.int32)  # group after group
+    chosen = np.empty(ell, np.int64)
+    groups = 0
+    while True:
+        members = 0
+        while members < ell:
+            best = -1
+            fullest = 0
+            for bucket in range(buckets):
+                if start[bucket] + taken[bucket] == start[bucket + 1]:
+                    continue
+                total = 0
+                for j in range(attributes):
+                    total += capacity[j, values[bucket, j]]
+                if total > fullest and _differs(values, chosen, members, bucket):
+                    best, fullest = bucket, total
+            if best < 0:
+                break
+            chosen[members] = best
+            members += 1
+        if members < ell:
+            break
+        for i in range(ell):
+            bucket = chosen[i]
+            group_of_place[start[bucket] + taken[bucket]] = groups
+            taken[bucket] += 1
+            member_values[groups * ell + i] = values[bucket]
+            for j in range(attributes):
+                capacity[j, values[bucket, j]] -= 1
+        groups += 1
+    _place_left_overs(values, start, taken, ell, groups, member_values, group_of_place)
+
+
+@kernel
+def _differs(
+    values: NDArray[np.int32], chosen: NDArray[np.int64], members: int, bucket: int
+) -> bool:
+    for i in range(members):
+        for j in range(values.shape[1]):
+            if values[chosen[i], j] == values[bucket, j]:
+                return False
+    return True
+
+
+@kernel
+def _place_left_overs(
+    values: NDArray[np.int32],
+    start: NDArray[np.int64],
+    taken: NDArray[np.int64],
+    ell: int,
+    groups: int,
+    member_values: NDArray[np.int32],
+    group_of_place: NDArray[np.int32],
+) -> None:
+    """Each into a group that it was not added to before and from which it differs throughout."""
+    is_full = np.zeros(groups, np.bool_)
+    for bucket in range(len(values)):
+        for place in range(start[bucket] + taken[bucket], start[bucket + 1]):
+            for group in range(groups):
+                if is_full[group]:
+                    continue
+                fits = True
+                for i in range(group * ell, (group + 1) * ell):
+                    for j in range(values.shape[1]):
+                        if member_values[i, j] == values[bucket, j]:
+                            fits = False
+                if fits:
+                    group_of_place[place] = group
+                    is_full[group] = True
+                    break

@@ -1,0 +1,1 @@
+"""Methods that publish the same persons again."""

@@ -1,0 +1,1 @@
+"""What an attacker who has all releases of a series believes."""

@@ -1,0 +1,224 @@
+"""The chain of one person of a component: from one shared group to the next.
+
+A person who is *alone* in a group hangs together with nobody there. Such appearances are summed out
+of the person's own chain here; what several persons share is enumerated in ``enumeration``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.kernels import kernel
+
+Places = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class Component(NamedTuple):
+    """Persons whose beliefs hang together, their groups and C."""
+
+    group_of: Places  # (releases, persons), −1 where a person is absent
+    shared: Flags  # (releases, persons) whether the person is in a group with another
+    first: Places  # (persons,) the release in which each first shares a group
+    last: Places  # (persons,) and last, −1 for who never does
+    start: Places  # (groups + 1,)
+    value: Places
+    often: Places  # how often each value occurs
+    matrix: Floats
+
+
+class Chains(NamedTuple):
+    """The weights of each person's chain."""
+
+    step: Floats  # (releases, persons, entries before, entries) of moving into a shared group
+    opening: Floats  # (persons, entries) of what lies before the first shared group
+    ending: Floats  # (persons, entries) of what lies after the last
+
+
+@kernel
+def component_of(
+    group_of: Places, start: Places, value: Places, count: Places, matrix: Floats
+) -> Component:
+    """Where the persons of a component share groups."""
+    layers, people = group_of.shape
+    shared = np.zeros((layers, people), np.bool_)
+    first = np.full(people, layers, np.int64)
+    last = np.full(people, -1, np.int64)
+    for layer in range(layers):
+        for one in range(people):
+            for other in range(one):
+                if group_of[layer, one] >= 0 and group_of[layer, one] == group_of[layer, other]:
+                    shared[layer, one] = True
+                    shared[layer, other] = True
+        for person in range(people):
+            if shared[layer, person]:
+                first[person] = min(first[person], layer)
+                last[person] = layer
+    return Component(group_of, shared, first, last, start, value, count, matrix)
+
+
+@kernel
+def chains_of(own: Component) -> Chains:
+    """The weights of the chains of all persons."""
+    layers, people = own.group_of.shape
+    width = 1
+    for layer in range(layers):
+        for person in range(people):
+            if own.shared[layer, person]:
+                group = own.group_of[layer, person]
+                width = max(width, own.start[group + 1] - own.start[group])
+    step = np.zeros((layers, people, width, width))
+    opening = np.ones((people, width))
+    ending = np.ones((people, width))
+    for person in range(people):
+        source = own.first[person]
+        if source == layers:
+            continue
+        _open(own, person, opening[person])
+        while source < layers:
+            target = source + 1
+            while target < layers and not own.shared[target, person]:
+                target += 1
+            _step(own, person, source, target, step, ending[person])
+            source = target
+    return Chains(step, opening, ending)
+
+
+@kernel
+def _open(own: Component, person: int, opening: Floats) -> None:
+    """The weight of the groups in which a person is alone before the first shared one."""
+    layer = own.first[person]
+    weight = np.zeros(0)
+    for before in range(layer):
+        group = own.group_of[before, person]
+        if group < 0:
+            continue
+        if len(weight):
+            weight = _move(own, weight, group)
+        else:
+            weight = np.zeros(len(own.matrix))
+            for entry in range(own.start[group], own.start[group + 1]):
+                weight[own.value[entry]] = own.often[entry]
+    if len(weight):
+        begin = own.start[own.group_of[layer, person]]
+        end = own.start[own.group_of[layer, person] + 1]
+        for entry in range(begin, end):
+            opening[entry - begin] = (weight * own.matrix[:, own.value[entry]]).sum()
+
+
+@kernel
+def _step(
+    own: Component, person: int, source: int, target: int, step: Floats, ending: Floats
+) -> None:
+    """The weight of going from a shared group to the next one, or to the end if there is none."""
+    begin = own.start[own.group_of[source, person]]
+    end = own.start[own.group_of[source, person] + 1]
+    for entry in range(begin, end):
+        weight = np.zeros(len(own.matrix))
+        weight[own.value[entry]] = 1.0
+        alone = False
+        for between in range(source + 1, target):
+            group = own.group_of[between, person]
+            if group >= 0:
+                weight = _move(own, weight, group)
+                alone = True
+        if target == len(own.group_of):
+            ending[entry - begin] = weight.sum()
+            continue
+        new = own.group_of[target, person]
+        for to in range(own.start[new], own.start[new + 1]):
+            moved = own.matrix[own.value[entry], own.value[to]]
+            if alone:
+                moved = (weight * own.matrix[:, own.value[to]]).sum()
+            step[target, person, entry - begin, to - own.start[new]] = moved
+
+
+@kernel
+def _move(own: Component, weight: Floats, group: int) -> Floats:
+    """Carry weights of all values on by C into a group of one person."""
+    after = np.zeros(len(weight))
+    for entry in range(own.start[group], own.start[group + 1]):
+        new = own.value[entry]
+        total = 0.0
+        for old in range(len(weight)):
+            if weight[old] > 0.0:
+                total += weight[old] * own.matrix[old, new]
+        after[new] = total * own.often[entry]
+    return after
+
+
+@kernel
+def beliefs_alone(
+    own: Component, person: int, source: int, target: int, weight: Floats, result: Floats
+) -> bool:
+    """Beliefs about a person in the groups where it is alone, between two shared ones.
+
+    ``weight`` is that of the entries of the shared groups at both ends; an end that is none (−1,
+    the number of releases) has one. Whether any value is possible.
+    """
+    between = np.array(
+        [at for at in range(source + 1, target) if own.group_of[at, person] >= 0], np.int64
+    )
+    after = _after(own, person, between, target)
+    begin, begins = 0, 1
+    if source >= 0:
+        begin = own.start[own.group_of[source, person]]
+        begins = own.start[own.group_of[source, person] + 1] - begin
+    for i in range(begins):
+        ahead = np.ones(len(own.matrix))
+        if source >= 0:
+            ahead = own.matrix[own.value[begin + i]].copy()
+        for k in range(len(between)):
+            group = own.group_of[between[k], person]
+            new = np.zeros(len(own.matrix))
+            for entry in range(own.start[group], own.start[group + 1]):
+                code = own.value[entry]
+                now = ahead[code] * own.often[entry]
+                for j in range(after.shape[1]):
+                    result[between[k], person, code] += weight[i, j] * now * after[k, j, code]
+                new += now * own.matrix[code]
+            ahead = new
+    for layer in between:
+        total = result[layer, person].sum()
+        if total <= 0.0:
+            return False
+        result[layer, person] /= total
+    return True
+
+
+@kernel
+def _after(own: Component, person: int, between: Places, target: int) -> Floats:
+    """The weight of all that follows a value: (groups between, entries of the target, values)."""
+    begin, ends = 0, 1
+    if target < len(own.group_of):
+        begin = own.start[own.group_of[target, person]]
+        ends = own.start[own.group_of[target, person] + 1] - begin
+    after = np.ones((len(between), ends, len(own.matrix)))
+    for k in range(len(between) - 1, -1, -1):
+        if k == len(between) - 1:
+            if target < len(own.group_of):
+                for j in range(ends):
+                    after[k, j] = own.matrix[:, own.value[begin + j]]
+            continue
+        group = own.group_of[between[k + 1], person]
+        for j in range(ends):
+            after[k, j] = 0.0
+            for e in range(own.start[group], own.start[group + 1]):
+                code = own.value[e]
+                after[k, j] += own.matrix[:, code] * own.often[e] * after[k + 1, j, code]
+    return after
+
+
+@kernel
+def quotient(part: Floats, whole: Floats) -> Floats:
+    """Element by element, 0 where both are."""
+    result = np.zeros(part.shape)
+    for i in range(part.shape[0]):
+        for j in range(part.shape[1]):
+            if part[i, j] > 0.0:
+                result[i, j] = part[i, j] / whole[i, j]
+    return result

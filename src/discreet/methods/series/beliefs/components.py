@@ -1,0 +1,176 @@
+"""What a reader of a whole series believes: exact Bayes over all persons and releases at once.
+
+A *world* gives every person, in every release where the person appears, one of the sensitive rows
+of the person's group, no row to two persons. A world weighs the product of P(new | old) over each
+person's consecutive appearances. A belief is a share of that weight.
+
+Persons who never share a group, directly or through others, are independent, so beliefs are exact
+on each *component* of persons (``enumeration``). Components with too many states are not guessed at
+(``Belief.TOO_LARGE``); the cohort certificate may bound them (``cohorts``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.series.beliefs.chains import Floats, Places
+from discreet.methods.series.beliefs.enumeration import (
+    EXACT,
+    IMPOSSIBLE,
+    MOST_PEOPLE,
+    TOO_LARGE,
+    component_beliefs,
+)
+from discreet.table.kernels import kernel
+
+
+class Belief(IntEnum):
+    """How the beliefs about a component were found."""
+
+    EXACT = EXACT
+    IMPOSSIBLE = IMPOSSIBLE  # no world agrees with what was published
+    TOO_LARGE = TOO_LARGE
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The published values of all groups of a series, releases one after the other."""
+
+    start: Places  # (groups + 1,)
+    value: Places  # (entries,)
+    count: Places  # (entries,)
+
+    @classmethod
+    def of(cls, releases: Sequence[Sequence[NDArray[np.integer]]]) -> tuple[Groups, list[int]]:
+        """Join the groups of several releases; also where each release's groups begin."""
+        first = [0]
+        starts: list[Places] = [np.zeros(1, np.int64)]
+        for start, _, _ in releases:
+            starts.append(start[1:].astype(np.int64) + starts[-1][-1])
+            first.append(first[-1] + len(start) - 1)
+        empty = np.zeros(0, np.int64)
+        value = np.concatenate([empty, *(value for _, value, _ in releases)]).astype(np.int64)
+        count = np.concatenate([empty, *(count for _, _, count in releases)]).astype(np.int64)
+        return cls(np.concatenate(starts), value, count), first
+
+
+def beliefs(group_of: NDArray[np.int64], groups: Groups, matrix: Floats) -> tuple[Belief, Floats]:
+    """The belief in every value of every person of one component, in every release.
+
+    ``group_of`` is (releases, persons), −1 where a person is absent. The beliefs are (releases,
+    persons, values), 0 where a person is absent.
+    """
+    layers, people = group_of.shape
+    if people > MOST_PEOPLE:
+        return Belief.TOO_LARGE, np.zeros((layers, 0, 0))
+    result = np.zeros((layers, people, len(matrix)))
+    found = component_beliefs(
+        np.ascontiguousarray(group_of),
+        groups.start,
+        groups.value,
+        groups.count.copy(),
+        matrix,
+        result,
+    )
+    return Belief(int(found)), result
+
+
+def components(group_of: NDArray[np.int64], groups: int) -> Places:
+    """The component of every person: (releases, people) → (people,), −1 for who never appears."""
+    return _components(group_of, groups)
+
+
+def greatest_beliefs(
+    group_of: NDArray[np.int64], groups: Groups, matrix: Floats, component: Places
+) -> tuple[Floats, NDArray[np.int64]]:
+    """The greatest belief about every person in every release, and how each component was found.
+
+    (releases, people) and (components,); −1 where a component is too large or impossible.
+    """
+    known = np.flatnonzero(component >= 0)
+    member = known[np.argsort(component[known], kind="stable")]
+    sizes = np.bincount(component[known]) if len(known) else np.zeros(0, np.int64)
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    greatest = np.zeros(group_of.shape)
+    found = _all_components(
+        group_of, groups.start, groups.value, groups.count.copy(), matrix, start, member, greatest
+    )
+    return greatest, found
+
+
+@kernel
+def _all_components(
+    group_of: Places,
+    start: Places,
+    value: Places,
+    left: Places,
+    matrix: Floats,
+    first: Places,  # (components + 1,) where each begins among the members
+    member: Places,
+    greatest: Floats,
+) -> Places:
+    layers = len(group_of)
+    found = np.zeros(len(first) - 1, np.int64)
+    for component in range(len(first) - 1):
+        people = member[first[component] : first[component + 1]]
+        own = np.empty((layers, len(people)), np.int64)
+        for layer in range(layers):
+            for at in range(len(people)):
+                own[layer, at] = group_of[layer, people[at]]
+        if len(people) > MOST_PEOPLE:
+            found[component] = -1
+            continue
+        belief = np.zeros((layers, len(people), len(matrix)))
+        found[component] = component_beliefs(own, start, value, left, matrix, belief)
+        for layer in range(layers):
+            for at in range(len(people)):
+                if found[component] == 1:
+                    greatest[layer, people[at]] = belief[layer, at].max()
+                else:
+                    greatest[layer, people[at]] = -1.0
+    return found
+
+
+@kernel
+def _components(group_of: Places, groups: int) -> Places:
+    layers, people = group_of.shape
+    parent = np.arange(people)
+    member = np.full(groups, -1, np.int64)
+    for layer in range(layers):
+        for person in range(people):
+            group = group_of[layer, person]
+            if group < 0:
+                continue
+            if member[group] < 0:
+                member[group] = person
+                continue
+            one, other = person, member[group]
+            while parent[one] != one:
+                parent[one] = parent[parent[one]]
+                one = parent[one]
+            while parent[other] != other:
+                parent[other] = parent[parent[other]]
+                other = parent[other]
+            parent[max(one, other)] = min(one, other)
+    result = np.full(people, -1, np.int64)
+    number = 0
+    for person in range(people):
+        root = person
+        while parent[root] != root:
+            root = parent[root]
+        seen = False
+        for layer in range(layers):
+            if group_of[layer, person] >= 0:
+                seen = True
+        if not seen:
+            continue
+        if result[root] < 0:
+            result[root] = number
+            number += 1
+        result[person] = result[root]
+    return result

@@ -1,0 +1,362 @@
+"""Exact beliefs about one component of persons, by sums over all worlds, compiled.
+
+A component is walked release by release. Where several of its persons share a group, a *state* says
+which entry of the published values every person has (or had when last sharing a group, if the
+person comes back), and sums run forward and backward over the states. A person who is *alone* in a
+group hangs together with nobody there, so such appearances are no part of a state: they are summed
+out of the person's own chain, from one shared group to the next (``chains``). A group of one person
+with all values equally often therefore costs nothing and tells nothing. Sums are made for one of
+all states that differ only among persons of the same past (``twins``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.methods.series.beliefs.chains import (
+    Chains,
+    Component,
+    Flags,
+    Floats,
+    Places,
+    beliefs_alone,
+    chains_of,
+    component_of,
+    quotient,
+)
+from discreet.methods.series.beliefs.exchangeable import Entries, first_alike
+from discreet.table.kernels import kernel
+
+MOST_STATES = 20_000  # of one release
+MOST_PEOPLE = 48  # of one component
+MOST_STEPS = 20_000_000  # pairs of states of neighbouring releases
+
+EXACT = 1
+IMPOSSIBLE = 0  # no world agrees with what was published
+TOO_LARGE = -1
+
+
+class States(NamedTuple):
+    """The states of all releases, one after the other."""
+
+    entry: Entries  # (states, persons) −1 for a person of whom nothing need be known
+    weight: Floats  # (states,)
+    begin: Places  # (releases + 1,) where the states of each release begin
+    alike: Places  # (states,) the first state that each is alike to, see ``twins``
+
+
+@kernel
+def component_beliefs(
+    group_of: Places,  # (releases, persons of the component), −1 where a person is absent
+    start: Places,
+    value: Places,
+    count: Places,  # as they were when this returns
+    matrix: Floats,
+    result: Floats,  # (releases, persons, values), zero
+) -> int:
+    """The belief in every value of every person in every release; 1 exact, 0 impossible, −1."""
+    if group_of.shape[1] > MOST_PEOPLE:
+        return TOO_LARGE
+    own = component_of(group_of, start, value, count, matrix)
+    chains = chains_of(own)
+    found, states = _states_of(own, chains)
+    if found != EXACT:
+        return found
+    forward = np.empty(len(states.weight))
+    found = _sum_forward(own.shared, chains.step, states, forward)
+    if found != EXACT:
+        return found
+    for person in range(group_of.shape[1]):
+        if own.last[person] < 0 and not beliefs_alone(
+            own, person, -1, len(group_of), np.ones((1, 1)), result
+        ):
+            return IMPOSSIBLE
+    _conclude(own, chains, states, forward, result)
+    return EXACT
+
+
+@kernel
+def _states_of(own: Component, chains: Chains) -> tuple[int, States]:
+    """The states of all releases, each with the weight of what lies before and after its chains."""
+    layers, people = own.group_of.shape
+    entry = np.empty((256, people), np.int32)
+    weight = np.empty(256)
+    begin = np.zeros(layers + 1, np.int64)
+    found = EXACT
+    for layer in range(layers):
+        begin[layer + 1] = begin[layer]
+        if found != EXACT or not own.shared[layer].any():
+            continue
+        end, entry, weight = _add_states(own, layer, begin[layer], entry, weight)
+        if end <= begin[layer]:
+            found = TOO_LARGE if end < 0 else IMPOSSIBLE
+            continue
+        begin[layer + 1] = end
+        for state in range(begin[layer], end):
+            for person in range(people):
+                if own.first[person] == layer:
+                    weight[state] *= chains.opening[person, entry[state, person]]
+                if own.last[person] == layer:
+                    weight[state] *= chains.ending[person, entry[state, person]]
+    return found, States(
+        entry, weight[: begin[layers]], begin, first_alike(own.group_of, entry, begin)
+    )
+
+
+@kernel
+def _add_states(
+    own: Component, layer: int, count: int, states: Entries, weights: Floats
+) -> tuple[int, Entries, Floats]:
+    """Append all states of one release and their weights; where they end, −1 if too many."""
+    who, begin, end, here = _alive(own, layer)
+    left = own.often  # of each entry, while choosing; put back in the end
+    choice = begin - 1
+    weight = np.ones(len(who) + 1)
+    most = count + MOST_STATES
+    depth = 0
+    while depth >= 0:
+        if here[depth] and choice[depth] >= begin[depth]:
+            left[choice[depth]] += 1  # take back what was chosen here before
+        choice[depth] += 1
+        while choice[depth] < end[depth] and here[depth] and left[choice[depth]] == 0:
+            choice[depth] += 1
+        if choice[depth] >= end[depth]:
+            choice[depth] = begin[depth] - 1
+            depth -= 1
+            continue
+        weight[depth + 1] = weight[depth]
+        if here[depth]:
+            weight[depth + 1] *= left[choice[depth]]
+            left[choice[depth]] -= 1
+        if depth < len(who) - 1:
+            depth += 1
+            continue
+        if count == most:
+            for at in range(len(who)):
+                if here[at]:
+                    left[choice[at]] += 1
+            return TOO_LARGE, states, weights
+        if count == len(states):
+            states = np.concatenate((states, np.empty_like(states)))
+            weights = np.concatenate((weights, np.empty_like(weights)))
+        states[count] = -1
+        for at in range(len(who)):
+            states[count, who[at]] = choice[at] - begin[at]
+        weights[count] = weight[len(who)]
+        count += 1
+    return count, states, weights
+
+
+@kernel
+def _alive(own: Component, layer: int) -> tuple[Places, Places, Places, Flags]:
+    """Who is part of the states of a release, and the entries each can have.
+
+    A person who is away keeps the entry of the last shared group; whether each is here comes last.
+    """
+    who = np.flatnonzero((own.first <= layer) & (own.last >= layer))
+    begin = np.empty(len(who), np.int64)
+    end = np.empty(len(who), np.int64)
+    here = np.empty(len(who), np.bool_)
+    for place in range(len(who)):
+        at = layer
+        while not own.shared[at, who[place]]:
+            at -= 1
+        here[place] = at == layer
+        begin[place] = own.start[own.group_of[at, who[place]]]
+        end[place] = own.start[own.group_of[at, who[place]] + 1]
+    return who, begin, end, here
+
+
+@kernel
+def _moves(
+    one: Entries,
+    states: Entries,
+    targets: Places,
+    moves: Flags,
+    table: Floats,
+    product: Floats,  # (persons + 1,) to reckon with; begins with 1
+    moved: Floats,
+) -> None:
+    """The weight of going from one state to each of some others: by C where a person moves.
+
+    States stand in the order of their entries, so what leads to a person is kept from one to the
+    next as long as nobody before that person changes.
+    """
+    people = len(one)
+    for i in range(len(targets)):
+        s = targets[i]
+        person = 0
+        if i > 0:
+            while person < people and states[s, person] == states[targets[i - 1], person]:
+                person += 1
+        while person < people:
+            weight = product[person]
+            if one[person] >= 0 and states[s, person] >= 0:
+                if moves[person]:
+                    weight *= table[person, one[person], states[s, person]]
+                elif one[person] != states[s, person]:
+                    weight = 0.0
+            person += 1
+            product[person] = weight
+        moved[i] = product[people]
+
+
+@kernel
+def _sum_forward(shared: Flags, step: Floats, states: States, forward: Floats) -> int:
+    """The weight of all that leads to each state, as shares of its release."""
+    entry, weight, begin, alike = states
+    before = -1  # the release with states before this one
+    for layer in range(len(shared)):
+        first, end = begin[layer], begin[layer + 1]
+        if end == first:
+            continue
+        forward[first:end] = 0.0 if before >= 0 else 1.0
+        if before >= 0:
+            if float(end - first) * (begin[before + 1] - begin[before]) > MOST_STEPS:
+                return TOO_LARGE
+            targets = first + np.flatnonzero(alike[first:end] == np.arange(first, end))
+            product, moved = np.ones(entry.shape[1] + 1), np.empty(len(targets))
+            for b in range(begin[before], begin[before + 1]):
+                if forward[b] > 0.0:
+                    _moves(entry[b], entry, targets, shared[layer], step[layer], product, moved)
+                    for i in range(len(targets)):
+                        forward[targets[i]] += forward[b] * moved[i]
+            for s in range(first, end):
+                forward[s] = forward[alike[s]]
+        mass = 0.0
+        for s in range(first, end):
+            forward[s] *= weight[s]
+            mass += forward[s]
+        if mass <= 0.0:
+            return IMPOSSIBLE
+        for s in range(first, end):
+            forward[s] /= mass
+        before = layer
+    return EXACT
+
+
+@kernel
+def _sum_backward(
+    layer: int,
+    before: int,
+    shared: Flags,
+    gap: Flags,  # (persons,) alone somewhere between their groups in these two releases
+    step: Floats,
+    states: States,
+    forward: Floats,
+    backward: Floats,
+) -> Floats:
+    """Carry the sums back by one release; the weight of pairs of entries of those with a gap."""
+    entry, weight, begin, alike = states
+    people = entry.shape[1]
+    width = step.shape[2]
+    any_gap = gap.any()
+    pair = np.zeros((people if any_gap else 0, width, width))
+    first, end = begin[layer], begin[layer + 1]
+    targets = np.arange(first, end)
+    product, moved = np.ones(people + 1), np.empty(end - first)
+    greatest = 0.0
+    for b in range(begin[before], begin[before + 1]):
+        backward[b] = 0.0
+        if forward[b] <= 0.0:
+            continue
+        if alike[b] < b and not any_gap:
+            backward[b] = backward[alike[b]]
+            continue
+        _moves(entry[b], entry, targets, shared[layer], step[layer], product, moved)
+        for s in range(first, end):
+            flow = moved[s - first] * weight[s] * backward[s]
+            backward[b] += flow
+            if any_gap and flow > 0.0:
+                for person in range(people):
+                    if gap[person]:
+                        pair[person, entry[b, person], entry[s, person]] += forward[b] * flow
+        greatest = max(greatest, backward[b])
+    for b in range(begin[before], begin[before + 1]):
+        backward[b] /= greatest
+    return pair
+
+
+@kernel
+def _conclude(
+    own: Component, chains: Chains, states: States, forward: Floats, result: Floats
+) -> None:
+    """Sum backward over the states, and write down the beliefs that follow."""
+    begin = states.begin
+    backward = np.ones(len(forward))
+    layer = _with_states(begin, len(own.group_of) - 1)
+    while layer >= 0:
+        held = _held(own, states, layer, chains.opening.shape[1], forward, backward)
+        gap = _believe(own, chains, layer, held, result)
+        before = _with_states(begin, layer - 1)
+        if before >= 0:
+            pair = _sum_backward(
+                layer, before, own.shared, gap, chains.step, states, forward, backward
+            )
+            for person in range(len(gap)):
+                if not gap[person]:
+                    continue
+                at = layer - 1
+                while not own.shared[at, person]:
+                    at -= 1
+                share = quotient(pair[person], chains.step[layer, person])
+                beliefs_alone(own, person, at, layer, share, result)
+        layer = before
+
+
+@kernel
+def _with_states(begin: Places, layer: int) -> int:
+    """The last release with states up to some release, −1 if there is none."""
+    while layer >= 0 and begin[layer + 1] == begin[layer]:
+        layer -= 1
+    return layer
+
+
+@kernel
+def _held(
+    own: Component, states: States, layer: int, width: int, forward: Floats, backward: Floats
+) -> Floats:
+    """The belief in every entry of every person who shares a group: (persons, entries)."""
+    people = own.group_of.shape[1]
+    first, end = states.begin[layer], states.begin[layer + 1]
+    mass = 0.0
+    for s in range(first, end):
+        mass += forward[s] * backward[s]
+    held = np.zeros((people, width))
+    for s in range(first, end):
+        for person in range(people):
+            if own.shared[layer, person]:
+                held[person, states.entry[s, person]] += forward[s] * backward[s] / mass
+    return held
+
+
+@kernel
+def _believe(own: Component, chains: Chains, layer: int, held: Floats, result: Floats) -> Flags:
+    """Beliefs in a release, and where people are alone before their first group or after the last.
+
+    Who is alone somewhere between this group and the one before it is returned.
+    """
+    layers, people = own.group_of.shape
+    gap = np.zeros(people, np.bool_)
+    for person in range(people):
+        if not own.shared[layer, person]:
+            continue
+        group = own.group_of[layer, person]
+        for entry in range(own.start[group], own.start[group + 1]):
+            result[layer, person, own.value[entry]] = held[person, entry - own.start[group]]
+        belief = held[person : person + 1]
+        if own.first[person] == layer:
+            if (own.group_of[:layer, person] >= 0).any():
+                share = quotient(belief, chains.opening[person : person + 1])
+                beliefs_alone(own, person, -1, layer, share, result)
+        elif not own.shared[layer - 1, person]:
+            at = layer - 1
+            while not own.shared[at, person]:
+                gap[person] |= own.group_of[at, person] >= 0
+                at -= 1
+        if own.last[person] == layer and (own.group_of[layer + 1 :, person] >= 0).any():
+            share = quotient(belief, chains.ending[person : person + 1]).T.copy()
+            beliefs_alone(own, person, layer, layers, share, result)
+    return gap

@@ -1,0 +1,1 @@
+"""methods/series/m_invariance"""

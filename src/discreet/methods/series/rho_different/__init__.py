@@ -1,0 +1,1 @@
+"""methods/series/rho_different"""

@@ -1,0 +1,300 @@
+"""What the published members of each family are published with: their values and counterfeits."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.series.beliefs.chains import Floats, Places
+from discreet.methods.series.beliefs.enumeration import EXACT, component_beliefs
+from discreet.methods.series.beliefs.equal_runs import Numbers, distinct_runs
+from discreet.methods.series.rho_different.renaming import names_of, values_of
+from discreet.methods.series.rho_different.shapes import Shapes, read_run
+from discreet.methods.shared.different_values import rank_in_run
+from discreet.table.kernels import kernel
+
+ROOM = 1.1  # beliefs should stay below ρ by this factor where a few more counterfeits do it
+CANDIDATES = 6  # values that are tried as the next counterfeit
+MOST_FAKES = 8  # counterfeits of one group, before its members are published alone
+LEAST_GAIN = 0.01  # what one more counterfeit must lower a belief by that is low enough already
+LEAST_PART = 1000  # cases that are worth a thread
+TOLERANCE = 1e-9
+BLANK = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Completions:
+    """What each family is published with: some counterfeits, or all blank, each of its members
+    alone with all values once.
+
+    Families of one shape whose published members have the same values are one case, solved once.
+    """
+
+    fakes: Places  # (families,) how many counterfeits there are, or BLANK
+    start: Places  # (families + 1,) where they begin
+    value: Places
+    greatest: float  # belief that any case leads to
+
+
+def solve(
+    releases: int,
+    shapes: Shapes,
+    family_start: Places,
+    truth: Places,  # (people,) the value now of who is published, −1 for others
+    before: Floats,  # (families,) the greatest belief after the earlier releases
+    matrix: Floats,
+    rho: float,
+) -> Completions:
+    """Counterfeits for the families that can be enumerated."""
+    now_start, now = _values_now(family_start, shapes.member, truth)
+    start, run = _write_cases(
+        releases, shapes.start, shapes.original, shapes.of_family, now_start, now, shapes.alike
+    )
+    number, first = distinct_runs(start, run)
+    somebody = np.diff(now_start) > 0
+    parts = np.array_split(first, min(os.cpu_count() or 1, 1 + len(first) // LEAST_PART))
+    with ThreadPoolExecutor(len(parts)) as pool:
+        found = list(
+            pool.map(
+                lambda part: _solve(
+                    releases, shapes.start, shapes.run, family_start, shapes.member, truth,
+                    start, run, before, part, matrix, rho,
+                ),
+                parts,
+            )
+        )  # fmt: skip
+    solved = np.concatenate([one[0] for one in found])
+    fakes = np.concatenate([one[1] for one in found])
+    greatest = np.concatenate([one[2] for one in found])
+    kept = fakes >= 0  # (cases, most)
+    count = np.where(solved, kept.sum(axis=1), BLANK)
+    highest = np.where(somebody[first], np.where(solved, greatest, rho), 0.0)
+    times = np.where(somebody, np.maximum(count[number], 0), 0)
+    begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+    place = np.repeat(begin[number], times) + rank_in_run(np.repeat(np.arange(len(times)), times))
+    value = values_of(
+        fakes[kept].astype(np.int64)[place],
+        np.repeat(np.arange(len(times)), times),
+        releases, shapes.start, shapes.original, now_start, now, shapes.alike,
+    )  # fmt: skip
+    return Completions(
+        np.where(somebody, count[number], 0),
+        np.concatenate([[0], np.cumsum(times)]),
+        value,
+        float(highest.max(initial=0.0)),
+    )
+
+
+@kernel
+def _values_now(family_start: Places, member: Places, truth: Places) -> tuple[Places, Places]:
+    """The values of the published members of each family: where they begin, and which."""
+    start = np.zeros(len(family_start), np.int64)
+    now = np.empty(len(member), np.int64)
+    at = 0
+    for family in range(len(family_start) - 1):
+        for person in member[family_start[family] : family_start[family + 1]]:
+            if truth[person] >= 0:
+                now[at] = truth[person]
+                at += 1
+        start[family + 1] = at
+    return start, now[:at].copy()
+
+
+@kernel
+def _write_cases(
+    layers: int,
+    run_start: Places,
+    run: Numbers,
+    shape: Places,
+    now_start: Places,
+    now: Places,
+    alike: Places,
+) -> tuple[Places, Numbers]:
+    """The shape of each family and the names of its members' values, in order."""
+    families = len(shape)
+    start = now_start + np.arange(families + 1)
+    case = np.empty(start[families], np.int32)
+    for family in range(families):
+        own = now[now_start[family] : now_start[family + 1]]
+        name = names_of(run[run_start[family] : run_start[family + 1]], layers, own, alike)
+        at = start[family]
+        case[at] = shape[family]
+        for value in own:
+            at += 1
+            case[at] = name[value]
+        case[start[family] + 1 : start[family + 1]].sort()
+    return start, case
+
+
+@kernel
+def _solve(
+    layers: int,
+    run_start: Places,
+    run: Numbers,
+    family_start: Places,
+    member: Places,
+    truth: Places,
+    case_start: Places,  # (families + 1,)
+    cases: Numbers,
+    before: Floats,
+    first: Places,  # (cases,) a family of each
+    matrix: Floats,
+    rho: float,
+) -> tuple[NDArray[np.bool_], NDArray[np.int32], Floats]:
+    """For each case whether counterfeits keep all beliefs below ρ, which, and how far."""
+    solved = np.zeros(len(first), np.bool_)
+    fakes = np.full((len(first), MOST_FAKES), -1, np.int32)
+    greatest = np.zeros(len(first))
+    for case in range(len(first)):
+        family = first[case]
+        people = member[family_start[family] : family_start[family + 1]]
+        now = cases[case_start[family] + 1 : case_start[family + 1]].astype(np.int64)
+        if not len(now):
+            continue
+        past, _, start, value, count = read_run(
+            run[run_start[family] : run_start[family + 1]], layers
+        )
+        own = np.full((layers + 1, len(people)), -1, np.int64)
+        own[:layers] = past
+        for at in range(len(people)):
+            if truth[people[at]] >= 0:
+                own[layers, at] = len(start) - 1
+        starts = np.append(start, 0)
+        low = max(rho / ROOM, before[family])
+        added, belief = _restore(own, starts, value, count, matrix, now, low)
+        if belief > low + TOLERANCE:
+            candidates = _candidates(value, now, len(matrix))
+            added, belief = _add_fakes(own, starts, value, count, matrix, now, candidates, rho, low)
+        if belief <= rho + TOLERANCE:
+            solved[case] = True
+            fakes[case, : len(added)] = added
+            greatest[case] = belief
+    return solved, fakes, greatest
+
+
+@kernel
+def _candidates(before: Places, now: Places, values: int) -> Places:
+    """Counterfeits to try: values the family was seen with, others, those it has now."""
+    rank = np.full(values, 1, np.int64)
+    rank[before] = 0
+    rank[now] = 2
+    return np.argsort(rank, kind="mergesort")[:CANDIDATES]
+
+
+@kernel
+def _restore(
+    group_of: Places,
+    start: Places,
+    value: Places,
+    count: Places,
+    matrix: Floats,
+    truth: Places,
+    low: float,
+) -> tuple[Places, float]:
+    """The likeliest counterfeits, and the belief: none if that is low enough, else all values of
+    the family's last group that nobody has now.
+
+    What is missing tells who left or changed; often nothing but all of it together helps.
+    """
+    rows = np.zeros(len(matrix), np.int64)
+    for code in truth:
+        rows[code] += 1
+    greatest = _greatest_with(group_of, start, value, count, matrix, rows)
+    if greatest <= low + TOLERANCE:
+        return truth[:0].copy(), greatest
+    last = value[start[len(start) - 3] : start[len(start) - 2]]
+    missing = last[rows[last] == 0]
+    if len(missing) > MOST_FAKES:
+        return missing[:0].copy(), 2.0
+    rows[missing] += 1
+    return missing, _greatest_with(group_of, start, value, count, matrix, rows)
+
+
+@kernel
+def _add_fakes(
+    group_of: Places,  # (releases and the new one, members)
+    start: Places,  # (groups + the new one + 1,)
+    value: Places,
+    count: Places,
+    matrix: Floats,
+    truth: Places,
+    candidates: Places,
+    rho: float,
+    low: float,
+) -> tuple[Places, float]:
+    """Add counterfeits until the greatest belief is low enough: the first that makes it so.
+
+    Where none does, the one that lowers it most. Low enough is ρ, or ``low`` if a few more do it;
+    the greatest belief stays above ρ where no counterfeits help.
+    """
+    rows = np.zeros(len(matrix), np.int64)
+    for code in truth:
+        rows[code] += 1
+    fakes = np.empty(MOST_FAKES, np.int64)
+    added = 0
+    greatest = _greatest_with(group_of, start, value, count, matrix, rows)
+    enough, best = -1, greatest  # the fewest counterfeits that suffice, and their belief
+    if greatest <= rho + TOLERANCE:
+        enough = added
+    while greatest > low + TOLERANCE and added < MOST_FAKES:
+        if enough >= 0 and added >= enough + len(truth) + 1:
+            break
+        lowest, chosen = 3.0, -1
+        for code in candidates:
+            rows[code] += 1
+            tried = _greatest_with(group_of, start, value, count, matrix, rows)
+            rows[code] -= 1
+            if tried < lowest:
+                lowest, chosen = tried, code
+            if tried <= low + TOLERANCE:
+                break
+        if chosen < 0 or lowest >= 2.0 or (enough >= 0 and lowest > greatest - LEAST_GAIN):
+            break
+        rows[chosen] += 1
+        fakes[added] = chosen
+        added += 1
+        greatest = lowest
+        if enough < 0 and greatest <= rho + TOLERANCE:
+            enough, best = added, greatest
+    if greatest <= low + TOLERANCE:
+        return fakes[:added].copy(), greatest
+    if enough >= 0:
+        return fakes[:enough].copy(), best
+    return fakes[:0].copy(), 2.0
+
+
+@kernel
+def _greatest_with(
+    group_of: Places,
+    start: Places,
+    value: Places,
+    count: Places,
+    matrix: Floats,
+    rows: Places,  # (values,) of the new group
+) -> float:
+    """The greatest belief with a new group, or the greatest share in it; 2 if not to be found."""
+    old = len(value)
+    new = 0
+    for code in range(len(rows)):
+        if rows[code]:
+            new += 1
+    values = np.empty(old + new, np.int64)
+    counts = np.empty(old + new, np.int64)
+    values[:old] = value
+    counts[:old] = count
+    at = old
+    for code in range(len(rows)):
+        if rows[code]:
+            values[at] = code
+            counts[at] = rows[code]
+            at += 1
+    start[len(start) - 1] = at
+    belief = np.zeros((group_of.shape[0], group_of.shape[1], len(matrix)))
+    if component_beliefs(group_of, start, values, counts, matrix, belief) != EXACT:
+        return 2.0
+    share = rows.max() / rows.sum()  # for a reader of this release alone
+    return float(max(belief.max(), share))

@@ -1,0 +1,172 @@
+"""Families: the persons whose beliefs hang together, and who of each is published.
+
+A family is a component of persons who shared a group in some earlier release. What is decided here
+follows from what was published and from C alone; the values in the table are not looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.series.beliefs.chains import Flags, Floats, Places
+from discreet.methods.series.beliefs.components import Groups, components
+from discreet.methods.series.beliefs.enumeration import (
+    EXACT,
+    MOST_PEOPLE,
+    TOO_LARGE,
+    component_beliefs,
+)
+from discreet.methods.series.beliefs.equal_runs import Numbers
+from discreet.methods.series.rho_different.completion import TOLERANCE
+from discreet.methods.series.rho_different.large_families import judge_cohorts
+from discreet.methods.series.rho_different.renaming import alike_values
+from discreet.methods.series.rho_different.shapes import Shapes, read_run
+from discreet.table.kernels import kernel
+from discreet.table.past_releases import History
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """All persons of the past in families, and the rows of the table that belong to them."""
+
+    releases: int
+    matrix: Floats
+    start: Places  # (families + 1,) among the members of the shapes
+    shapes: Shapes
+    row_of: Places  # (people,) the row of each person, −1 for who is not in the table
+    family_of_row: Places  # (rows,) −1 for a newcomer
+
+    @property
+    def count(self) -> int:
+        return len(self.start) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """What was decided about every family without a look at the table's values.
+
+    A *party* is published together: all members of a family who are published, or in a family
+    too large to enumerate those with the same past.
+    """
+
+    published: Flags  # (people,) whether the person will be in the release
+    party: Places  # (people,) the number of the party within the family, −1 for none
+    greatest: Floats  # (families,) belief after the earlier releases
+    too_large: Flags  # (families,)
+
+
+def read_families(history: History, matrix: Floats) -> Families:
+    """The families of a history."""
+    groups, first = Groups.of([(r.start, r.value, r.count) for r in history.releases])
+    group_of = np.full((len(history.releases), history.people), -1, np.int64)
+    for layer, release in enumerate(history.releases):
+        group_of[layer, release.person] = release.group + first[layer]
+    family = components(group_of, len(groups.start) - 1)
+    known = np.flatnonzero(family >= 0)
+    member = known[np.argsort(family[known], kind="stable")]
+    sizes = np.bincount(family[known]) if len(known) else np.zeros(0, np.int64)
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    row_of = np.full(history.people, -1, np.int64)
+    row_of[history.person_of_row] = np.arange(len(history.person_of_row))
+    shapes = Shapes.of(
+        group_of,
+        (groups.start, groups.value, groups.count),
+        start,
+        member,
+        row_of >= 0,
+        alike_values(matrix),
+    )
+    return Families(
+        len(history.releases), matrix, start, shapes, row_of, family[history.person_of_row]
+    )
+
+
+def decide(families: Families, rho: float) -> Verdicts:
+    """Who is published, from what was published before and C alone."""
+    shapes = families.shapes
+    sizes = np.diff(families.start)[shapes.first]
+    begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    party = np.full(int(begin[-1]), -1, np.int64)  # of the members of every shape
+    status = np.zeros(len(shapes.first), np.int64)
+    greatest = np.zeros(len(shapes.first))
+    _judge(
+        families.releases,
+        shapes.start,
+        shapes.run,
+        shapes.first,
+        begin,
+        families.matrix,
+        rho,
+        party,
+        status,
+        greatest,
+    )
+    of_member = np.repeat(np.arange(families.count), np.diff(families.start))
+    inside = np.arange(len(of_member)) - families.start[of_member]
+    of_person = np.full(len(families.row_of), -1, np.int64)
+    of_person[shapes.member] = party[begin[shapes.of_family[of_member]] + inside]
+    return Verdicts(
+        of_person >= 0,
+        of_person,
+        greatest[shapes.of_family],
+        (status == TOO_LARGE)[shapes.of_family],
+    )
+
+
+@kernel
+def _judge(
+    layers: int,
+    run_start: Places,
+    run: Numbers,
+    first: Places,  # (shapes,)
+    begin: Places,  # (shapes + 1,)
+    matrix: Floats,
+    rho: float,
+    party: Places,
+    status: NDArray[np.int64],
+    greatest: Floats,
+) -> None:
+    """The party of every member of every shape, −1 for who is held back or not in the table.
+
+    Published is whom the past does not give away, nor the past and C together: however the values
+    are, such a person can stand alone among all values equally often, which tells nothing.
+    """
+    for shape in range(len(first)):
+        family = first[shape]
+        own, here, start, value, count = read_run(
+            run[run_start[family] : run_start[family + 1]], layers
+        )
+        people = own.shape[1]
+        parties = party[begin[shape] : begin[shape + 1]]
+        found = TOO_LARGE
+        belief = np.zeros((layers, people if people <= MOST_PEOPLE else 0, len(matrix)))
+        if people <= MOST_PEOPLE:
+            found = component_beliefs(own, start, value, count, matrix, belief)
+        status[shape] = found
+        if found == TOO_LARGE:
+            judge_cohorts(own, here, start, value, count, matrix, rho, parties)
+            continue
+        greatest[shape] = belief.max()
+        if found != EXACT or greatest[shape] > rho + TOLERANCE:
+            continue
+        for at in range(people):
+            if here[at] and _expected(belief, own, at, matrix) <= rho + TOLERANCE:
+                parties[at] = 0
+
+
+@kernel
+def _expected(belief: Floats, own: Places, at: int, matrix: Floats) -> float:
+    """The greatest belief about a person's next value that the past and C alone give."""
+    layer = len(own) - 1
+    while own[layer, at] < 0:
+        layer -= 1
+    greatest = 0.0
+    for new in range(len(matrix)):
+        total = 0.0
+        for old in range(len(matrix)):
+            total += belief[layer, at, old] * matrix[old, new]
+        greatest = max(greatest, total)
+    return greatest

@@ -1,0 +1,254 @@
+"""ρ-different: no reader of all releases believes any value of anybody with more than ρ.
+
+Paper 001, section 4.3, with the promise made exact: given the correlation table C, its declared
+rule for what it leaves unstated, and known membership, no person (newcomers included) has in any
+release (earlier ones included) a value with a posterior above ρ for a reader of all releases.
+
+| paper | here |
+| --- | --- |
+| C, P(Y given X) | ``Task.correlation``, (values, values) with rows that add to 1 |
+| EC, equivalence class of release j | a group |
+| first release R1 | groups of ``group_size`` pairwise different values along the curve |
+| Pr in tables 40, 41 | estimates (``models.adversaries``); the bound is kept for the exact belief |
+
+Families. The persons of a new group become a family: in later releases those of them who are
+there form one group again, and nobody joins them. So the persons who share groups stay few, and
+the belief of a reader of all releases is exact by enumeration (``models.series``).
+
+What happens to a family in a new release is decided in two moves:
+
+1. *Without a look at the table's values*, from what is published and C alone: whoever a reader
+   would believe too much about even without the new release (the belief carried on by C is above
+   ρ) is held back, and so is a family that an earlier release gave away. The others are published.
+   So the absence of a person tells nothing about the value.
+2. With the values: the group is published as it is, if that is safe; else with counterfeits of all
+   values that its last group had and that are missing now; else counterfeits are added, each time
+   the one that lowers the greatest belief most (no value may fill more than ρ of the group either,
+   for a reader of this release alone); and where that does not end, each member is published
+   *blank*, alone among all values once each, which moves no belief at all and so is safe for every
+   value.
+
+Families with too many states to enumerate (larger groups, releases of other methods) are published
+by the cohort certificate, see ``cohorts``: as a group if their values are mixed enough, else blank.
+
+Departures: larger first groups than ρ asks for (⌈2/ρ⌉ values), to leave room for what C adds;
+newcomers are never held back, those whose value is too frequent are joined by counterfeits; C
+speaks of consecutive appearances of a person, whatever lies between. What an earlier release has
+already broken cannot be repaired; the series check then refuses the release. The first release
+fixes the domain of values (``ledger.terms``): a new value would move beliefs about earlier ones.
+
+Cost: for each *shape* of families (``shapes``), of which there are far fewer than families, the
+product of the states of neighbouring releases, n! each for n persons, divided by m! for m of them
+who were always in the same groups (``models.twins``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.errors import InfeasibleError, InputError
+from discreet.methods.base import Bucketized, Counterfeits, Method, Task
+from discreet.methods.series.beliefs.correlation import Correlation, Unstated
+from discreet.methods.series.rho_different.families import Families, Verdicts, decide, read_families
+from discreet.methods.series.rho_different.new_groups import complete
+from discreet.methods.shared.different_values import (
+    Places,
+    choose_rows,
+    curve_places,
+    group_different,
+    most_that_group,
+    rank_in_run,
+    sole_sensitive,
+)
+from discreet.methods.shared.infeasibility import NOTHING_LEFT
+from discreet.requirements.base import Requirement
+from discreet.requirements.republication import RhoDifference, SeriesRhoDifference
+from discreet.table.coded_table import Codes
+from discreet.table.past_releases import History
+from discreet.table.published import GROUP
+
+
+class RhoDifferent(Method):
+    """Keep every belief of a reader of all releases below ρ, where values change by known odds."""
+
+    name: ClassVar[str] = "rho-different"
+
+    rho: float = Field(0.5, gt=0, lt=1, description="The greatest belief that may be reached.")
+    correlation: str | None = Field(
+        None, description="A CSV with old, new and probability; nothing is stated if left out."
+    )
+    unstated: Unstated = Field(
+        "spread",
+        description="Where the mass goes that the table leaves unstated: spread evenly over the "
+        "values with nothing stated, or stay at the old value.",
+    )
+    group_size: int | None = Field(
+        None, ge=2, description="How many different values a first group has; ⌈2/ρ⌉ if left out."
+    )
+
+    domain: tuple[Annotated[str, Field(coerce_numbers_to_str=True)] | None, ...] = Field(
+        (),
+        description="Values that people may have in later releases, beside those of the first "
+        "release and of the correlation table; with a catch-all such as 'other'. It is published.",
+    )
+
+    @property
+    def needs_history(self) -> bool:
+        return True
+
+    @property
+    def correlations(self) -> tuple[str | None, Unstated | None]:
+        return self.correlation, self.unstated
+
+    @property
+    def declared_domain(self) -> tuple[str | None, ...]:
+        return self.domain
+
+    def parameters(self) -> dict[str, Any]:
+        shown = super().parameters()
+        if self.correlation is not None:
+            shown["correlation"] = self.correlation.rsplit("/", 1)[-1]  # no folder of the machine
+        if not self.domain:
+            del shown["domain"]
+        return shown
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        return (GROUP,)
+
+    def promises(self, task: Task) -> tuple[Requirement, ...]:
+        return RhoDifference(rho=self.rho), SeriesRhoDifference(rho=self.rho)
+
+    def run(self, task: Task) -> Bucketized:
+        (column,) = sole_sensitive(task.table, self.name)
+        history = task.history
+        assert history is not None
+        correlation = task.correlation or Correlation(unstated=self.unstated)
+        matrix = correlation.matrix(column.text.to_list())
+        size = self._first_size(column.cardinality)
+        families = read_families(history, matrix)
+        if not history.fixed:
+            named = {*correlation.values, *self.domain}
+            _require_known(families, column.codes, history, column.text.to_list(), named)
+        verdicts = decide(families, self.rho)
+        group, fakes, greatest = complete(families, verdicts, column.codes, self.rho)
+        fresh = np.flatnonzero(families.family_of_row < 0)
+        place = curve_places(task, size)
+        fresh_group, fresh_fakes = first_groups(
+            fresh, column.codes, place, column.cardinality, size, task.rng
+        )
+        begun = int(group.max(initial=-1)) + 1
+        group[fresh] = fresh_group + begun
+        of_fake = np.concatenate([fakes[0], fresh_fakes[0] + begun]).astype(np.int32)
+        value = np.concatenate([fakes[1], fresh_fakes[1]]).astype(np.int32)
+        if not (group >= 0).any():
+            raise _nobody(self.rho)
+        greatest = max(greatest, 1 / size if len(fresh) else 0.0)
+        return Bucketized(
+            group.astype(np.int32),
+            counterfeits=Counterfeits(of_fake, {column.name: value}),
+            facts={
+                "counterfeits": len(value),
+                "held_back": int((group < 0).sum()),
+                "groups": int(group.max()) + 1,
+                "adversary": "joint",
+                "greatest_belief": round(greatest, 6),
+            },
+            promises=self.promises(task),
+            private=_notes(families, verdicts),
+        )
+
+    def _first_size(self, values: int) -> int:
+        """How many different values a first group has."""
+        least = math.ceil(1 / self.rho - 1e-9)
+        if values < least:
+            raise InfeasibleError(
+                f"rho-different with rho = {self.rho:g}: a group needs {least} different values, "
+                f"and there are {values}. "
+                + (f"Feasible: rho from {1 / values:.3g} on." if values > 1 else NOTHING_LEFT),
+                [
+                    {
+                        "requirement": "rho-different",
+                        "parameters": {"rho": self.rho},
+                        "feasible": {"rho": 1 / values} if values > 1 else {},
+                    }
+                ],
+            )
+        wanted = self.group_size or math.ceil(2 / self.rho - 1e-9)
+        return min(max(wanted, least), values)
+
+
+def first_groups(
+    rows: Places,
+    codes: Codes,
+    place: Places,
+    values: int,
+    size: int,
+    rng: np.random.Generator,
+) -> tuple[Places, tuple[Places, Places]]:
+    """Groups of people who were never published; those that do not fit get counterfeits.
+
+    Every group has ``size`` or more different values, each once. Returns the group of each row,
+    and the group and value of each counterfeit.
+    """
+    quota = most_that_group(np.bincount(codes[rows], minlength=values), size)
+    fits = choose_rows(rows, codes, quota, rng)
+    group = np.full(len(rows), -1, np.int64)
+    group[fits] = group_different(rows[fits], codes, place, values, size)
+    begun = int(group.max(initial=-1)) + 1
+    left = np.flatnonzero(group < 0)
+    left = left[np.lexsort((place[rows[left]], codes[rows[left]]))]
+    of_left = codes[rows[left]]
+    group[left] = begun + rank_in_run(of_left)  # the first of every value, the second, …
+    of_fake: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    fakes: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    for number in range(begun, int(group.max(initial=-1)) + 1):
+        held = of_left[group[left] == number]
+        others = rng.permutation(np.setdiff1d(np.arange(values), held))[: size - len(held)]
+        of_fake.append(np.full(len(others), number))
+        fakes.append(others)
+    return group, (np.concatenate(of_fake), np.concatenate(fakes))
+
+
+def _require_known(
+    families: Families,
+    codes: Codes,
+    history: History,
+    values: list[str | None],
+    named: Collection[str | None],
+) -> None:
+    """Refuse values of survivors that no reader can know of, and so cannot reckon with."""
+    known = np.zeros(len(values), bool)
+    for release in history.releases:
+        known[release.value] = True
+    known[codes[families.family_of_row < 0]] = True
+    known |= np.array([value in named for value in values], bool)
+    unknown = ~known[codes]
+    if unknown.any():
+        raise InputError(
+            f"{int(unknown.sum())} people who were published before now have a value that occurs "
+            "neither in an earlier release, nor among newcomers, nor in the correlation table. "
+            "List these values under 'domain', so that a reader can reckon with them."
+        )
+
+
+def _notes(families: Families, verdicts: Verdicts) -> dict[str, Any]:
+    """What the publisher must know and a reader need not."""
+    return {
+        "too_large": int(verdicts.too_large.sum()),
+        "families": families.count,
+    }
+
+
+def _nobody(rho: float) -> InfeasibleError:
+    return InfeasibleError(
+        f"rho-different with rho = {rho:g}: everybody would be held back, because a reader of the "
+        "earlier releases believes too much already. Raise rho, or begin a new series with other "
+        "people."
+    )

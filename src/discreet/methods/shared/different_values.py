@@ -1,0 +1,172 @@
+"""Groups of people whose sensitive values are pairwise different, near each other on the curve.
+
+What the methods of re-publication share: the one sensitive attribute, the order of rows along the
+curve, how many rows can be grouped at all, and the grouping itself.
+
+Rows are cut into blocks along the curve without a look at sensitive values; within a block their
+order is chance. So which quasi-identifiers meet which values inside a block is chance too, and a
+reader who knows the algorithm learns nothing from who was not joined with whom (file 7,
+minimality).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.methods.base import Task
+from discreet.methods.shared.hilbert import task_keys
+from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.kernels import kernel
+
+BLOCK_GROUPS = 16  # about how many groups a block of the curve holds
+
+Places = NDArray[np.int64]
+
+
+def sole_sensitive(table: CodedTable, method: str) -> tuple[Column]:
+    """The one sensitive attribute of a table."""
+    columns = table.sensitive
+    if len(columns) != 1:
+        names = ", ".join(f"'{column.name}'" for column in columns) or "none"
+        raise InputError(
+            f"{method}: follows one sensitive attribute through a series, and the job has "
+            f"{len(columns)} ({names}). Give the others the role 'drop' or 'insensitive', or keep "
+            "a series for each."
+        )
+    return (columns[0],)
+
+
+def curve_places(task: Task, group_size: int) -> Places:
+    """The place of every row along the curve: by block, and by chance within it."""
+    rows = task.table.rows
+    order = np.lexsort((task.rng.permutation(rows), task_keys(task)))
+    block = np.empty(rows, np.int64)
+    block[order] = np.arange(rows) // (BLOCK_GROUPS * group_size)
+    order = np.lexsort((task.rng.permutation(rows), block))
+    place = np.empty(rows, np.int64)
+    place[order] = np.arange(rows)
+    return place
+
+
+def most_that_group(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """The most rows of each value that can be in groups of ``size`` or more different values.
+
+    The greatest K with Σ min(c, ⌊K/size⌋) ≥ K, as the fixed point from above.
+    """
+    total = int(counts.sum())
+    while True:
+        kept = np.minimum(counts, total // size)
+        if int(kept.sum()) >= total:
+            return kept
+        total = int(kept.sum())
+
+
+def choose_rows(
+    rows: Places, codes: Codes, quota: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Which of some rows are chosen, by chance, if of each value only so many may be."""
+    shuffled = rng.permutation(len(rows))
+    order = shuffled[np.argsort(codes[rows][shuffled], kind="stable")]
+    ordered = codes[rows][order]
+    chosen = np.empty(len(rows), bool)
+    chosen[order] = rank_in_run(ordered) < quota[ordered]
+    return chosen
+
+
+def rank_in_run(keys: NDArray[np.integer]) -> Places:
+    """The place of each entry among equal neighbours."""
+    fresh = np.ones(len(keys), bool)
+    fresh[1:] = keys[1:] != keys[:-1]
+    first = np.flatnonzero(fresh)
+    return np.arange(len(keys)) - np.repeat(first, np.diff(np.append(first, len(keys))))
+
+
+def group_different(rows: Places, codes: Codes, place: Places, values: int, size: int) -> Places:
+    """Put rows into groups of ``size`` or a few more different values; −1 for what is left over.
+
+    Along the curve, the next row is joined by the nearest rows with other values; a value that
+    could not be placed otherwise goes first. If no value fills more than 1/size of the rows,
+    nobody is left over.
+    """
+    order = rows[np.argsort(place[rows], kind="stable")]
+    group = np.full(len(rows), -1, np.int64)
+    of_order = codes[order].astype(np.int64)
+    _form_groups(of_order, values, size, group)
+    _place_left_over(of_order, group)
+    back = np.empty(len(rows), np.int64)
+    back[np.argsort(place[rows], kind="stable")] = group
+    return back
+
+
+@kernel
+def _form_groups(code: Places, values: int, size: int, group: Places) -> None:
+    rows = len(code)
+    left = np.zeros(values, np.int64)
+    for row in range(rows):
+        left[code[row]] += 1
+    head = np.full(values, rows, np.int64)  # the next row of each value
+    following = np.full(rows, rows, np.int64)
+    for row in range(rows - 1, -1, -1):
+        following[row] = head[code[row]]
+        head[code[row]] = row
+    live = np.flatnonzero(left)
+    remaining = rows
+    formed = 0
+    chosen = np.zeros(values, np.bool_)
+    while remaining >= size:
+        live = live[left[live] > 0]
+        if len(live) < size:
+            return
+        count = 0
+        for v in live:
+            if remaining < 2 * size or left[v] * size > remaining - size:
+                chosen[v] = True
+                count += 1
+        while count < size:
+            nearest = live[0]
+            best = rows
+            for v in live:
+                if not chosen[v] and head[v] < best:
+                    nearest = v
+                    best = head[v]
+            chosen[nearest] = True
+            count += 1
+        for v in live:
+            if chosen[v]:
+                chosen[v] = False
+                row = head[v]
+                group[row] = formed
+                head[v] = following[row]
+                left[v] -= 1
+        remaining -= count
+        formed += 1
+
+
+@kernel
+def _place_left_over(code: Places, group: Places) -> None:
+    """Put rows that are left into the nearest group without their value."""
+    groups = group.max() + 1 if len(group) else 0
+    if groups <= 0:
+        return
+    lacks = np.empty(groups, np.bool_)
+    taken = np.zeros(groups, np.bool_)
+    for row in range(len(code)):
+        if group[row] >= 0:
+            continue
+        lacks[:] = True
+        for other in range(len(code)):
+            if group[other] >= 0 and code[other] == code[row]:
+                lacks[group[other]] = False
+        for other in range(len(code)):
+            before, after = row - other, row + other
+            found = -1
+            if before >= 0 and group[before] >= 0 and lacks[group[before]]:
+                found = group[before]
+            elif after < len(code) and group[after] >= 0 and lacks[group[after]]:
+                found = group[after]
+            if found >= 0 and not taken[found]:
+                group[row] = found
+                taken[found] = True
+                break

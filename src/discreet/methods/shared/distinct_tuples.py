@@ -1,0 +1,271 @@
+"""A table compressed to its distinct combinations of quasi-identifier values, called tuples.
+
+After this the number of rows does not matter. Sensitive values are counted by tuple only when
+somebody asks for them, as entries (class, value, count) in the order of values: merging classes is
+then one pass without sorting, because an entry that joins another comes directly after it among
+those of its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.methods.shared.lattice import Lattice, Node, sum_below
+from discreet.table.classes import KEY_LIMIT, Classes, classes_of, group_codes
+from discreet.table.coded_table import Codes, Column
+from discreet.table.counts import ValueCounts, count_values
+from discreet.table.kernels import kernel
+
+Sizes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Counts of values by class, in the order of values."""
+
+    of_class: Codes  # (entries,)
+    value: Codes  # (entries,) ascending
+    count: Sizes  # (entries,)
+    cardinality: int
+
+    @staticmethod
+    def of(counts: ValueCounts) -> Entries:
+        start, of_class, count = _sort_entries(
+            counts.value, counts.class_of_entry.astype(np.int32), counts.count, counts.cardinality
+        )
+        value = np.repeat(np.arange(counts.cardinality, dtype=np.int32), np.diff(start))
+        return Entries(of_class, value, count, counts.cardinality)
+
+    def merge(self, class_of_class: Codes, classes: int) -> Entries:
+        """The entries of coarser classes."""
+        merged = _merge_entries(self.of_class, self.value, self.count, class_of_class, classes)
+        return Entries(*merged, self.cardinality)
+
+    def by_class(self, classes: int) -> ValueCounts:
+        start, value, count = _sort_entries(self.of_class, self.value, self.count, classes)
+        return ValueCounts(start, value, count, self.cardinality)
+
+
+class Compressed:
+    """A table's distinct quasi-identifier tuples, and its sensitive values by tuple on demand."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        hierarchies: Sequence[Hierarchy],
+        entries: int,
+        sensitive: Sequence[Column],
+        weights: Sizes | None = None,
+    ) -> None:
+        self.classes: Classes = classes_of(columns, entries, weights)
+        self.entries_given = entries
+        self.weights = weights
+        self.hierarchies = tuple(hierarchies)
+        self.sensitive = {column.name: column for column in sensitive}
+        leaves = [column.codes[self.classes.first_row] for column in columns]
+        self.leaf = np.ascontiguousarray(  # (tuples, quasi-identifiers)
+            np.array(leaves, np.int32).reshape(len(columns), self.classes.count).T
+        )
+        maps = [level.node_of_leaf for h in hierarchies for level in h.levels]
+        self.node_of_leaf = np.concatenate([np.zeros(0, np.int32), *maps])
+        self._ends = np.cumsum([0, *(len(m) for m in maps)])
+        heights = np.cumsum([0, *(len(h.levels) for h in hierarchies)])
+        self._offsets = [self._ends[low:high] for low, high in pairwise(heights)]
+
+    @property
+    def tuples(self) -> int:
+        return self.classes.count
+
+    def entries(self, attribute: str) -> Entries:
+        """The counts of a sensitive attribute's values by tuple."""
+        return Entries.of(count_values(self.classes, self.sensitive[attribute]))
+
+    @cached_property
+    def signatures(self) -> Classes:
+        """The distinct combinations of all sensitive values."""
+        return classes_of(list(self.sensitive.values()), self.entries_given)
+
+    def signature_entries(self) -> Entries:
+        """The counts of the combinations of all sensitive values by tuple."""
+        pairs = group_codes(
+            [self.signatures.class_of_row, self.classes.class_of_row],
+            [self.signatures.count, self.tuples],
+            self.entries_given,
+            self.weights,
+        )
+        signature = self.signatures.class_of_row[pairs.first_row]
+        of_class = self.classes.class_of_row[pairs.first_row]
+        start, of_class, count = _sort_entries(
+            signature, of_class, pairs.size, self.signatures.count
+        )
+        value = np.repeat(np.arange(self.signatures.count, dtype=np.int32), np.diff(start))
+        return Entries(of_class, value, count, self.signatures.count)
+
+    def group(self, tuples: Codes, size: Sizes, node: Node) -> tuple[Codes, Codes, Sizes]:
+        """Group tuples at a node: the class of each, a tuple and the size of each class."""
+        nodes = [h.levels[level].nodes for h, level in zip(self.hierarchies, node, strict=True)]
+        column = np.array([j for j, count in enumerate(nodes) if count > 1], np.int64)
+        offset = np.array([self._offsets[j][node[j]] for j in column], np.int64)
+        stride = np.ones(len(column), np.int64)
+        bound = 1
+        for i, j in enumerate(column):
+            if bound * nodes[j] > KEY_LIMIT:
+                return self._group_wide(tuples, size, node)
+            stride[i] = bound
+            bound *= nodes[j]
+        return _group_tuples(
+            tuples, size, self.leaf, self.node_of_leaf, column, offset, stride, bound
+        )
+
+    def sizes_around(self, tuple_: int, lattice: Lattice) -> Sizes:
+        """The size of the class of one tuple at every node of the lattice."""
+        around = np.zeros(lattice.nodes, np.int64)
+        _add_where_joined(
+            around,
+            tuple_,
+            self.leaf,
+            self.classes.size,
+            self.node_of_leaf,
+            self._ends,
+            lattice.shape,
+            lattice.strides,
+        )
+        sum_below(around, lattice.shape)
+        return around
+
+    def _group_wide(self, tuples: Codes, size: Sizes, node: Node) -> tuple[Codes, Codes, Sizes]:
+        """The same where the keys would pass 64 bits."""
+        levels = [h.levels[level] for h, level in zip(self.hierarchies, node, strict=True)]
+        codes = [level.node_of_leaf[self.leaf[tuples, j]] for j, level in enumerate(levels)]
+        grouped = group_codes(codes, [level.nodes for level in levels], len(tuples))
+        total = np.bincount(grouped.class_of_row, size, grouped.count).astype(np.int64)
+        return grouped.class_of_row, tuples[grouped.first_row], total
+
+
+@kernel
+def _group_tuples(
+    tuples: Codes,
+    size: Sizes,
+    leaf: Codes,
+    node_of_leaf: Codes,
+    column: Sizes,
+    offset: Sizes,
+    stride: Sizes,
+    bound: int,
+) -> tuple[Codes, Codes, Sizes]:
+    count = len(tuples)
+    direct = bound <= 4 * count + 1024
+    capacity = 16
+    while capacity < 2 * count:
+        capacity *= 2
+    class_of_slot = np.full(bound if direct else capacity, -1, np.int32)
+    key_of_class = np.empty(0 if direct else count, np.int64)
+    class_of = np.empty(count, np.int32)
+    chosen = np.empty(count, np.int32)
+    total = np.zeros(count, np.int64)
+    classes = 0
+    for i in range(count):
+        t = tuples[i]
+        key = 0
+        for a in range(len(column)):
+            key += node_of_leaf[offset[a] + leaf[t, column[a]]] * stride[a]
+        slot = np.int64(key)
+        if not direct:
+            mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(32)
+            slot = np.int64(mixed & np.uint64(capacity - 1))
+            while class_of_slot[slot] >= 0 and key_of_class[class_of_slot[slot]] != key:
+                slot = (slot + 1) & (capacity - 1)
+        found = class_of_slot[slot]
+        if found < 0:
+            found = classes
+            class_of_slot[slot] = found
+            if not direct:
+                key_of_class[found] = key
+            chosen[found] = t
+            classes += 1
+        class_of[i] = found
+        total[found] += size[i]
+    return class_of, chosen[:classes].copy(), total[:classes].copy()
+
+
+@kernel
+def _add_where_joined(
+    around: Sizes,  # (nodes,)
+    chosen: int,
+    leaf: Codes,
+    size: Sizes,
+    node_of_leaf: Codes,
+    offset: Sizes,  # (levels of all attributes + 1,)
+    levels: Sizes,  # (attributes,)
+    stride: Sizes,  # (attributes,)
+) -> None:
+    """Add the size of each tuple at the lowest node at which it is in the chosen one's class."""
+    step = np.empty(len(node_of_leaf), np.int64)  # by leaf: how far up the node lies, at level 0
+    start = np.empty(len(levels), np.int64)
+    never = -(2**40)
+    first = 0
+    for a in range(len(levels)):
+        start[a] = offset[first]
+        for value in range(offset[first + 1] - offset[first]):
+            step[start[a] + value] = never
+            for level in range(levels[a] - 1, -1, -1):
+                at = offset[first + level]
+                if node_of_leaf[at + value] == node_of_leaf[at + leaf[chosen, a]]:
+                    step[start[a] + value] = level * stride[a]
+        first += levels[a]
+    for t in range(len(leaf)):
+        node = 0
+        for a in range(len(levels)):
+            node += step[start[a] + leaf[t, a]]
+        if node >= 0:
+            around[node] += size[t]
+
+
+@kernel
+def _merge_entries(
+    of_class: Codes, value: Codes, count: Sizes, class_of_class: Codes, classes: int
+) -> tuple[Codes, Codes, Sizes]:
+    last = np.full(classes, -1, np.int64)  # the last entry of each class
+    new_class = np.empty(len(value), np.int32)
+    new_value = np.empty(len(value), np.int32)
+    new_count = np.empty(len(value), np.int64)
+    entries = 0
+    for e in range(len(value)):
+        c = class_of_class[of_class[e]]
+        at = last[c]
+        if at >= 0 and new_value[at] == value[e]:
+            new_count[at] += count[e]
+        else:
+            last[c] = entries
+            new_class[entries] = c
+            new_value[entries] = value[e]
+            new_count[entries] = count[e]
+            entries += 1
+    return new_class[:entries].copy(), new_value[:entries].copy(), new_count[:entries].copy()
+
+
+@kernel
+def _sort_entries(key: Codes, other: Codes, count: Sizes, keys: int) -> tuple[Sizes, Codes, Sizes]:
+    """Sort entries by key, stably; also where each key starts."""
+    start = np.zeros(keys + 1, np.int64)
+    for e in range(len(key)):
+        start[key[e] + 1] += 1
+    for k in range(keys):
+        start[k + 1] += start[k]
+    place = start[:-1].copy()
+    new_other = np.empty(len(key), np.int32)
+    new_count = np.empty(len(key), np.int64)
+    for e in range(len(key)):
+        at = place[key[e]]
+        place[key[e]] = at + 1
+        new_other[at] = other[e]
+        new_count[at] = count[e]
+    return start, new_other, new_count

@@ -1,0 +1,91 @@
+"""What every method that numbers the groups of rows does with them in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.methods.base import CellColumn, Task
+from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.tight_cells import require_one_meaning, tightened
+from discreet.requirements.base import Requirement
+from discreet.requirements.diversity import PDiversity
+from discreet.table.classes import Classes, group_codes
+from discreet.table.coded_table import Column
+from discreet.table.counts import ClassCounts, count_classes, order_by_class
+
+GroupOfRow = NDArray[np.int32]  # (rows,) 0 … groups − 1 without gaps, −1 for a suppressed row
+
+
+def published_hierarchy(task: Task, column: Column) -> Hierarchy | None:
+    """Texts are published by their hierarchy; integers, numbers and dates as tight ranges."""
+    return task.hierarchies.get(column.name) if column.numbers is None else None
+
+
+def cells_of_groups(task: Task, group_of_row: GroupOfRow) -> dict[str, CellColumn]:
+    """The tightest cells of every group."""
+    kept = np.flatnonzero(group_of_row >= 0)
+    of_group = group_of_row[kept]
+    groups = int(of_group.max(initial=-1)) + 1
+    start, order = order_by_class(of_group, np.zeros(len(kept), np.int32), groups, 1)
+    rows = kept[order]
+    cells = {}
+    for column in task.table.quasi_identifiers:
+        hierarchy = published_hierarchy(task, column)
+        if hierarchy is not None:
+            require_one_meaning(hierarchy)
+        cells[column.name] = tightened(column, hierarchy, column.codes[rows], start)
+    return cells
+
+
+def merged_where_equal(task: Task, group_of_row: GroupOfRow) -> GroupOfRow:
+    """Merge groups with the same published cells: a reader sees one class."""
+    cells = cells_of_groups(task, group_of_row)
+    kept = group_of_row >= 0
+    seen = group_codes(
+        [column.cell_of_class for column in cells.values()],
+        [len(column.labels) for column in cells.values()],
+        int(group_of_row.max(initial=-1)) + 1,
+    ).class_of_row
+    return np.where(kept, seen[group_of_row], -1).astype(np.int32)
+
+
+def count_groups(task: Task, group_of_row: GroupOfRow) -> ClassCounts:
+    """The counts of sensitive values in every group, without the suppressed rows."""
+    kept = np.flatnonzero(group_of_row >= 0)
+    of_group = group_of_row[kept]
+    size = np.bincount(of_group).astype(np.int64)
+    first = np.empty(len(size), np.int64)
+    first[of_group[::-1]] = np.arange(len(kept))[::-1]
+    refined = any(requirement.needs_refined_counts for requirement in task.requirements)
+    sensitive = [column.take(kept) for column in task.table.sensitive]
+    return count_classes(Classes(of_group, first, size), sensitive, refined=refined)
+
+
+def require_all(
+    task: Task,
+    group_of_row: GroupOfRow,
+    said: str,
+    remedies: Sequence[str],
+    known: tuple[type[Requirement], ...] = (),
+) -> None:
+    """Raise InfeasibleError where the groups do not meet every requirement.
+
+    Requirements of a ``known`` kind hold by construction; the audit judges them all the same.
+    """
+    open_ones = [r for r in task.requirements if not isinstance(r, known)]
+    if not open_ones:
+        return
+    counts = count_groups(task, group_of_row)
+    if not all(r.check(counts, task.domains).holds for r in open_ones):
+        raise infeasible(said, task.requirements, counts, task.domains, remedies)
+
+
+def greatest_share(task: Task, group_of_row: GroupOfRow) -> dict[str, float]:
+    """For each sensitive attribute the greatest share of a value in any group."""
+    counts = count_groups(task, group_of_row)
+    whole = PDiversity(l=1).check(counts, task.domains).by_attribute
+    return {name: 1 / ell for name, ell in whole.items()}

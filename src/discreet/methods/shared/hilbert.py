@@ -1,0 +1,161 @@
+"""The Hilbert curve: quasi-identifiers of any number to one dimension, near rows to near places.
+
+Skilling, "Programming the Hilbert curve" (2004), for the index; paper 001, section 5.5.1, for its
+use. Every quasi-identifier becomes a coordinate of ``bits`` bits: integers, numbers and dates by
+value, texts with a hierarchy by the order of its leaves, so that siblings are neighbours, other
+texts by rank. A missing value lies at the far end.
+
+``bits`` is the least number that tells all values of every column apart, but the whole index has
+at most 64 bits where there are at most 64 columns. Rows that share a cell of the grid share a key.
+
+Cost: rows × columns × bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.methods.base import Task
+from discreet.table.coded_table import Column
+from discreet.table.kernels import kernel
+
+WORD = 64  # bits
+FINEST = 32  # bits of a coordinate
+
+Keys = NDArray[np.uint64]
+
+
+def task_keys(task: Task) -> Keys:
+    """The place of every row on the curve through the quasi-identifiers; (rows,)."""
+    return curve_keys(task.table.quasi_identifiers, task.hierarchies, task.table.rows)
+
+
+def curve_keys(columns: Sequence[Column], hierarchies: Mapping[str, Hierarchy], rows: int) -> Keys:
+    """The place of every row on the curve through some columns; one place if there are none."""
+    if not columns:
+        return np.zeros(rows, np.uint64)
+    scales = [scale_of_values(column, hierarchies.get(column.name)) for column in columns]
+    bits = min(max(_bits_of(scale) for scale in scales), max(WORD // len(columns), 1), FINEST)
+    top = (1 << bits) - 1
+    codes = [column.codes for column in columns]
+    grids = [np.floor(scale * top + 1e-9).astype(np.uint64) for scale in scales]
+    words = (len(columns) * bits + WORD - 1) // WORD
+    index = np.zeros((words, rows), np.uint64)
+    if rows:
+        start = np.cumsum([0, *(len(grid) for grid in grids)])[:-1]
+        _index_rows(np.stack(codes), np.concatenate(grids), start, bits, index)
+    return index[0] if words == 1 else _ranks(index)
+
+
+def hilbert_index(points: NDArray[np.integer], bits: int) -> Keys:
+    """The index of points (points, dimensions) with coordinates below 2^bits.
+
+    (words, points), the most significant word first; the words of an index hold together
+    dimensions × bits bits.
+    """
+    count, dimensions = points.shape
+    words = (dimensions * bits + WORD - 1) // WORD
+    index = np.zeros((max(words, 1), count), np.uint64)
+    _index_points(points.astype(np.uint64), bits, index)
+    return index
+
+
+def scale_of_values(column: Column, hierarchy: Hierarchy | None) -> NDArray[np.float64]:
+    """Where each value of a column lies between 0 and 1."""
+    values = column.cardinality
+    if column.numbers is None:
+        rank = np.empty(values, np.float64)
+        rank[leaf_order(column, hierarchy)] = np.arange(values)
+        return rank / max(values - 1, 1)
+    numbers = np.asarray(column.numbers, np.float64)
+    known = numbers[~np.isnan(numbers)]
+    if not len(known):
+        return np.zeros(values)
+    width = float(known.max() - known.min())
+    scale: NDArray[np.float64] = (numbers - known.min()) / (width if width > 0 else 1.0)
+    return np.where(np.isnan(scale), 1.0, scale)
+
+
+def leaf_order(column: Column, hierarchy: Hierarchy | None) -> NDArray[np.int64]:
+    """The codes of a column in the order of the hierarchy's leaves; as they are without one.
+
+    Nodes of a level lie in the order of their numbers, the leaves of a node in that of their codes.
+    """
+    if hierarchy is None:
+        return np.arange(column.cardinality)
+    levels = [level.node_of_leaf for level in hierarchy.levels]
+    return np.lexsort(np.stack(levels))  # by the last, the top, first
+
+
+def _bits_of(scale: NDArray[np.float64]) -> int:
+    """How many bits keep values apart that are apart."""
+    gaps = np.diff(np.unique(scale))
+    if not len(gaps):
+        return 1
+    return max(1, math.ceil(math.log2(1 / float(gaps.min()) + 1) - 1e-9))
+
+
+def _ranks(index: Keys) -> Keys:
+    """One key a row in the order of indices of several words."""
+    frame = pl.DataFrame({str(word): column for word, column in enumerate(index)})
+    ranked = frame.select(pl.struct(pl.all()).rank("dense"))
+    return ranked.to_series().to_numpy().astype(np.uint64)
+
+
+@kernel
+def _index_rows(
+    codes: NDArray[np.int32],  # (columns, rows)
+    grid: NDArray[np.uint64],  # the coordinate of every value, columns one after the other
+    start: NDArray[np.int64],  # (columns,) where each begins in it
+    bits: int,
+    index: Keys,  # (words, rows), zero
+) -> None:
+    place = np.empty(len(codes), np.uint64)
+    for row in range(codes.shape[1]):
+        for axis in range(len(codes)):
+            place[axis] = grid[start[axis] + codes[axis, row]]
+        _index_point(place, bits, index, row)
+
+
+@kernel
+def _index_points(points: Keys, bits: int, index: Keys) -> None:
+    for number in range(len(points)):
+        _index_point(points[number].copy(), bits, index, number)
+
+
+@kernel
+def _index_point(place: Keys, bits: int, index: Keys, row: int) -> None:
+    """Write the index of one point into its column of ``index``; ``place`` is used up."""
+    one = np.uint64(1)
+    zero = np.uint64(0)
+    axes = len(place)
+    for level in range(bits - 1, 0, -1):  # undo the turns of the curve, coarsest first
+        here = one << np.uint64(level)
+        below = here - one
+        for axis in range(axes):
+            if place[axis] & here != zero:
+                place[0] ^= below
+            else:
+                swap = (place[0] ^ place[axis]) & below
+                place[0] ^= swap
+                place[axis] ^= swap
+    for axis in range(1, axes):  # Gray code to rank, over the axes of each level
+        place[axis] ^= place[axis - 1]
+    turned = zero
+    for level in range(bits - 1, 0, -1):
+        if place[axes - 1] & (one << np.uint64(level)) != zero:
+            turned ^= (one << np.uint64(level)) - one
+    position = axes * bits
+    words = len(index)
+    for level in range(bits - 1, -1, -1):
+        for axis in range(axes):
+            position -= 1
+            bit = ((place[axis] ^ turned) >> np.uint64(level)) & one
+            word = words - 1 - position // WORD
+            index[word, row] |= bit << np.uint64(position % WORD)

@@ -1,0 +1,65 @@
+"""The lattice of full-domain recodings: its nodes, and sums over all that lies below each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.methods.full_domain.costs import Costs
+from discreet.table.kernels import kernel
+
+Node = tuple[int, ...]  # a level for each quasi-identifier
+
+NODE_LIMIT = 2**24
+
+
+class Lattice:
+    """All nodes in lexicographic order, so that a level more is a fixed stride ahead."""
+
+    def __init__(self, heights: Sequence[int]) -> None:
+        self.shape = np.array(heights, np.int64) + 1
+        self.nodes = math.prod(height + 1 for height in heights)
+        if self.nodes > NODE_LIMIT:
+            raise InputError(
+                f"full-domain: {len(heights)} quasi-identifiers have {self.nodes} combinations of"
+                f" levels; an exact search takes up to {NODE_LIMIT}. Give the hierarchies fewer"
+                " levels, make some attributes insensitive or drop them, or use mondrian."
+            )
+
+        self.levels = (
+            np.indices(self.shape.tolist(), np.int16).reshape(len(heights), self.nodes).T.copy()
+        )
+        self.strides = np.array([1, *self.shape[:0:-1]], np.int64).cumprod()[::-1][: len(heights)]
+
+    @property
+    def top(self) -> Node:
+        return self.node(self.nodes - 1)
+
+    def node(self, flat: int) -> Node:
+        return tuple(self.levels[flat].tolist())
+
+    def flat(self, node: Node) -> int:
+        return int(np.dot(node, self.strides))
+
+    def sum_levels(self, of_level: Sequence[Costs]) -> Costs:
+        """For every node, the sum of a figure of each attribute's level."""
+        total = np.zeros(1)
+        for figures in of_level:
+            total = np.add.outer(total, figures).ravel()
+        return total
+
+
+@kernel
+def sum_below(figure: NDArray[np.int64], shape: NDArray[np.int64]) -> None:
+    """Add to the figure of each node those of all nodes below it, in place."""
+    stride = len(figure)
+    for levels in shape:
+        whole = stride
+        stride //= levels
+        for start in range(0, len(figure), whole):
+            for node in range(start + stride, start + whole):
+                figure[node] += figure[node - stride]

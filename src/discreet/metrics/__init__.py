@@ -1,1 +1,0 @@
-"""What a release is still worth: utility measures."""

@@ -1,0 +1,201 @@
+"""What is written beside the tables of a release: manifest, report, and the private files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet import __version__
+from discreet.errors import InputError
+from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
+from discreet.io.atomic import write_private
+from discreet.io.column_dictionary import render
+from discreet.job.model import Job
+from discreet.methods.base import Task
+from discreet.releases.audit.files import REPORT
+from discreet.releases.group_summary import Picture
+from discreet.releases.manifest import (
+    AttributeEntry,
+    BitmapEntry,
+    KnowledgeEntry,
+    Manifest,
+    Promise,
+    TableEntry,
+    sha256_of,
+)
+from discreet.releases.method_entries import method_entry
+from discreet.requirements.base import PublishedValues, Requirement, requirements_within
+from discreet.table.coded_table import Column
+from discreet.table.published import PublishedColumn, PublishedTable
+from discreet.table.roles import Distance, Role, ValueType
+
+
+def form_manifest(
+    job: Job,
+    task: Task,
+    kind: str,
+    facts: Mapping[str, Any],
+    promises: Sequence[Requirement],
+    tables: dict[str, TableEntry],
+    suppressed: int,
+    *,
+    masked: Collection[str] = (),
+    gone: Collection[str] = (),
+) -> Manifest:
+    """What a release says about itself, but for what its audit and its measures find.
+
+    ``masked`` are the sensitive attributes of which some cells are published as ``*``; ``gone``
+    the bits that are not published, which the task lacks too.
+    """
+    parameters = without_names(job.method.parameters(), gone)
+    return Manifest(
+        discreet=__version__,
+        kind=kind,
+        method=method_entry(job.method.name, parameters, without_names(dict(facts), gone)),
+        tables=tables,
+        attributes={c.name: _attribute_entry(c, task, job, c.name in masked) for c in task.table},
+        bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
+        unit=task.unit,
+        source_rows=task.table.rows,
+        published_rows=task.table.rows - suppressed,
+        suppressed_rows=suppressed,
+        promises=[
+            Promise(
+                requirement=requirement.name,
+                parameters=requirement.parameters(),
+                holds=False,
+                achieved={},
+            )
+            for requirement in promises
+        ],
+    )
+
+
+def name_published_values(manifest: Manifest, values: PublishedValues) -> None:
+    """Remove from hierarchies and from parameters the values that no published row has.
+
+    Only suppressed people have them. ``values`` are the published ones, by sensitive attribute.
+    """
+    for name, entry in manifest.attributes.items():
+        rows, shown = entry.hierarchy, values.get(name)
+        if rows is not None and shown is not None and {row[0] for row in rows}.issuperset(shown):
+            entry.hierarchy = rows_of_published(rows, shown, ordered=entry.type.ordered)
+    for promise in manifest.promises:
+        said = promise.to_requirement().naming(values)
+        promise.requirement, promise.parameters = said.name, said.parameters()
+
+
+def unpublished_bits(task: Task, tables: Iterable[PublishedTable]) -> set[str]:
+    """Return the bits of members that no published row has.
+
+    A bit names its member, so a column of zeros would tell that a suppressed person has it.
+    """
+    return {bit for bitmap in task.bitmaps.values() for bit in bitmap.bits} - published_bits(
+        task, tables
+    )
+
+
+def published_bits(task: Task, tables: Iterable[PublishedTable]) -> set[str]:
+    """Return the bits that are set in some published row."""
+    bits = {bit for bitmap in task.bitmaps.values() for bit in bitmap.bits}
+    return {
+        column.name
+        for table in tables
+        for column in table.columns
+        if column.name in bits and _has_one(column)
+    }
+
+
+def _has_one(column: PublishedColumn) -> bool:
+    occurs = np.zeros(len(column.dictionary), bool)
+    occurs[column.codes] = True
+    return bool((render(column.dictionary) == "1").fill_null(False).to_numpy()[occurs].any())
+
+
+def require_members(task: Task, gone: Collection[str]) -> None:
+    """Raise where no bit of an attribute is left: the column cannot be published at all."""
+    for name, bitmap in task.bitmaps.items():
+        if gone and set(bitmap.bits) <= set(gone):
+            raise InputError(
+                f"Column '{name}': every row with a member was suppressed, so nothing of it can "
+                "be published. Give it the role 'drop', or ask for less, so that fewer rows are "
+                "suppressed."
+            )
+
+
+def without_names(data: Any, gone: Collection[str]) -> Any:
+    """Return parameters or facts without the entries of some attributes."""
+    if isinstance(data, Mapping):
+        return {k: without_names(value, gone) for k, value in data.items() if k not in gone}
+    if isinstance(data, list | tuple):
+        return [
+            without_names(value, gone)
+            for value in data
+            if not (isinstance(value, str) and value in gone)
+        ]
+    return data
+
+
+def promised(
+    task: Task, by_method: Sequence[Requirement], gone: Collection[str] = ()
+) -> list[Requirement]:
+    """The job's requirements, and what the method promises beside them."""
+    asked = list(task.requirements)
+    others = requirements_within(by_method, task.table.columns, gone)
+    return asked + [promise for promise in others if promise not in asked]
+
+
+def write_report(folder: Path, manifest: Manifest, picture: Picture) -> None:
+    """Write the page of a release into its folder, and its hash into the manifest.
+
+    The page is a function of what the manifest and the tables say, so an audit can render it again.
+    """
+    from discreet.report.pages.release_page import release_page
+
+    (folder / REPORT).write_text(release_page(manifest, picture).html(), encoding="utf-8")
+    manifest.report_sha256 = sha256_of(folder / REPORT)
+
+
+def write_private_files(path: Path, private: Mapping[str, Any], page: str | None) -> None:
+    """Write what only the publisher may read beside a release: figures, and a page of them."""
+    write_private(path.with_name(f"{path.name}.private.json"), json.dumps(private, indent=1) + "\n")
+    place = path.with_name(f"{path.name}.private.html")
+    if page is None:
+        place.unlink(missing_ok=True)  # that of a release which this one replaces
+    else:
+        write_private(place, page)
+
+
+def _attribute_entry(column: Column, task: Task, job: Job, masked: bool) -> AttributeEntry:
+    """What a reader must know to derive the promises about an attribute again."""
+    attribute = job.attributes.get(column.name)  # none for a bit
+    sensitive = column.role is Role.SENSITIVE
+    if masked:  # '*' is no number
+        escaped = attribute is not None and attribute.escape
+        return AttributeEntry(type=ValueType.TEXT, distance=Distance.EQUAL, escaped=escaped)
+    hierarchy = task.hierarchies.get(column.name)
+    tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
+    return AttributeEntry(
+        type=column.type,
+        distance=column.distance if sensitive else None,
+        multi_valued=column.separator,
+        escaped=attribute is not None and attribute.escape,
+        hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
+        knowledge=_knowledge_entry(column, task, job),
+    )
+
+
+def _knowledge_entry(column: Column, task: Task, job: Job) -> KnowledgeEntry | None:
+    attribute, knowledge = job.attributes.get(column.name), task.knowledge.get(column.name)
+    given = None if attribute is None else attribute.knowledge  # a bit is no attribute of the job
+    if given is None or knowledge is None:
+        return None
+    return KnowledgeEntry(
+        columns=given.columns,
+        sha256=knowledge.sha256,
+        prior="estimated" if knowledge.weight is None else "given",
+    )

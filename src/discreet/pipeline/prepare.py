@@ -1,0 +1,425 @@
+"""From a job and its data to the task that a method runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import HierarchyError, InputError, JobError
+from discreet.hierarchies.cells import SUPPRESSED, escaped, looks_like_notation
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.hierarchies.specs import Automatic
+from discreet.io.csv.reader import suspect_header
+from discreet.io.databases import read_frame
+from discreet.io.frames import code_frame, frame_columns
+from discreet.io.header import check_columns
+from discreet.io.knowledge import read_knowledge
+from discreet.io.source import Source, Tell, tell_nobody
+from discreet.io.tables import column_names, read_table
+from discreet.job.model import Job
+from discreet.knowledge.table import Knowledge
+from discreet.ledger.keys import People, hash_people
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.record import require_people
+from discreet.methods.base import Progress, Task, no_progress
+from discreet.pipeline.series_history import with_history
+from discreet.table.bitmaps import Bitmap, expand
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.identifying import identifying_values
+from discreet.table.roles import Role, Unit, ValueType
+
+_NOTATION_START = r"^\s*[\[{*]"
+
+
+def prepare(
+    job: Job,
+    data: Any = None,
+    *,
+    rng: np.random.Generator | None = None,
+    progress: Progress = no_progress,
+    ledger: Ledger | None = None,
+) -> Task:
+    """Read the data (the job's own source if none is given), build hierarchies, check it all.
+
+    With a ledger, the keyed hashes of people and what was published before come along.
+    """
+    progress("reading", 0.0)
+    table, named, people = _read(job, data, ledger, lambda share: progress("reading", share))
+    task, problems = _form(job, table, rng, progress)
+    task = with_unit(task, {column.name: _uses(column) for column in named})
+    if ledger is not None and people is not None:
+        progress("ledger", 0.0)
+        task = with_history(replace(task, people=people), job, ledger)
+    _require_fit(task, problems)
+    return task
+
+
+def prepare_coded(
+    job: Job,
+    table: CodedTable,
+    *,
+    rng: np.random.Generator | None = None,
+    progress: Progress = no_progress,
+) -> Task:
+    """The task of a table that an engine has coded; only dictionaries and counts are looked at."""
+    task, problems = _form(job, table, rng, progress)
+    _require_fit(task, problems)
+    return task
+
+
+def _form(
+    job: Job, table: CodedTable, rng: np.random.Generator | None, progress: Progress
+) -> tuple[Task, list[str]]:
+    """The task, and what is wrong with it so far."""
+    _refuse_own_columns(job, table)
+    table, bitmaps = expand_sets(job, table)
+    marks, problems = _sensitive_values(job, table, bitmaps)
+    progress("hierarchies", 0.0)
+    hierarchies = _build_hierarchies(job, table)
+    table, hierarchies = _guard_notation(job, table, hierarchies)
+    knowledge = _read_knowledge(job)
+    bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
+    task = Task(
+        table,
+        hierarchies,
+        [requirement.with_bits(bits) for requirement in job.requirements],
+        rng or np.random.default_rng(),
+        progress,
+        bitmaps,
+        marks,
+        knowledge,
+    )
+    return task, problems
+
+
+def _require_fit(task: Task, problems: Sequence[str]) -> None:
+    """Raise where something is wrong, requirements that do not fit their domains included."""
+    found = [
+        *problems,
+        *(
+            f"requirements[{number}]: {problem}"
+            for number, requirement in enumerate(task.requirements)
+            for problem in requirement.problems(task.domains)
+        ),
+    ]
+    if found:
+        raise JobError(found)
+
+
+class Uses(NamedTuple):
+    """How often the values of an identifier are used."""
+
+    rows: int  # with a value
+    values: int
+    most: int  # rows of one value
+
+
+def _uses(column: Column) -> Uses:
+    counts = column.counts[: column.cardinality - column.has_null]
+    return Uses(int(counts.sum()), int((counts > 0).sum()), int(counts.max(initial=0)))
+
+
+def with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
+    """The task with what its identifiers say of people: one row each, or several."""
+    repeated = tuple(
+        f"The identifier '{name}' has {found.values:,} distinct values in {found.rows:,} rows; one "
+        f"value has {found.most:,} rows."
+        for name, found in uses.items()
+        if found.most > 1
+    )
+    complete = any(found.values == task.table.rows for found in uses.values())
+    unit = Unit.PERSON if complete and not repeated else Unit.ROW
+    return replace(task, unit=unit, repeated=repeated)
+
+
+def require_unit(job: Job, task: Task) -> None:
+    """Refuse rows that may be of the same person, unless the job says that rows are the unit."""
+    if task.repeated and job.unit is None:
+        raise InputError(
+            f"{' '.join(task.repeated)} A person with several rows is not protected by groups of "
+            "rows. Reduce the table to one row a person, or state 'unit: rows' in the job: the "
+            "guarantees then speak of rows. An identifier that several people share, such as a "
+            "name, may have the role 'drop' instead."
+        )
+
+
+def refuse_identifying(job: Job, table: CodedTable) -> None:
+    """Refuse to publish a column that identifies people directly, unless the job allows it."""
+    problems = []
+    for name, attribute in job.attributes.items():
+        if name not in table.columns or attribute.allow_identifying or not attribute.role.published:
+            continue
+        found = identifying_values(table[name])
+        if found:
+            problems.append(
+                f"attributes.{name}: the column seems to hold {found}, which identify people "
+                "directly. Give it the role 'identifier' or 'drop'; if its values identify nobody, "
+                "add 'allow_identifying: true'."
+            )
+    if problems:
+        raise JobError(problems)
+
+
+def _refuse_own_columns(job: Job, table: CodedTable) -> None:
+    """Refuse a table with a column that the release makes for itself."""
+    names = [f"'{name}'" for name in job.method.own_columns if name in table.columns]
+    if names:
+        raise InputError(
+            f"{job.method.name}: the release makes a column {', '.join(names)} of its own, and the "
+            "table has one. Rename the table's column."
+        )
+
+
+def read_data(job: Job, data: Any = None, tell: Tell = tell_nobody) -> CodedTable:
+    """The coded table of a job, from its source, from a path or from a frame."""
+    return _read_columns(job, data, (), tell)
+
+
+def _read(
+    job: Job, data: Any, ledger: Ledger | None, tell: Tell
+) -> tuple[CodedTable, list[Column], People | None]:
+    """The coded table, its identifiers, and for a ledger the keyed hash of every row's person.
+
+    Identifiers are coded to count how often each value is used, and go no further.
+    """
+    person = None if ledger is None else job.person
+    names = job.with_role(Role.IDENTIFIER)
+    table = _read_columns(job, data, names, tell)
+    columns = dict(table.columns)
+    identifiers = {name: columns.pop(name) for name in names}
+    table = replace(table, columns=columns, left_out=(*table.left_out, *names))
+    if ledger is None or person is None:
+        return table, list(identifiers.values()), None
+    named = identifiers[person]
+    if named.has_null:
+        lacking = int((named.codes == named.cardinality - 1).sum())
+        raise InputError(
+            f"Column '{person}': {lacking} rows have no identifier. A ledger knows people by it; "
+            "fill the cells in, or leave the rows out."
+        )
+    hashes = hash_people(named.text.to_list(), ledger.key)
+    people = hashes[named.codes]
+    require_people(people, person)
+    return table, list(identifiers.values()), people
+
+
+def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> CodedTable:
+    """The coded table; ``identifiers`` names those that are to be coded too."""
+    specs = specs_of_job(job)
+    for name in identifiers:
+        specs[name] = ColumnSpec(Role.INSENSITIVE, ValueType.TEXT)
+    if data is None and job.source is not None and job.source.url is not None:
+        source = job.source
+        data = read_frame(str(source.url), job.folder, source.table, source.query)
+        require_columns(frame_columns(data), specs, "the database's table")
+        return code_frame(data, specs, source.missing)
+    if data is None or isinstance(data, str | Path):
+        source = source_of(job, data)
+        require_columns(column_names(source), specs, str(source.path), source)
+        return read_table(source, specs, tell)
+    require_columns(frame_columns(data), specs, "the table")
+    return code_frame(data, specs, job.source.missing if job.source else ())
+
+
+def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
+    """How a job reads each of its columns."""
+    return {
+        name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
+        for name, attribute in job.attributes.items()
+    }
+
+
+def expand_sets(job: Job, table: CodedTable) -> tuple[CodedTable, dict[str, Bitmap]]:
+    """Put bits in the place of every multi-valued sensitive attribute."""
+    columns: dict[str, Column] = {}
+    bitmaps: dict[str, Bitmap] = {}
+    for column in table:
+        if column.role is not Role.SENSITIVE or column.separator is None:
+            columns[column.name] = column
+            continue
+        bitmap, bits = expand(column, job.attributes[column.name].min_support or 1)
+        doubled = [bit.name for bit in bits if bit.name in job.attributes]
+        if doubled:
+            raise InputError(
+                f"Column '{column.name}': its bits would be called as the column '{doubled[0]}'. "
+                "Rename one of the two."
+            )
+        bitmaps[column.name] = bitmap
+        columns.update((bit.name, bit) for bit in bits)
+    return replace(table, columns=columns), bitmaps
+
+
+def _sensitive_values(
+    job: Job, table: CodedTable, bitmaps: Mapping[str, Bitmap]
+) -> tuple[dict[str, NDArray[np.bool_]], list[str]]:
+    """Which values are sensitive, by attribute whose values the job names; and what is wrong.
+
+    Where the job names members of sets, having a sensitive one is sensitive, not having it is not.
+    """
+    marks: dict[str, NDArray[np.bool_]] = {}
+    problems: list[str] = []
+    for name, attribute in job.attributes.items():
+        key = "non_sensitive_values" if attribute.sensitive_values is None else "sensitive_values"
+        given: tuple[str | None, ...] | None = getattr(attribute, key)
+        if given is None:
+            continue
+        inside, outside = key == "sensitive_values", key != "sensitive_values"
+        known: set[str | None]
+        if name in bitmaps:
+            bitmap = bitmaps[name]
+            known = {*bitmap.members.values(), None}
+            for bit in bitmap.bits:
+                member = bitmap.members.get(bit, "")
+                holding = inside if member in given else outside
+                absent = inside if None in given else outside
+                state = {"0": False, "1": holding, None: absent}
+                marks[bit] = np.array([state[text] for text in table[bit].text.to_list()], bool)
+        else:
+            texts = table[name].text.to_list()
+            known = set(texts)
+            marks[name] = np.array([inside if v in given else outside for v in texts], bool)
+        problems += [
+            f"attributes.{name}.{key}: {'a missing value' if value is None else repr(value)} does "
+            "not occur. Values are compared as the text of the source, letter by letter."
+            for value in given
+            if value not in known
+        ]
+    return marks, problems
+
+
+def prepare_population(job: Job, path: str | Path) -> tuple[CodedTable, dict[str, Hierarchy]]:
+    """A table of the quasi-identifiers of more people than the job's, read as the job reads."""
+    quasi = job.with_role(Role.QUASI_IDENTIFIER)
+    source = source_of(job, path)
+    others = {name: Role.DROP for name in column_names(source) if name not in quasi}
+    specs = {
+        **{
+            name: ColumnSpec(job.attributes[name].role, job.attributes[name].type) for name in quasi
+        },
+        **{name: ColumnSpec(role) for name, role in others.items()},
+    }
+    require_columns(column_names(source), specs, str(source.path), source)
+    table = read_table(source, specs)
+    return table, _build_hierarchies(job, table)
+
+
+def source_of(job: Job, path: str | Path | None = None) -> Source:
+    """The source that a job reads; a given path stands in for the job's own."""
+    if path is not None:
+        elsewhere = {"path", "url", "table", "query"}
+        given = {} if job.source is None else job.source.model_dump(exclude=elsewhere)
+        return Source.of_file(Path(path), **given)
+    if job.source is None:
+        raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
+    if job.source.in_catalog:
+        raise InputError("source: a table without a 'url' is Spark's. Use --engine spark.")
+    return job.source.model_copy(update={"path": job.folder / job.source.path})
+
+
+def require_columns(
+    present: Sequence[str], named: Collection[str], place: str, source: Source | None = None
+) -> None:
+    """Raise unless a table, such as that of a source, has exactly the columns that a job names."""
+    if set(present) == set(named):
+        return
+    suspect = source is not None and source.is_text and suspect_header(source)
+    raise JobError(check_columns(present, named, suspect=suspect), place)
+
+
+def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:
+    """The hierarchy of every column that has one; all problems at once."""
+    built: dict[str, Hierarchy] = {}
+    problems: list[str] = []
+    for column in table:
+        attribute = job.attributes.get(column.name)  # none for a bit
+        spec = attribute.hierarchy if attribute else None
+        if spec is None and column.role is Role.QUASI_IDENTIFIER and job.method.needs_hierarchies:
+            spec = Automatic()
+        if spec is None:
+            continue
+        try:
+            built[column.name] = spec.build(column, job.folder)
+        except HierarchyError as error:
+            problems.append(str(error))
+    if problems:
+        raise HierarchyError("\n".join(problems))
+    return built
+
+
+def _read_knowledge(job: Job) -> dict[str, Knowledge]:
+    """The knowledge table of every quasi-sensitive attribute that has one; all problems at once."""
+    found: dict[str, Knowledge] = {}
+    problems: list[str] = []
+    for name, attribute in job.attributes.items():
+        if attribute.knowledge is not None:
+            try:
+                found[name] = read_knowledge(attribute.knowledge, job.folder)
+            except InputError as error:
+                problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+    return found
+
+
+def _guard_notation(
+    job: Job, table: CodedTable, hierarchies: dict[str, Hierarchy]
+) -> tuple[CodedTable, dict[str, Hierarchy]]:
+    """Refuse, or escape where the job says so, source values that look like published notation."""
+    columns = dict(table.columns)
+    refused: list[str] = []
+    for column in table:
+        if column.role is Role.QUASI_SENSITIVE and _starred(column):
+            raise InputError(
+                f"Column '{column.name}': some cells hold the term '*', which in a release is a "
+                "cell of which all terms were removed. Change it, or list it under `missing:`."
+            )
+        if column.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
+            continue
+        if column.name not in job.attributes:  # a bit
+            continue
+        if job.attributes[column.name].escape:
+            columns[column.name], hierarchies = _escape(column, hierarchies)
+        elif _notation_values(column):
+            refused.append(column.name)
+    if refused:
+        names = ", ".join(repr(name) for name in refused)
+        raise InputError(
+            f"Column {names}: some values are '*' or look like a range '[a, b]' or a set "
+            "'{a, b}' and would be misread in a release. Change them, or add 'escape: true' to the "
+            "attribute, which publishes them behind a backslash."
+        )
+    return replace(table, columns=columns), hierarchies
+
+
+def _starred(column: Column) -> bool:
+    text = column.text.drop_nulls()
+    if column.separator is None:
+        return bool((text == SUPPRESSED).any())
+    suspects = text.filter(text.str.contains(SUPPRESSED, literal=True))
+    return any(SUPPRESSED in cell.split(column.separator) for cell in suspects.to_list())
+
+
+def _notation_values(column: Column) -> Sequence[str]:
+    text = column.text.drop_nulls()
+    suspects = text.filter(text.str.contains(_NOTATION_START))
+    return [value for value in suspects.to_list() if looks_like_notation(value)]
+
+
+def _escape(
+    column: Column, hierarchies: dict[str, Hierarchy]
+) -> tuple[Column, dict[str, Hierarchy]]:
+    text = [None if value is None else escaped(value) for value in column.text.to_list()]
+    series = pl.Series(column.text.name, text, dtype=pl.String)
+    hierarchy = hierarchies.get(column.name)
+    if hierarchy is not None:
+        leaves = replace(hierarchy.levels[0], labels=tuple(text))
+        levels = (leaves, *hierarchy.levels[1:])
+        hierarchies = {**hierarchies, column.name: replace(hierarchy, levels=levels)}
+    return replace(column, text=series, values=series), hierarchies

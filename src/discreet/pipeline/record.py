@@ -1,0 +1,154 @@
+"""Between a release and the ledger: what is recorded, and the step in which both appear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InputError, ReleaseError
+from discreet.io.atomic import hash_of_folder
+from discreet.job.model import Job
+from discreet.ledger.keys import hex_of
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.record import Contents, Entry, Signatures
+from discreet.ledger.settings import LedgerSettings
+from discreet.ledger.terms import terms_of
+from discreet.methods.base import Bucketized, Counterfeits, Generalized, Outcome, Task
+from discreet.releases.kinds.bucketized.tables import PEOPLE
+from discreet.table.classes import group_codes
+from discreet.table.coded_table import Column
+from discreet.table.counts import order_by_class
+from discreet.table.published import GROUP, PublishedTable
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A release that is ready to be recorded, and the state of the ledger that it builds on."""
+
+    settings: LedgerSettings
+    head: str
+    entry: Entry
+    contents: Contents
+
+    @property
+    def held_back(self) -> list[str]:
+        """The keyed hashes of the people who are not in the release."""
+        return hex_of(self.contents.people[self.contents.group < 0])
+
+
+def open_ledger(job: Job) -> Ledger | None:
+    """The ledger that a job names."""
+    return None if job.ledger is None else Ledger.open(job.ledger.located(job.folder))
+
+
+def require_ledger(job: Job) -> None:
+    """Refuse a method that must know the past where no ledger tells it."""
+    if job.method.needs_history and job.ledger is None:
+        raise InputError(
+            f"The method '{job.method.name}' must know what was published before. Make a ledger "
+            "with 'discreet ledger init people.ledger' and add 'ledger: {path: people.ledger}' to "
+            "the job, or publish with --ledger."
+        )
+
+
+def draft_of(
+    ledger: Ledger,
+    job: Job,
+    task: Task,
+    outcome: Outcome,
+    published: Mapping[str, PublishedTable],
+) -> Draft:
+    """What the ledger is to record of an outcome."""
+    assert task.people is not None
+    assert job.ledger is not None
+    group, fakes = _groups(outcome, published)
+    groups = int(group.max(initial=-1)) + 1
+    counterfeits = np.zeros(groups, np.int32)
+    if fakes is not None:
+        counterfeits += np.bincount(fakes.group, minlength=groups).astype(np.int32)
+    signatures = {
+        column.name: _signatures(column, group, groups, fakes) for column in task.table.sensitive
+    }
+    order = np.lexsort((task.people[:, 1], task.people[:, 0]))  # the source's order is gone
+    contents = Contents(task.people[order], group[order], counterfeits, signatures)
+    entry = Entry(
+        number=0,
+        folder="",
+        folder_hash="",
+        recorded="",
+        method=job.method.name,
+        parameters=terms_of(job.method.parameters(), task.correlation),
+        published_rows=int((group >= 0).sum()),
+        held_back=int((group < 0).sum()),
+        counterfeits=int(counterfeits.sum()),
+        groups=groups,
+    )
+    return Draft(job.ledger.located(job.folder), ledger.head, entry, contents)
+
+
+def _groups(
+    outcome: Outcome, published: Mapping[str, PublishedTable]
+) -> tuple[NDArray[np.int32], Counterfeits | None]:
+    """The group of every row as it is published, less 1; and counterfeits with such groups."""
+    if isinstance(outcome, Generalized):
+        return outcome.class_of_row, None
+    if not isinstance(outcome, Bucketized):
+        raise InputError(
+            "A ledger records releases in which each person is in one group: generalized and "
+            "bucketized ones. Publish this one without a ledger."
+        )
+    (column,) = [column for column in published[PEOPLE].columns if column.name == GROUP]
+    kept = outcome.group_of_row >= 0
+    group = np.full(len(kept), -1, np.int32)
+    group[kept] = column.codes
+    fakes = outcome.counterfeits
+    if fakes is None:
+        return group, None
+    number = np.zeros(int(outcome.group_of_row.max(initial=-1)) + 1, np.int32)
+    number[outcome.group_of_row[kept]] = column.codes
+    return group, Counterfeits(number[fakes.group], fakes.value)
+
+
+def _signatures(
+    column: Column, group: NDArray[np.int32], groups: int, fakes: Counterfeits | None
+) -> Signatures:
+    kept = group >= 0
+    of_row, codes = group[kept], column.codes[kept]
+    if fakes is not None:
+        of_row = np.concatenate([of_row, fakes.group])
+        codes = np.concatenate([codes, fakes.value[column.name]]).astype(np.int32)
+    entries = group_codes([of_row, codes], [groups, column.cardinality], len(of_row))
+    of_group, value = of_row[entries.first_row], codes[entries.first_row]
+    start, order = order_by_class(of_group, value, groups, column.cardinality)
+    return Signatures(
+        start, value[order], entries.size[order].astype(np.int32), tuple(column.text.to_list())
+    )
+
+
+def require_current(draft: Draft, ledger: Ledger) -> None:
+    """Refuse a release that was made before the ledger's last one was recorded."""
+    if ledger.head != draft.head:
+        raise ReleaseError(
+            f"Another release was recorded in the ledger '{ledger.name}' in the meantime. This one "
+            "does not know of it; publish again."
+        )
+
+
+@contextmanager
+def announced(draft: Draft, ledger: Ledger, partial: Path, place: Path) -> Iterator[None]:
+    """Announce a release to the ledger; settle it when the block, in which it moves, is done."""
+    require_current(draft, ledger)
+    ledger.require_new_place(place)
+    entry = replace(draft.entry, folder=str(place.absolute()), folder_hash=hash_of_folder(partial))
+    entry = ledger.announce(entry, draft.contents)
+    try:
+        yield
+    except BaseException:
+        ledger.withdraw(entry)
+        raise
+    ledger.settle(entry)

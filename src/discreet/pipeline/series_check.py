@@ -1,0 +1,135 @@
+"""The guarantees of a whole series, judged before a release joins it.
+
+The earlier releases come from the ledger, whose seals are checked; the new one from the tables as
+they were written, which must say what the ledger is about to record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from discreet.attacks.series.series_view import JointFinding, Series, invariance, joint
+from discreet.ledger.history import history_of, values_of
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.record import Contents
+from discreet.ledger.terms import M_INVARIANCE, RHO_DIFFERENT, least_rho
+from discreet.methods.series.beliefs.correlation import Correlation
+from discreet.pipeline.record import Draft
+from discreet.releases.audit.audit import Audit
+from discreet.releases.kinds.bucketized.tables import PEOPLE, SENSITIVE, people_counted
+from discreet.requirements.republication import SeriesRequirement
+from discreet.table.coded_table import CodedTable
+from discreet.table.published import GROUP
+
+_NO_PEOPLE = np.zeros((0, 2), np.uint64)
+
+
+def with_series(
+    audit: Audit,
+    ledger: Ledger,
+    draft: Draft,
+    tables: Mapping[str, CodedTable],
+    correlation: Correlation | None,
+) -> Audit:
+    """Return the audit of a new release with its guarantees about the series decided."""
+    problems = series_problems(ledger, draft, tables, correlation)
+    promises = tuple(
+        promise.model_copy(update={"holds": not problems, "unproved": None})
+        if isinstance(promise.to_requirement(), SeriesRequirement)
+        else promise
+        for promise in audit.promises
+    )
+    return replace(audit, promises=promises, problems=(*audit.problems, *problems))
+
+
+def series_problems(
+    ledger: Ledger,
+    draft: Draft,
+    tables: Mapping[str, CodedTable],
+    correlation: Correlation | None,
+) -> list[str]:
+    """Return which guarantees of a series would not hold if a release joined it."""
+    entries = [*ledger.entries(), draft.entry]
+    guaranteed = [
+        at for at, one in enumerate(entries) if one.method in (M_INVARIANCE, RHO_DIFFERENT)
+    ]
+    if not guaranteed:
+        return []
+    ledger.require_sound()
+    contents = [*(ledger.contents(entry) for entry in entries[:-1]), draft.contents]
+    (attribute,) = contents[guaranteed[0]].signatures
+    if attribute not in draft.contents.signatures:
+        return []  # the release says nothing about the attribute of the series
+    unlike = _unlike_tables(draft.contents, attribute, tables)
+    if unlike:
+        return unlike
+    contents = [one for one in contents if attribute in one.signatures]
+    values = list(draft.contents.signatures[attribute].values)
+    values += [value for value in values_of(contents, attribute) if value not in values]
+    series = Series.of_history(history_of(contents, attribute, _NO_PEOPLE, values))
+    problems = []
+    if any(entry.method == M_INVARIANCE for entry in entries):
+        partly = invariance(series).overlapping
+        problems += [overlap_problem(partly)] if partly else []
+    rho = least_rho([one.parameters for one in entries if one.method == RHO_DIFFERENT])
+    if rho is not None:
+        found = joint(series, correlation or Correlation(), rho)
+        problems += belief_problems(found, rho)
+    return problems
+
+
+def overlap_problem(people: int) -> str:
+    """Return the sentence about people whose signatures overlap."""
+    return (
+        f"m-invariance of the series: {people} people would be in groups of which only some "
+        "values are new"
+    )
+
+
+def belief_problems(found: JointFinding, rho: float) -> list[str]:
+    """Return the sentence about people of whom a reader of all releases believes too much."""
+    if not found.above:
+        return []
+    return [
+        f"{found.above} people have a value that a reader of all releases believes with more than "
+        f"{rho:g}: up to {max(found.greatest):.3f}"
+    ]
+
+
+def _unlike_tables(
+    contents: Contents, attribute: str, tables: Mapping[str, CodedTable]
+) -> list[str]:
+    """Return where written tables say something else than the ledger is about to record."""
+    if SENSITIVE not in tables or GROUP not in tables[SENSITIVE].columns:
+        return []  # classes of a generalized release have no numbers
+    signatures = contents.signatures[attribute]
+    values = len(signatures.values)
+    code_of = {value: code for code, value in enumerate(signatures.values)}
+    table = tables[SENSITIVE]
+    column = table[attribute]
+    code = np.array([code_of.get(value, -1) for value in column.text.to_list()], np.int64)
+    key = _groups(table) * values + code[column.codes]
+    keys, inverse = np.unique(key, return_inverse=True)
+    count = np.bincount(inverse, people_counted(table), len(keys)).astype(np.int64)
+    group = np.repeat(np.arange(contents.groups), np.diff(signatures.start))
+    recorded = group * values + signatures.value
+    order = np.argsort(recorded)
+    sizes = np.bincount(contents.group[contents.group >= 0], minlength=contents.groups)
+    same = (
+        bool((code >= 0).all())
+        and np.array_equal(keys, recorded[order])
+        and np.array_equal(count, signatures.count[order])
+        and np.array_equal(sizes, np.bincount(_groups(tables[PEOPLE]), minlength=contents.groups))
+    )
+    return [] if same else ["the ledger would record other groups than the written tables have"]
+
+
+def _groups(table: CodedTable) -> np.ndarray:
+    """Return the group of every row, from 0 on."""
+    column = table[GROUP]
+    numbers = column.text.cast(int).to_numpy().astype(np.int64) - 1
+    found: np.ndarray = numbers[column.codes]
+    return found

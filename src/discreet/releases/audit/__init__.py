@@ -1,0 +1,1 @@
+"""The audit: one file for each kind of check."""

@@ -1,0 +1,151 @@
+"""Whether a release speaks of the columns of its original, and of each as the job does.
+
+A column under another role, or a sensitive one under another distance, would be judged by another
+promise than the one that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import ValidationError
+
+from discreet.hierarchies.cells import SUPPRESSED
+from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
+from discreet.methods.base import Method, Task
+from discreet.releases.manifest import Manifest
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.roles import Role, Unit
+
+
+def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
+    """Return where a release is not one that the job's method makes of its original.
+
+    The method, its parameters, what it promises beside the requirements, and the rows that it may
+    suppress are those of the job.
+    """
+    if manifest.method.name != method.name:
+        return [f"the manifest says the method {manifest.method.name}, the job {method.name}"]
+    try:
+        stated = type(method).model_validate(manifest.method.parameters).parameters()
+    except ValidationError:
+        stated = None
+    problems = []
+    if stated != method.parameters():
+        problems.append(f"the parameters of {method.name} are not those of the job")
+    promised = [promise.to_requirement() for promise in manifest.promises]
+    problems += [
+        f"{method.name} promises {one.name} {one.parameters()}, and the release does not"
+        for one in method.promises(task)
+        if one not in promised
+    ]
+    most = method.most_suppressed(task.table.rows)
+    if most is not None and manifest.suppressed_rows > most:
+        problems.append(
+            f"{manifest.suppressed_rows} rows are suppressed; the job allows at most {most}"
+        )
+    return problems
+
+
+def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: Task) -> list[str]:
+    """What the manifest says of columns and promises that the original and its job do not."""
+    published = {
+        name: role
+        for entry in manifest.tables.values()
+        for name, role in entry.columns.items()
+        if role is not Role.STRUCTURE
+    }
+    original = task.table.columns
+    unknown = [name for name in published if name not in original]
+    lost = [name for name in original if name not in published]
+    problems = [
+        f"'{name}' is published as {role}; for the original it is {original[name].role}"
+        for name, role in published.items()
+        if name in original and role is not original[name].role
+    ]
+    if manifest.unit is Unit.PERSON and task.unit is not Unit.PERSON:
+        problems.append(
+            "the manifest says that every person has one row, which no identifier shows"
+        )
+    if unknown:
+        problems.append(f"columns that the original lacks: {', '.join(unknown)}")
+    if lost:
+        problems.append(f"columns of the original are in no table: {', '.join(lost)}")
+    promised = [promise.to_requirement() for promise in manifest.promises]
+    values = {c.name: set(c.text.to_list()) for table in tables.values() for c in table.sensitive}
+    asked = [requirement.naming(values) for requirement in task.requirements]
+    problems += [
+        f"the job asks for {one.name} {one.parameters()}, which the release does not promise"
+        for one in asked
+        if one not in promised
+    ]
+    return problems or list(_other_distances(tables, manifest, task))
+
+
+def _other_distances(
+    tables: Mapping[str, CodedTable], manifest: Manifest, task: Task
+) -> Iterator[str]:
+    """Sensitive attributes whose values are as far from each other as the job says."""
+    for table in tables.values():
+        for column in table.sensitive:
+            source = task.table[column.name]
+            if _is_masked(column, source):
+                continue
+            same = (column.type, column.distance) == (source.type, source.distance)
+            if not same or _other_tree(column, manifest, task):
+                yield (
+                    f"the manifest says '{column.name}' is {column.type} with the "
+                    f"{column.distance} distance, not as the job has it"
+                )
+
+
+def _is_masked(column: Column, source: Column) -> bool:
+    """Whether some cells are ``*``, so that the others are no numbers any more."""
+    return SUPPRESSED in column.text.to_list() and SUPPRESSED not in source.text.to_list()
+
+
+def _other_tree(column: Column, manifest: Manifest, task: Task) -> bool:
+    entry = manifest.attributes.get(column.name)
+    hierarchy = task.hierarchies.get(column.name)
+    if entry is None or entry.hierarchy is None or hierarchy is None:
+        return False
+    rows = rows_of_hierarchy(hierarchy, task.table[column.name])
+    shown = {row[0] for row in entry.hierarchy}
+    known = rows_of_published(rows, shown, ordered=entry.type.ordered)
+    return any(row not in known for row in entry.hierarchy)
+
+
+def as_published(task: Task, manifest: Manifest) -> Task:
+    """Return the original without the bits of members that no published row has."""
+    return task.without(_absent_bits(task, manifest))
+
+
+def _absent_bits(task: Task, manifest: Manifest) -> set[str]:
+    published = {name for entry in manifest.tables.values() for name in entry.columns}
+    return {
+        bit
+        for name, bitmap in task.bitmaps.items()
+        if published.intersection(bitmap.bits)
+        for bit in bitmap.bits
+        if bit not in published
+    }
+
+
+def hidden_members(task: Task, manifest: Manifest) -> list[str]:
+    """Return a problem where more people have a member that is not published than may be hidden.
+
+    A method that masks cells hides members of published people too.
+    """
+    if getattr(manifest.method, "masked_cells", None) is not None:
+        return []
+    most = 0
+    for bit in _absent_bits(task, manifest):
+        column = task.table[bit]
+        ones = (column.text == "1").fill_null(False).to_numpy()
+        most = max(most, int(column.counts[ones].sum()))
+    if most <= manifest.suppressed_rows:
+        return []
+    return [
+        f"{most} people of the original have a set member that no table has a column for, and "
+        f"{manifest.suppressed_rows} rows are said to be suppressed"
+    ]

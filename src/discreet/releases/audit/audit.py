@@ -1,0 +1,344 @@
+"""The audit: every promise derived again from published files alone.
+
+Nothing here knows how a release was made. It reads the files that stand in the folder, checks
+them against the manifest (hashes, rows, columns, nothing that does not belong there), forms the
+classes anew from the published cells, and judges every requirement on their counts. With the
+original table it also checks that nothing was lost or invented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import AuditError
+from discreet.hierarchies.files import hierarchy_from_rows
+from discreet.io.signatures import SIGNATURE, is_signed
+from discreet.io.source import Tell, tell_nobody
+from discreet.io.tables import read_table
+from discreet.knowledge.table import Knowledge
+from discreet.methods.base import Method, Task
+from discreet.releases.audit.against_original import (
+    as_published,
+    hidden_members,
+    unlike_method,
+    unlike_original,
+)
+from discreet.releases.audit.figures import Tally, misstated_figures, tally
+from discreet.releases.audit.files import (
+    file_problems,
+    file_remarks,
+    form_problems_of_files,
+    require_readable,
+    source_of_table,
+)
+from discreet.releases.audit.linked_labels import (
+    linked_domains,
+    other_knowledge,
+    public_promise,
+    underivable,
+)
+from discreet.releases.audit.row_order import source_order_problems
+from discreet.releases.group_summary import Picture, picture_of
+from discreet.releases.manifest import FILE_NAME, Manifest, Promise, ReaderFinding
+from discreet.releases.registry import kind_of
+from discreet.releases.table_forms import form_problems, name_problems
+from discreet.requirements.base import TOLERANCE, Domain, Requirement
+from discreet.result import Shown
+from discreet.table.coded_table import CodedTable
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Distance, Role, Unit, ValueType
+
+
+@dataclass(frozen=True)
+class Audit(Shown):
+    """What an audit found."""
+
+    promises: tuple[Promise, ...]
+    problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
+    compared: bool  # whether the original table was at hand
+    unit: Unit = Unit.ROW  # people only where the original was at hand and shows one row each
+    readers: tuple[ReaderFinding, ...] = ()  # what readers of the release find beside its promises
+    remarks: tuple[str, ...] = ()  # what could not be judged
+    signed: bool | None = None  # by the trusted key; None where no key was given
+    picture: Picture = field(default_factory=Picture, repr=False)  # of its groups, for the report
+    tally: Tally | None = field(default=None, repr=False)  # what its figures are derived from
+
+    @property
+    def unproved(self) -> tuple[Promise, ...]:
+        """The promises that could not be derived from what was at hand."""
+        return tuple(promise for promise in self.promises if promise.unproved is not None)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong: no problem, and every promise holds that could be derived.
+
+        ``unproved`` lists the promises that could not be derived from what was at hand.
+        """
+        return not self.problems and all(
+            promise.holds or promise.unproved is not None for promise in self.promises
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The audit as plain data."""
+        return {
+            "ok": self.ok,
+            "unproved": len(self.unproved),
+            "promises": [promise.model_dump(mode="json") for promise in self.promises],
+            "problems": list(self.problems),
+            "compared_with_original": self.compared,
+            **({} if self.signed is None else {"signed": self.signed}),
+            **({"readers": [one.model_dump() for one in self.readers]} if self.readers else {}),
+            **({"remarks": list(self.remarks)} if self.remarks else {}),
+        }
+
+
+def require_sound(audit: Audit) -> None:
+    """Raise unless an audit proved every promise and found nothing wrong."""
+    if audit.ok and not audit.unproved:
+        return
+    broken = [
+        f"{promise.requirement} {promise.parameters} does not hold: achieved {promise.achieved}"
+        for promise in audit.promises
+        if not promise.holds
+    ]
+    listed = "".join(f"\n  - {line}" for line in [*broken, *audit.problems])
+    raise AuditError(f"The release was not published: its own audit refused it.{listed}")
+
+
+def audit_folder(
+    folder: Path,
+    original: Task | None = None,
+    knowledge: Mapping[str, Knowledge] | None = None,
+    trust: str | Path | None = None,
+    method: Method | None = None,
+) -> Audit:
+    """Audit a release folder; promises about linked labels need the knowledge or the original.
+
+    ``method`` is that of the original's job: the release must be one that it makes. ``trust`` is
+    the public key by which the manifest, and with it every file, must be signed.
+    """
+    manifest = Manifest.load(folder)
+    signed = None if trust is None else is_signed(folder, FILE_NAME, trust)
+    remarks = file_remarks(folder)
+    damages = file_problems(folder, manifest)
+    if signed is None and (folder / SIGNATURE).exists():
+        remarks.append("The manifest is signed. The signature was not checked: no key was trusted.")
+    if signed is False:
+        there = (folder / SIGNATURE).exists()
+        damages.append(
+            "the manifest is not what the trusted key signed"
+            if there
+            else "the manifest is not signed, and a signature by the trusted key was asked for"
+        )
+    if damages:
+        promises = tuple(_unproved(manifest))
+        return Audit(
+            promises, tuple(damages), original is not None, remarks=tuple(remarks), signed=signed
+        )
+    hidden: list[str] = []
+    if original is not None:
+        hidden = hidden_members(original, manifest)
+        original = as_published(original, manifest)
+        if method is not None:
+            hidden += unlike_method(manifest, original, method)
+    tables = read_tables(folder, manifest)
+    found = audit_tables(tables, manifest, original, knowledge=knowledge)
+    problems, unknown = form_problems_of_files(folder, manifest, tables)
+    problems += [*hidden, *_misstated(manifest, found.promises)]
+    if (folder / FILE_NAME).read_bytes() != manifest.to_json().encode():
+        problems.append(f"'{FILE_NAME}' is not in the form in which discreet writes it")
+    if found.tally is not None:
+        problems += misstated_figures(manifest, found.tally, found.picture)
+    return replace(
+        found,
+        problems=(*found.problems, *problems),
+        remarks=(*found.remarks, *unknown, *remarks),
+        signed=signed,
+    )
+
+
+def audit_tables(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task | None = None,
+    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+    knowledge: Mapping[str, Knowledge] | None = None,
+) -> Audit:
+    """Audit published tables against a manifest.
+
+    ``source_rows`` is known to whoever made the release: the original's row behind each row.
+    ``knowledge`` is that of the original where there is one.
+    """
+    kind = kind_of(manifest.kind)
+    misshapen = form_problems(kind.forms(len(manifest.tables)), manifest)
+    if misshapen:
+        return Audit(tuple(_unproved(manifest)), tuple(misshapen), original is not None)
+    requirements = [promise.to_requirement() for promise in manifest.promises]
+    refined = any(requirement.needs_refined_counts for requirement in requirements)
+    found = linked_domains(tables, manifest, original, knowledge or {})
+    views = kind.views(tables, domains_of(tables, manifest) | found, refined=refined)
+    promises = []
+    for requirement in requirements:
+        reason = underivable(requirement, found, manifest)
+        if reason is None:
+            promises.append(Promise.of(requirement, kind.verdict(requirement, views)))
+        else:
+            promises.append(_not_derived(requirement, reason))
+    problems = name_problems(manifest) + miscounted(tables, manifest)
+    problems += kind.inconsistencies(tables, manifest)
+    problems += kind.structure_problems(tables) + kind.order_problems(tables)
+    problems += other_knowledge(found, manifest)
+    if original is not None:
+        problems += _changes(tables, manifest, original, source_rows)
+    remarks = () if problems else tuple(kind.remarks(tables))
+    by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
+    return Audit(
+        tuple(promises),
+        tuple(problems),
+        original is not None,
+        manifest.unit if original is not None else Unit.ROW,
+        remarks=remarks,
+        picture=picture_of(by_table, kind),
+        tally=tally(tables, manifest, kind, views),
+    )
+
+
+def _changes(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task,
+    source_rows: Mapping[str, NDArray[np.int32]] | None,
+) -> list[str]:
+    """What was lost or invented against the original, or stands in its order."""
+    unlike = unlike_original(tables, manifest, original)
+    if unlike:
+        return unlike
+    kind = kind_of(manifest.kind)
+    related = source_order_problems(tables, original.table)
+    if source_rows is None:
+        return related + kind.changes(tables, original, manifest)
+    return related + kind.traced_changes(tables, original, manifest, source_rows)
+
+
+def read_tables(
+    folder: Path, manifest: Manifest, tell: Tell = tell_nobody
+) -> dict[str, CodedTable]:
+    """The published tables of a folder, coded from what the files say."""
+    require_readable(folder, manifest)
+    tables = {}
+    for name, entry in manifest.tables.items():
+        tables[name] = read_table(source_of_table(folder, entry), specs_of(manifest, name), tell)
+    return tables
+
+
+def specs_of(manifest: Manifest, table: str) -> dict[str, ColumnSpec]:
+    """How the columns of a published table are read.
+
+    Quasi-identifiers are cells, so text; so is what the release made, such as the column 'value' of
+    a decomposition, whatever attribute has the same name.
+    """
+    return {
+        column: _spec(manifest, column, role)
+        for column, role in manifest.tables[table].columns.items()
+    }
+
+
+def _spec(manifest: Manifest, column: str, role: Role) -> ColumnSpec:
+    attribute = manifest.attributes.get(column)
+    if attribute is None or role in (Role.QUASI_IDENTIFIER, Role.STRUCTURE):
+        return ColumnSpec(role, ValueType.TEXT, Distance.EQUAL, None)
+    return ColumnSpec(role, attribute.type, attribute.distance, attribute.multi_valued)
+
+
+def _not_derived(requirement: Requirement, reason: str) -> Promise:
+    """A promise that nobody could check: it is not claimed."""
+    return Promise(
+        requirement=requirement.name,
+        parameters=requirement.parameters(),
+        holds=False,
+        achieved={},
+        unproved=reason,
+    )
+
+
+def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, Domain]:
+    """What the requirements may know about each sensitive attribute, from the release alone."""
+    domains = {}
+    for table in tables.values():
+        for column in table.sensitive:
+            attribute = manifest.attributes.get(column.name)
+            rows = attribute.hierarchy if attribute else None
+            hierarchy = hierarchy_from_rows(column, rows, "manifest") if rows else None
+            domains[column.name] = Domain(tuple(column.text.to_list()), column.distance, hierarchy)
+    return domains
+
+
+def miscounted(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+    """Tables that have not as many rows as the manifest says of each."""
+    return [
+        f"the manifest says {entry.rows} rows of '{name}'; it has {tables[name].rows}"
+        for name, entry in manifest.tables.items()
+        if entry.rows != tables[name].rows
+    ]
+
+
+def _misstated(manifest: Manifest, derived: Sequence[Promise]) -> list[str]:
+    """Promises of which the manifest says something else than its files."""
+    problems = [
+        f"the manifest calls {stated.requirement} {stated.parameters} unproved, which no published "
+        "release does"
+        for stated in manifest.promises
+        if stated.unproved is not None
+    ]
+    public = [public_promise(promise, manifest) for promise in derived]
+    return problems + [
+        f"the manifest says of {stated.requirement} {stated.parameters} that it "
+        f"{_said(stated)}; the files say that it {_said(found)}"
+        for stated, found in zip(manifest.promises, public, strict=True)
+        if found.unproved is None
+        and not (
+            stated.holds == found.holds
+            and _same_figures(stated.achieved, found.achieved)
+            and _same_figures(stated.by_attribute, found.by_attribute, lenient=True)
+            and stated.vacuous_for == found.vacuous_for
+        )
+    ]
+
+
+def _said(promise: Promise) -> str:
+    figures = {**promise.by_attribute, **promise.achieved}
+    nothing = "" if promise.vacuous_for is None else ", and excludes nothing"
+    return (
+        f"{'holds' if promise.holds else 'does not hold'}, with {figures or 'no figure'}{nothing}"
+    )
+
+
+def _same_figures(
+    stated: Mapping[str, float | None], found: Mapping[str, float | None], lenient: bool = False
+) -> bool:
+    """Whether figures agree but for rounding; one without bound is null, or may be left out."""
+    left_out = {name for name in found if name not in stated and lenient and found[name] is None}
+    if stated.keys() != found.keys() - left_out:
+        return False
+    return all(
+        (one is None and found[name] is None)
+        or (
+            one is not None
+            and (other := found[name]) is not None
+            and isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        )
+        for name, one in stated.items()
+    )
+
+
+def _unproved(manifest: Manifest) -> list[Promise]:
+    """The promises of a damaged release: none holds, with no figure, until the files are whole."""
+    nothing: dict[str, Any] = {"holds": False, "achieved": {}, "by_attribute": {}}
+    return [promise.model_copy(update=nothing) for promise in manifest.promises]

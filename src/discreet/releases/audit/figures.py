@@ -1,0 +1,190 @@
+"""The figures of a manifest, derived from published tables alone.
+
+Whoever makes a release writes these figures into the manifest; an audit derives them again and
+refuses a manifest that says something else. A figure that needs the original does not belong here:
+a reader who lists every table that fits the files could keep those that give the stated figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isclose
+from typing import Any
+
+from discreet.hierarchies.cells import ESCAPE, SUPPRESSED
+from discreet.releases.group_summary import Picture
+from discreet.releases.kinds.base import Kind, View
+from discreet.releases.kinds.bucketized.tables import BucketizedKind, count_counterfeits
+from discreet.releases.kinds.decomposed.tables import DecomposedKind
+from discreet.releases.kinds.projected.tables import ProjectedKind
+from discreet.releases.manifest import Manifest, TableUtility, Utility
+from discreet.releases.method_entries import CodipEntry, MethodEntry
+from discreet.requirements.base import TOLERANCE
+from discreet.requirements.closeness import TCloseness
+from discreet.table.coded_table import CodedTable
+from discreet.table.roles import Role
+
+EXACT_KINDS = (BucketizedKind.name, DecomposedKind.name)  # quasi-identifiers are exact
+PROTECTED = (Role.SENSITIVE, Role.QUASI_SENSITIVE)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts over published tables from which all figures follow; those of parts add up."""
+
+    classes: Mapping[str, int] = field(default_factory=dict)  # by table, or "" for the release
+    squares: Mapping[str, int] = field(default_factory=dict)  # Σ |class|², likewise
+    masked: Mapping[str, int] = field(default_factory=dict)  # by protected attribute: cells '*'
+    counterfeits: int = 0
+    closeness: float = 0.0  # of the worst class, of projections
+    escapes: frozenset[str] = frozenset()  # columns with a backslash in some cell
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            _summed(self.classes, other.classes),
+            _summed(self.squares, other.squares),
+            _summed(self.masked, other.masked),
+            self.counterfeits + other.counterfeits,
+            max(self.closeness, other.closeness),
+            self.escapes | other.escapes,
+        )
+
+
+def _summed(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    return {n: some.get(n, 0) + others.get(n, 0) for n in dict.fromkeys([*some, *others])}
+
+
+def tally(
+    tables: Mapping[str, CodedTable], manifest: Manifest, kind: Kind, views: Sequence[View]
+) -> Tally:
+    """Count what the figures of a manifest are derived from."""
+    sizes = kind.sizes(tables)
+    masked = {}
+    for table in tables.values():
+        for column in table:
+            if column.role in PROTECTED:
+                cells = (column.text == SUPPRESSED).fill_null(False).to_numpy()
+                masked[column.name] = int(column.counts[cells].sum())
+    closeness = 0.0
+    if isinstance(manifest.method, CodipEntry):
+        achieved = kind.verdict(TCloseness(t=1), views).achieved
+        closeness = float(achieved.get("t", 0.0))
+    return Tally(
+        {name: len(size) for name, size in sizes.items()},
+        {name: int((size**2).sum()) for name, size in sizes.items()},
+        masked,
+        count_counterfeits(tables),
+        closeness,
+        frozenset(
+            column.name
+            for table in tables.values()
+            for column in table
+            if column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+            and column.text.str.contains(ESCAPE, literal=True).any()
+        ),
+    )
+
+
+def settle(manifest: Manifest, found: Tally, picture: Picture) -> None:
+    """Write every figure of a manifest that follows from published tables."""
+    manifest.utility = _utility(manifest, found)
+    manifest.method = _with_figures(manifest, found, picture)
+    manifest.coverage = coverage(manifest)
+    for name, entry in manifest.attributes.items():
+        entry.escaped = entry.escaped and name in found.escapes
+
+
+def misstated_figures(manifest: Manifest, found: Tally, picture: Picture) -> list[str]:
+    """Return where a manifest says something else than its files."""
+    derived = manifest.model_copy(deep=True)
+    settle(derived, found, picture)
+    stated, again = manifest.model_dump(mode="json"), derived.model_dump(mode="json")
+    places = [
+        place
+        for key in ("utility", "method", "coverage", "attributes")
+        for place in _differences(stated[key], again[key], key)
+    ]
+    return [f"the manifest says something else than its files at '{place}'" for place in places]
+
+
+def coverage(manifest: Manifest) -> dict[str, list[str]]:
+    """Return the names of the requirements that cover each sensitive attribute; [] for none."""
+    roles = {
+        name: role
+        for entry in manifest.tables.values()
+        for name, role in entry.columns.items()
+        if role in PROTECTED
+    }
+    covering: dict[str, list[str]] = {name: [] for name in roles}
+    for promise in manifest.promises:
+        vacuous = promise.vacuous_for or ()
+        for name in promise.to_requirement().covered(roles):
+            if name not in vacuous and promise.requirement not in covering[name]:
+                covering[name].append(promise.requirement)
+    return covering
+
+
+def _utility(manifest: Manifest, found: Tally) -> Utility:
+    gone, rows = manifest.suppressed_rows, manifest.source_rows
+    of_table = {name: _table_utility(manifest, found, name) for name in found.classes}
+    share = gone / rows if gone and rows else None
+    if manifest.kind == ProjectedKind.name:
+        return Utility(tables=of_table, suppressed_share=share)
+    return Utility(**of_table[""].model_dump(), suppressed_share=share)
+
+
+def _table_utility(manifest: Manifest, found: Tally, table: str) -> TableUtility:
+    gone, rows = manifest.suppressed_rows, manifest.source_rows
+    classes = found.classes[table]
+    levels: Any = getattr(manifest.method, "levels", None)
+    if levels is not None and table:
+        levels = levels.get(table)
+    return TableUtility(
+        discernibility=found.squares[table] + gone * rows,
+        classes=classes,
+        class_size=rows / classes if classes else None,
+        height=None if levels is None else sum(levels.values()),
+        loss=gone / max(rows, 1) if manifest.kind in EXACT_KINDS else None,
+    )
+
+
+def _with_figures(manifest: Manifest, found: Tally, picture: Picture) -> Any:
+    """Return the method's entry with those of the figures that it has a field for."""
+    of_role = {
+        role: [
+            name
+            for entry in manifest.tables.values()
+            for name, own in entry.columns.items()
+            if own is role
+        ]
+        for role in PROTECTED
+    }
+    masked = {n: found.masked[n] for n in of_role[Role.SENSITIVE] if found.masked.get(n)}
+    figures = {
+        "groups": sum(found.classes.values()),
+        "suppressed_rows": manifest.suppressed_rows,
+        "held_back": manifest.suppressed_rows,
+        "counterfeits": found.counterfeits,
+        "closeness": found.closeness,
+        "masked_cells": masked,
+        "emptied_rows": {n: found.masked.get(n, 0) for n in of_role[Role.QUASI_SENSITIVE]},
+        "greatest_share": {
+            name: shares.greatest for name, shares in picture.beliefs.items() if shares.people
+        },
+    }
+    entry: MethodEntry = manifest.method
+    known = {name: figure for name, figure in figures.items() if name in type(entry).model_fields}
+    return entry.model_copy(update=known)
+
+
+def _differences(stated: Any, found: Any, place: str) -> Iterator[str]:
+    """Return the places where two JSON values differ by more than rounding."""
+    if isinstance(stated, dict) and isinstance(found, dict):
+        for name in dict.fromkeys([*stated, *found]):
+            yield from _differences(stated.get(name), found.get(name), f"{place}.{name}")
+    elif isinstance(stated, float) and isinstance(found, float):
+        if not isclose(stated, found, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+            yield place
+    elif stated != found:
+        yield place

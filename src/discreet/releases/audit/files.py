@@ -1,0 +1,169 @@
+"""The files of a release folder: those of the manifest, regular, unchanged and in canonical form.
+
+Whatever a folder holds beside its tables would be published and judged by nothing. A table in
+another form than discreet writes (quotes, metadata, compression) could hide values in that form.
+The checks run from cheap to expensive, so that a file is neither followed out of the folder nor
+unpacked before its name, hash, header and size are known to be those of the manifest.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+import pyarrow as pa
+
+from discreet.errors import InputError, ReleaseError
+from discreet.io.atomic import FOREIGN, hash_of_folder
+from discreet.io.canonical_files import (
+    is_canonical_csv,
+    is_canonical_parquet,
+    is_compressed,
+    parquet_rows,
+)
+from discreet.io.signatures import SIGNATURE, SIGNATURE_BYTES
+from discreet.io.source import Source
+from discreet.io.tables import column_names
+from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry, sha256_of
+from discreet.table.coded_table import CodedTable
+
+REPORT = "report.html"
+
+
+def hash_of_table(path: Path) -> str:
+    """Return the hash of a table's file, or one over all files of a table in several."""
+    return hash_of_folder(path) if path.is_dir() else sha256_of(path)
+
+
+def source_of_table(folder: Path, entry: TableEntry) -> Source:
+    """Return where and how a published table is read."""
+    return Source(path=folder / entry.file, delimiter="," if _is_csv(entry) else None)
+
+
+def file_problems(folder: Path, manifest: Manifest) -> list[str]:
+    """Return what is in the folder and should not be, and which files are not as published."""
+    own = (FILE_NAME, REPORT, SIGNATURE)
+    expected = {*own, *(entry.file for entry in manifest.tables.values())}
+    problems = [
+        f"'{path.name}' is in the folder and not in the manifest"
+        for path in sorted(folder.iterdir())
+        if path.name not in expected and path.name not in FOREIGN
+    ]
+    problems += [
+        f"'{name}' is not a regular file of the folder"
+        for name in own
+        if _exists(folder / name) and not _is_regular(folder / name)
+    ]
+    for name, entry in manifest.tables.items():
+        if Path(entry.file).name != entry.file:
+            raise ReleaseError(f"{FILE_NAME}: table '{name}' points outside the folder.")
+        problems += islice(_table_problems(folder, name, entry, hashed=True), 1)
+    report = folder / REPORT
+    if _is_regular(report) and sha256_of(report) != manifest.report_sha256:
+        problems.append(f"'{REPORT}' is not the page that was published (sha256)")
+    signature = folder / SIGNATURE
+    if _is_regular(signature) and signature.stat().st_size != SIGNATURE_BYTES:
+        problems.append(f"'{SIGNATURE}' is no signature: it has not {SIGNATURE_BYTES} bytes")
+    return problems
+
+
+def file_remarks(folder: Path) -> list[str]:
+    """Return a remark on each file that an operating system put into the folder."""
+    return [
+        f"'{name}' is in the folder. A file manager puts it there; it is no part of the release. "
+        "Remove it before you pass the folder on: it can name other files."
+        for name in FOREIGN
+        if _exists(folder / name)
+    ]
+
+
+def form_problems_of_files(
+    folder: Path, manifest: Manifest, tables: Mapping[str, CodedTable]
+) -> tuple[list[str], list[str]]:
+    """Return which files are not in canonical form, and of which that is not known."""
+    problems, remarks = [], []
+    for name, entry in manifest.tables.items():
+        path, table = folder / entry.file, tables[name]
+        if _is_csv(entry):
+            canonical: bool | None = is_canonical_csv(path, table)
+        else:
+            dense = sum(
+                int(c.text.str.len_bytes().fill_null(0).to_numpy().astype(float) @ c.counts)
+                for c in table
+            )
+            found = [is_canonical_parquet(file, dense) for file in _files(path)]
+            canonical = False if False in found else None if None in found else True
+        if canonical is None:
+            remarks.append(
+                f"'{entry.file}' was written by another version of the Parquet library or is very "
+                "large, so its bytes were not compared with the form that discreet writes. Its "
+                "table was judged."
+            )
+        elif not canonical:
+            problems.append(
+                f"'{entry.file}' is not in the form that discreet writes: quotes, metadata or "
+                "layout could carry what its table does not show"
+            )
+    return problems, remarks
+
+
+def require_readable(folder: Path, manifest: Manifest) -> None:
+    """Raise unless every table is a file that discreet may have written, whatever its hash."""
+    for name, entry in manifest.tables.items():
+        for problem in _table_problems(folder, name, entry, hashed=False):
+            raise ReleaseError(f"{folder}: {problem}. Get the release again, and audit it.")
+
+
+def _table_problems(folder: Path, name: str, entry: TableEntry, hashed: bool) -> Iterator[str]:
+    """Yield reasons not to read a table, by rising cost; only the first is sure to be true."""
+    path = folder / entry.file
+    if entry.file not in (f"{name}.csv", f"{name}.parquet"):
+        yield f"the file of '{name}' is neither '{name}.csv' nor '{name}.parquet'"
+    if not _exists(path):
+        yield f"'{entry.file}' is missing"
+    if not _is_regular(path) and (_is_csv(entry) or not _is_parts(path)):
+        yield f"'{entry.file}' is not a regular file of the folder"
+    if hashed and not entry.sha256:
+        yield f"the manifest has no sha256 of '{entry.file}'"
+    if hashed and hash_of_table(path) != entry.sha256:
+        yield f"'{entry.file}' was changed after it was published (sha256)"
+    if _is_csv(entry) and is_compressed(path):
+        yield f"'{entry.file}' is compressed, which discreet does not write"
+    try:
+        if not _is_csv(entry):
+            rows = [parquet_rows(file) for file in _files(path)]
+            if None in rows:
+                yield f"'{entry.file}' has metadata or a layout that discreet does not write"
+            if sum(found or 0 for found in rows) != entry.rows:
+                yield f"'{entry.file}' has not the {entry.rows} rows that the manifest says"
+        if column_names(source_of_table(folder, entry)) != tuple(entry.columns):
+            yield f"the columns of '{entry.file}' are not those that the manifest lists"
+    except (InputError, pa.ArrowException, OSError):
+        yield f"'{entry.file}' cannot be read as a table"
+
+
+def _is_csv(entry: TableEntry) -> bool:
+    return entry.file.endswith(".csv")
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+
+
+def _is_parts(path: Path) -> bool:
+    """Whether a table in several files is a folder of these and of nothing else."""
+    if path.is_symlink() or not path.is_dir():
+        return False
+    entries = sorted(entry for entry in path.iterdir() if entry.name not in FOREIGN)
+    names = [f"part-{number:05}.parquet" for number in range(len(entries))]
+    return [entry.name for entry in entries] == names and all(map(_is_regular, entries))
+
+
+def _exists(path: Path) -> bool:
+    return path.is_symlink() or path.exists()
+
+
+def _is_regular(path: Path) -> bool:
+    return _exists(path) and stat.S_ISREG(path.lstat().st_mode)

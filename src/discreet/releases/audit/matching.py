@@ -1,0 +1,258 @@
+"""How many published rows are left over, however they are matched to rows of the original.
+
+Where cells of a column overlap (local recoding, pooled classes, relaxed cuts) an original row may
+be published in several ways, and whether nothing was invented is a question of matching: every
+published row needs a row of the original of its own that all its cells cover. Both sides are
+compressed to their distinct combinations. The combinations that cover an original one are found by
+a tree of bounding boxes, and the matching is a greatest flow from one side to the other, so the
+answer is exact. The search stops after ``EDGE_LIMIT`` pairs; the answer is then unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.hierarchies.coverage import Coverage
+from discreet.methods.base import Task
+from discreet.releases.audit.tracing import coverage_of
+from discreet.table.classes import group_codes
+from discreet.table.coded_table import CodedTable, Codes, gather
+from discreet.table.graphs import greatest_flow
+from discreet.table.kernels import kernel
+from discreet.table.roles import Role
+
+EDGE_LIMIT = 50_000_000
+LEAF = 8  # boxes in a leaf of the tree
+
+Numbers = NDArray[np.int64]
+
+
+class Side(NamedTuple):
+    """Distinct combinations of one side."""
+
+    codes: Codes  # (combinations, columns)
+    rows: Numbers  # (combinations,) how many have each
+
+
+class Runs(NamedTuple):
+    """What the cells of all columns cover, one column after another."""
+
+    first_cell: Numbers  # (columns,) where a column's cells start in the next
+    first_run: Numbers  # (cells + 1,)
+    low: Numbers  # (runs,) codes of the original
+    high: Numbers  # (runs,) not included
+
+
+class Tree(NamedTuple):
+    """Boxes in a tree; a node without children holds a range of ``order``."""
+
+    order: Numbers  # (boxes,)
+    start: Numbers  # (nodes,)
+    end: Numbers  # (nodes,)
+    child: Numbers  # (nodes,) the first of two children, which follow each other; −1 for a leaf
+    low: Numbers  # (nodes, columns)
+    high: Numbers  # (nodes, columns)
+
+
+def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int | None:
+    """The least number of published rows that stand for no row of their own; None if unknown."""
+    columns = [column for column in records if column.role is not Role.QUASI_SENSITIVE]
+    if not columns:  # sets may have lost terms, which is looked at elsewhere
+        return max(records.rows - task.table.rows, 0)
+    coverages = [coverage_of(column, task, levels) for column in columns]
+    sharp = [coverage.sole_cell() for coverage in coverages]
+    published, original = [], []
+    of_original, cardinalities = [], []
+    for column, sole, coverage in zip(columns, sharp, coverages, strict=True):
+        source = task.table[column.name]
+        published.append(column)
+        if sole is None:
+            original.append(source.codes)
+            of_original.append(source.cardinality)
+        else:  # an original row can be published in one cell alone
+            absent = np.int64(column.cardinality)
+            cell = np.where(sole < 0, absent, sole).astype(np.int32)
+            original.append(gather(cell, source.codes))
+            of_original.append(column.cardinality + 1)
+        cardinalities.append(coverage.cells)
+    ours = _distinct([column.codes for column in published], cardinalities, records.rows)
+    theirs = _distinct(original, of_original, task.table.rows)
+    if all(sole is not None for sole in sharp):
+        return _excess(ours, theirs, of_original)
+    runs = _runs(coverages, [sole is not None for sole in sharp])
+    tree = _build(*_hulls(ours.codes, runs))
+    first, box = _find_covering(theirs.codes, ours.codes, runs, tree, EDGE_LIMIT)
+    if len(first) <= len(theirs.rows):
+        return None
+    flow = greatest_flow(ours.rows, theirs.rows, first, box.astype(np.int32))
+    return int(ours.rows.sum() - flow.sum())
+
+
+def excess_problems(excess: int | None, rows: int, table: str) -> list[str]:
+    """What to say of rows of a table that are left over."""
+    if excess is None:
+        return [
+            f"cells of '{table}' overlap so much that its rows can't be matched to the original"
+        ]
+    if not excess:
+        return []
+    return [f"{excess} of {rows} rows of '{table}' stand for no row of the original"]
+
+
+def _distinct(codes: list[Codes], cardinalities: list[int], rows: int) -> Side:
+    found = group_codes(codes, cardinalities, rows)
+    chosen = [column[found.first_row] for column in codes]
+    return Side(np.ascontiguousarray(np.array(chosen, np.int32).T), found.size)
+
+
+def _excess(ours: Side, theirs: Side, cardinalities: list[int]) -> int:
+    """Where no cells overlap: how far combinations are published more often than they are held."""
+    both = np.concatenate((ours.codes, theirs.codes))
+    columns = [np.ascontiguousarray(column) for column in both.T]
+    combined = group_codes(columns, cardinalities, len(both))
+    of_ours = combined.class_of_row[: len(ours.rows)]
+    of_theirs = combined.class_of_row[len(ours.rows) :]
+    seen = np.bincount(of_ours, ours.rows, combined.count)
+    held = np.bincount(of_theirs, theirs.rows, combined.count)
+    return int(np.maximum(seen - held, 0).sum())
+
+
+def _runs(coverages: list[Coverage], sharp: list[bool]) -> Runs:
+    """The runs of all columns; a sharp one's original is coded by cells, so each covers itself."""
+    first_cell, lengths, low, high = [], [], [], []
+    cells = 0
+    for coverage, is_sharp in zip(coverages, sharp, strict=True):
+        first_cell.append(cells)
+        cells += coverage.cells
+        if is_sharp:
+            numbers = np.arange(coverage.cells)
+            lengths.append(np.ones(coverage.cells, np.int64))
+            low.append(numbers)
+            high.append(numbers + 1)
+        else:
+            lengths.append(np.bincount(coverage.cell_of_run, minlength=coverage.cells))
+            low.append(coverage.low)
+            high.append(coverage.high)
+    starts = np.concatenate(([0], np.cumsum(np.concatenate(lengths))))
+    return Runs(
+        np.array(first_cell, np.int64),
+        starts.astype(np.int64),
+        np.concatenate(low).astype(np.int64),
+        np.concatenate(high).astype(np.int64),
+    )
+
+
+def _hulls(cells: Codes, runs: Runs) -> tuple[Numbers, Numbers]:
+    """The least and greatest code that each combination of cells covers, by column."""
+    least = np.minimum.reduceat(runs.low, runs.first_run[:-1])
+    greatest = np.maximum.reduceat(runs.high, runs.first_run[:-1]) - 1
+    number = cells + runs.first_cell
+    return least[number], greatest[number]
+
+
+@kernel
+def _build(low: Numbers, high: Numbers) -> Tree:
+    """Halve the boxes by their centres, along the column where these are spread widest."""
+    boxes, columns = low.shape
+    order = np.arange(boxes)
+    capacity = 2 * (2 * boxes // LEAF + 2)
+    start, end = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
+    child = np.full(capacity, -1, np.int64)
+    node_low = np.zeros((capacity, columns), np.int64)
+    node_high = np.zeros((capacity, columns), np.int64)
+    domain = np.ones(columns, np.int64)
+    for box in range(boxes):
+        for c in range(columns):
+            domain[c] = max(domain[c], high[box, c])
+    end[0] = boxes
+    nodes = 1
+    node = 0
+    while node < nodes:
+        widest, column = 0.0, -1
+        for c in range(columns):
+            least, greatest = np.int64(2**62), np.int64(-(2**62))
+            first_centre, last_centre = np.int64(2**62), np.int64(-(2**62))
+            for i in range(start[node], end[node]):
+                box = order[i]
+                least = min(least, low[box, c])
+                greatest = max(greatest, high[box, c])
+                centre = low[box, c] + high[box, c]
+                first_centre = min(first_centre, centre)
+                last_centre = max(last_centre, centre)
+            node_low[node, c] = least
+            node_high[node, c] = greatest
+            spread = (last_centre - first_centre) / domain[c]
+            if spread > widest:
+                widest, column = spread, c
+        length = end[node] - start[node]
+        if length > LEAF and column >= 0:
+            inside = order[start[node] : end[node]].copy()
+            centres = np.empty(length, np.int64)
+            for i in range(length):
+                centres[i] = low[inside[i], column] + high[inside[i], column]
+            sorting = np.argsort(centres)
+            for i in range(length):
+                order[start[node] + i] = inside[sorting[i]]
+            child[node] = nodes
+            middle = start[node] + length // 2
+            start[nodes], end[nodes] = start[node], middle
+            start[nodes + 1], end[nodes + 1] = middle, end[node]
+            nodes += 2
+        node += 1
+    return Tree(order, start[:nodes], end[:nodes], child[:nodes], node_low, node_high)
+
+
+@kernel
+def _find_covering(
+    points: Codes, cells: Codes, runs: Runs, tree: Tree, limit: int
+) -> tuple[Numbers, Numbers]:
+    """For each point the boxes whose cells cover it in every column; cut short at the limit."""
+    count, columns = points.shape
+    first = np.zeros(count + 1, np.int64)
+    box_of_edge = np.empty(max(4 * count, 1024), np.int64)
+    edges = 0
+    stack = np.empty(len(tree.child) + 1, np.int64)
+    for point in range(count):
+        stack[0] = 0
+        depth = 1
+        while depth:
+            depth -= 1
+            node = stack[depth]
+            inside = True
+            for c in range(columns):
+                if not tree.low[node, c] <= points[point, c] <= tree.high[node, c]:
+                    inside = False
+                    break
+            if not inside:
+                continue
+            if tree.child[node] >= 0:
+                stack[depth] = tree.child[node]
+                stack[depth + 1] = tree.child[node] + 1
+                depth += 2
+                continue
+            for i in range(tree.start[node], tree.end[node]):
+                box = tree.order[i]
+                covered = True
+                for c in range(columns):
+                    cell = runs.first_cell[c] + cells[box, c]
+                    found = False
+                    for run in range(runs.first_run[cell], runs.first_run[cell + 1]):
+                        found |= runs.low[run] <= points[point, c] < runs.high[run]
+                    if not found:
+                        covered = False
+                        break
+                if covered:
+                    if edges == limit:
+                        return first[:point], box_of_edge[:edges]
+                    if edges == len(box_of_edge):
+                        grown = np.empty(2 * edges, np.int64)
+                        grown[:edges] = box_of_edge
+                        box_of_edge = grown
+                    box_of_edge[edges] = box
+                    edges += 1
+        first[point + 1] = edges
+    return first, box_of_edge[:edges]

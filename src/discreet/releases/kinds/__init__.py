@@ -1,0 +1,1 @@
+"""The kinds of release, a folder each."""

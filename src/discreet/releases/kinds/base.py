@@ -1,0 +1,109 @@
+"""The seam between a kind of release and everything that reads one.
+
+A kind says how an outcome becomes published tables, and how the counts that prove it safe are
+derived again from such tables alone. Audit, measures and attacks go through it, so a new kind of
+release is one new file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.methods.base import Task
+from discreet.releases.manifest import Manifest
+from discreet.releases.table_forms import Form
+from discreet.requirements.base import Domains, Requirement, Verdict
+from discreet.table.coded_table import CodedTable
+from discreet.table.counts import ClassCounts
+from discreet.table.published import PublishedTable
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Counts that a promise must hold for: one a release, or one a projection."""
+
+    counts: ClassCounts
+    domains: Domains
+
+
+class Kind(ABC):
+    """One kind of release."""
+
+    name: ClassVar[str]
+    publishes_counts: ClassVar[bool] = True  # how often a group has each value, not only which
+    makes_alike: ClassVar[bool] = True  # whether the people of a group have the same cells
+
+    @abstractmethod
+    def tables(self, task: Task, outcome: Any) -> dict[str, PublishedTable]:
+        """The tables to publish, rows in the source's order (they are shuffled in writing)."""
+
+    @abstractmethod
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        """The tables of a release that has so many, and the columns that each may hold."""
+
+    @abstractmethod
+    def suppressed(self, outcome: Any) -> int:
+        """How many source rows are in no table."""
+
+    @abstractmethod
+    def views(
+        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
+    ) -> list[View]:
+        """The counts that decide the promises, from published tables alone."""
+
+    @abstractmethod
+    def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
+        """Return the rows of each class or group, by table, or under "" for the whole release."""
+
+    @abstractmethod
+    def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        """What the published tables contradict, in themselves or in the manifest."""
+
+    def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        """Where columns or orders that the release made are not in their one canonical form.
+
+        Asked of whole tables only: numbers of groups are judged together.
+        """
+        return []
+
+    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        """What the order of rows gives away. Some thousands of rows show it: all, or the first."""
+        return []
+
+    def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        """What the published tables leave open, in sentences; no reason to refuse them."""
+        return []
+
+    @abstractmethod
+    def changes(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> list[str]:
+        """What was lost or invented, against the original table."""
+
+    def traced_changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
+        """The same for whoever made the release, and knows each row's source row.
+
+        A kind may check these instead of searching for a way to match published and source rows.
+        """
+        return self.changes(tables, task, manifest)
+
+    def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict:
+        """Judge one promise: it must hold in every view that has its attributes."""
+        verdicts = []
+        for view in views:
+            wanted = set(requirement.attributes(view.counts)) - {""}
+            if wanted <= {*view.counts.values, *view.counts.sets}:
+                verdicts.append(requirement.full_check(view.counts, view.domains))
+        return Verdict.worst(verdicts, smaller_is_better=requirement.smaller_is_better)

@@ -1,0 +1,259 @@
+"""The sets of values of a decomposed release, and what the rows of T^S support in them.
+
+All of it is read from published tables. A signature is a distinct row of T^S; it *supports* a group
+if all its values are in the group's sets. A published value that no signature supports could be
+struck out by any reader, and so could one that no assignment of all people to all rows gives to
+anybody of the group (``data.assignments``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.table.assignments import Sets, impossible_values, possible_rows
+from discreet.table.classes import classes_of
+from discreet.table.code_maps import code_of_text
+from discreet.table.coded_table import CodedTable
+from discreet.table.counts import order_by_class
+from discreet.table.kernels import kernel
+from discreet.table.published import GROUP
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+
+PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
+ATTRIBUTE, VALUE = "attribute", "value"
+READERS = ("pair", "row")
+
+
+@dataclass(frozen=True, eq=False)
+class Signatures:
+    """The distinct rows of T^S with an index by value, in it the commonest first."""
+
+    of_row: Small  # (rows,)
+    codes: Small  # (signatures, attributes)
+    count: Ints  # (signatures,)
+    offset: Ints  # (attributes + 1,)
+    start: Ints  # (values of all attributes + 1,)
+    listed: Small  # (attributes × signatures,)
+
+
+def read_sets(tables: Mapping[str, CodedTable], attributes: Sequence[str]) -> Sets:
+    """Read ``group_values`` in the codes of the other two tables; once for the same tables."""
+    people, values, sensitive = tables[PEOPLE], tables[VALUES], tables[SENSITIVE]
+    asked = people, sensitive, tuple(attributes)
+    known = _read.get(values)
+    if known is None or known[:3] != asked:
+        known = *asked, _read_sets(people, values, sensitive, attributes)
+        _read[values] = known
+    return known[3]
+
+
+_read: WeakKeyDictionary[CodedTable, tuple[CodedTable, CodedTable, tuple[str, ...], Sets]] = (
+    WeakKeyDictionary()
+)
+
+
+def are_listed_in_order(
+    values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
+) -> bool:
+    """Whether ``group_values`` is sorted by group, attribute and value, each entry once."""
+    number = values[GROUP].text.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+    attribute, value = _coded_values(values, sensitive, attributes)
+    widest = max(sensitive[name].cardinality for name in attributes)
+    key = (number[values[GROUP].codes] * len(attributes) + attribute) * widest + value
+    return bool((np.diff(key) > 0).all())
+
+
+def _coded_values(
+    values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
+) -> tuple[Ints, Ints]:
+    """Return the attribute of each entry and its value's code in T^S, −1 where it is unknown."""
+    names = values[ATTRIBUTE].text.to_list()
+    of_name = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
+    attribute = of_name[values[ATTRIBUTE].codes]
+    value = np.full(values.rows, -1, np.int64)
+    for number, name in enumerate(attributes):
+        code = code_of_text(sensitive[name].text, values[VALUE].text)
+        mine = attribute == number
+        value[mine] = code[values[VALUE].codes[mine]]
+    return attribute, value
+
+
+def _read_sets(
+    people: CodedTable, values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
+) -> Sets:
+    groups = people[GROUP].cardinality
+    group = code_of_text(people[GROUP].text, values[GROUP].text)[values[GROUP].codes]
+    attribute, value = _coded_values(values, sensitive, attributes)
+    good = (group >= 0) & (attribute >= 0) & (value >= 0)
+    widest = max(sensitive[name].cardinality for name in attributes)
+    which = (attribute[good] * groups + group[good]).astype(np.int32)
+    of_set = value[good].astype(np.int32)
+    listed = len(attributes) * groups
+    # Sets are written in ascending order, so bringing each together is mostly enough.
+    start, order = order_by_class(which, np.zeros(len(which), np.int32), listed, 1)
+    ordered = of_set[order]
+    inside = np.diff(which[order]) == 0
+    if (np.diff(ordered)[inside] < 0).any():
+        start, order = order_by_class(which, of_set, listed, widest)
+        ordered = of_set[order]
+    again = inside & (np.diff(ordered) == 0)
+    return Sets(start, ordered, groups, int((~good).sum()), int(again.sum()))
+
+
+def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> Signatures:
+    """The distinct rows of T^S and their index."""
+    columns = [sensitive[name] for name in attributes]
+    found = classes_of(columns, sensitive.entries, sensitive.weights)
+    order = np.argsort(-found.size, kind="stable")
+    number = np.empty(found.count, np.int32)
+    number[order] = np.arange(found.count, dtype=np.int32)
+    codes = np.stack([c.codes[found.first_row[order]] for c in columns], axis=1)
+    offset = np.cumsum([0, *(c.cardinality for c in columns)]).astype(np.int64)
+    key = (codes + offset[:-1]).T.reshape(-1).astype(np.int32)
+    rank = np.tile(np.arange(found.count, dtype=np.int32), len(columns))
+    start, by_value = order_by_class(key, rank, int(offset[-1]), found.count)
+    return Signatures(
+        number[found.class_of_row],
+        np.ascontiguousarray(codes),
+        found.size[order],
+        offset,
+        start,
+        rank[by_value],
+    )
+
+
+def count_unsupported(sets: Sets, signatures: Signatures) -> Ints:
+    """How many values of each attribute no row of T^S supports in their group."""
+    return _count_unsupported(
+        sets.start,
+        sets.value,
+        sets.groups,
+        signatures.codes,
+        signatures.offset,
+        signatures.start,
+        signatures.listed,
+    )
+
+
+def kept_values(sets: Sets, signatures: Signatures, known: int, reader: str) -> Small:
+    """For each known value of each group, how many values of each attribute a reader keeps.
+
+    A row for each entry of the known attribute's sets, in their order.
+    """
+    return _kept_values(
+        sets.start,
+        sets.value,
+        sets.groups,
+        signatures.codes,
+        signatures.offset,
+        signatures.start,
+        signatures.listed,
+        known,
+        reader == "row",
+    )
+
+
+def struck_values(
+    sets: Sets, signatures: Signatures, primary: int, size: Ints
+) -> tuple[Ints, bool] | None:
+    """How many values of each attribute no world has in their group, and whether any world exists.
+
+    None where the graph of people and rows is too large.
+    """
+    possible = possible_rows(sets, signatures.codes, signatures.count, primary, size)
+    if possible is None:
+        return None
+    struck = impossible_values(sets, signatures.codes, possible)
+    ends = sets.start[:: max(sets.groups, 1)]
+    total = np.concatenate(([0], np.cumsum(struck)))[ends]
+    return np.diff(total), possible.complete
+
+
+@kernel
+def _mark(group: int, start: Ints, value: Small, groups: int, offset: Ints, stamp: Small) -> None:
+    """Stamp the values of a group's sets with its number."""
+    for attribute in range(len(offset) - 1):
+        which = attribute * groups + group
+        for entry in range(start[which], start[which + 1]):
+            stamp[offset[attribute] + value[entry]] = group
+
+
+@kernel
+def _supports(signature: int, group: int, codes: Small, offset: Ints, stamp: Small) -> bool:
+    for attribute in range(codes.shape[1]):
+        if stamp[offset[attribute] + codes[signature, attribute]] != group:
+            return False
+    return True
+
+
+@kernel
+def _count_unsupported(
+    start: Ints,
+    value: Small,
+    groups: int,
+    codes: Small,
+    offset: Ints,
+    listed_start: Ints,
+    listed: Small,
+) -> Ints:
+    attributes = codes.shape[1]
+    stamp = np.full(offset[attributes], -1, np.int32)
+    supported = np.full(offset[attributes], -1, np.int32)
+    result = np.zeros(attributes, np.int64)
+    for group in range(groups):
+        _mark(group, start, value, groups, offset, stamp)
+        for attribute in range(attributes):
+            which = attribute * groups + group
+            for entry in range(start[which], start[which + 1]):
+                place = offset[attribute] + value[entry]
+                if supported[place] == group:
+                    continue
+                for i in range(listed_start[place], listed_start[place + 1]):
+                    if _supports(listed[i], group, codes, offset, stamp):
+                        for other in range(attributes):
+                            supported[offset[other] + codes[listed[i], other]] = group
+                        break
+                if supported[place] != group:
+                    result[attribute] += 1
+    return result
+
+
+@kernel
+def _kept_values(
+    start: Ints,
+    value: Small,
+    groups: int,
+    codes: Small,
+    offset: Ints,
+    listed_start: Ints,
+    listed: Small,
+    known: int,
+    whole_rows: bool,
+) -> Small:
+    attributes = codes.shape[1]
+    stamp = np.full(offset[attributes], -1, np.int32)
+    seen = np.full(offset[attributes], -1, np.int64)
+    first = start[known * groups]
+    result = np.zeros((start[(known + 1) * groups] - first, attributes), np.int32)
+    for group in range(groups):
+        _mark(group, start, value, groups, offset, stamp)
+        which = known * groups + group
+        for entry in range(start[which], start[which + 1]):
+            place = offset[known] + value[entry]
+            for i in range(listed_start[place], listed_start[place + 1]):
+                if whole_rows and not _supports(listed[i], group, codes, offset, stamp):
+                    continue
+                for attribute in range(attributes):
+                    at = offset[attribute] + codes[listed[i], attribute]
+                    if stamp[at] == group and seen[at] != entry:
+                        seen[at] = entry
+                        result[entry - first, attribute] += 1
+    return result

@@ -1,0 +1,407 @@
+"""Decomposed releases: people in groups, the sets of values of each group, and T^S by itself.
+
+``groups`` holds a row a person: quasi-identifiers, ``group``, insensitive columns. ``group_values``
+lists, sorted, each value of each attribute that somebody in a group may have. ``sensitive`` holds
+the sensitive rows of all people with nothing that says whose they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import ReleaseError
+from discreet.io.column_dictionary import render
+from discreet.methods.base import Decomposed, NoiseValues, Task
+from discreet.releases.kinds.base import Kind, View
+from discreet.releases.kinds.decomposed.aligned_order import FEW, chance_of_order
+from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
+from discreet.releases.kinds.decomposed.sensitive_sets import (
+    ATTRIBUTE,
+    PEOPLE,
+    READERS,
+    SENSITIVE,
+    VALUE,
+    VALUES,
+    Signatures,
+    are_listed_in_order,
+    count_unsupported,
+    index_signatures,
+    kept_values,
+    read_sets,
+    struck_values,
+)
+from discreet.releases.kinds.grouped_people import (
+    PUBLIC,
+    exact_columns,
+    group_column,
+    number_problems,
+    people_changes,
+    people_table,
+    random_numbers,
+    refuse_roles,
+    row_problems,
+    sole_groups,
+    traced_people,
+    traced_rows,
+)
+from discreet.releases.manifest import Manifest
+from discreet.releases.table_forms import Form
+from discreet.requirements.base import Domains, Requirement, Verdict
+from discreet.requirements.diversity import DistinctLDiversity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.sa_diversity import ConditionalLDiversity, SADiversity
+from discreet.table.assignments import EDGES, Sets, supporting_rows
+from discreet.table.code_maps import code_of_value, excess_rows
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.counts import ClassCounts, ValueCounts, order_by_class
+from discreet.table.kernels import kernel
+from discreet.table.published import GROUP, PublishedColumn, PublishedTable
+from discreet.table.roles import Role
+
+DERIVABLE = (SADiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
+CHANCE = 1e-9  # below it, rows that stand where they would without a shuffle are no accident
+
+
+class DecomposedKind(Kind):
+    """Three tables; only ``groups`` and ``group_values`` share the group."""
+
+    name: ClassVar[str] = "decomposed"
+    publishes_counts: ClassVar[bool] = False
+    makes_alike: ClassVar[bool] = False
+
+    def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
+        refuse_roles(task.table, self.name)
+        number, groups = random_numbers(outcome.group_of_row, task.orders)
+        group = number[outcome.group_of_row]
+        sensitive = task.table.sensitive
+        return {
+            PEOPLE: people_table(PEOPLE, task, group, groups, None),
+            VALUES: _group_values(sensitive, group, groups, number, outcome.noise),
+            SENSITIVE: PublishedTable(SENSITIVE, exact_columns(sensitive, None), task.table.rows),
+        }
+
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        return {
+            PEOPLE: Form(PUBLIC, (GROUP,)),
+            VALUES: Form((), (GROUP, ATTRIBUTE, VALUE)),
+            SENSITIVE: Form((Role.SENSITIVE,), wanted=Role.SENSITIVE),
+        }
+
+    def suppressed(self, outcome: Decomposed) -> int:
+        return 0
+
+    def views(
+        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
+    ) -> list[View]:
+        names = [column.name for column in tables[SENSITIVE].sensitive]
+        sets = read_sets(tables, names)
+        values = {}
+        for number, name in enumerate(names):
+            start, value = sets.of(number)
+            once = np.ones(len(value), np.int64)  # how often is not published
+            values[name] = ValueCounts(start, value, once, tables[SENSITIVE][name].cardinality)
+        kept = _Kept(sets, tables[SENSITIVE], names)
+        return [View(ClassCounts(tables[PEOPLE][GROUP].counts, values, kept=kept), domains)]
+
+    def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict:
+        if not isinstance(requirement, DERIVABLE):  # it needs counts, which are not published
+            return Verdict(False, {})
+        return super().verdict(requirement, views)
+
+    def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
+        return {"": tables[PEOPLE][GROUP].counts}
+
+    def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        names = [column.name for column in sensitive.sensitive]
+        problems = row_problems(people, PEOPLE, manifest)
+        if sensitive.rows != people.rows:
+            problems.append(
+                f"'{SENSITIVE}' has {sensitive.rows} rows, '{PEOPLE}' has {people.rows}"
+            )
+        sets = read_sets(tables, names)
+        signatures = index_signatures(sensitive, names)
+        primary = getattr(manifest.method, "primary", None)
+        if primary not in names:
+            raise ReleaseError("manifest.json: 'method.primary' names no column of 'sensitive'.")
+        return problems + _set_problems(sets, signatures, people, sensitive, primary)
+
+    def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        problems = number_problems(tables[PEOPLE], PEOPLE)
+        names = [column.name for column in tables[SENSITIVE].sensitive]
+        if not are_listed_in_order(tables[VALUES], tables[SENSITIVE], names):
+            problems.append(f"'{VALUES}' is not sorted by group, attribute and value")
+        return problems
+
+    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        names = [column.name for column in sensitive.sensitive]
+        return _order_problems(read_sets(tables, names), index_signatures(sensitive, names), people)
+
+    def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        if people.rows >= FEW:
+            return _unjudged(tables)
+        names = [column.name for column in sensitive.sensitive]
+        signatures = index_signatures(sensitive, names)
+        chance = chance_of_order(read_sets(tables, names), signatures, people[GROUP].codes)
+        if not CHANCE <= chance < 1:
+            return []
+        return [
+            f"Each row of '{SENSITIVE}' fits the group of the row of '{PEOPLE}' at the same place. "
+            f"A random order does that with a chance of about {chance:.2g}, too much for so few "
+            "rows to tell an accident from rows that were never shuffled. Publish again for "
+            "another order."
+        ]
+
+    def changes(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        problems = people_changes(people, PEOPLE, task, manifest)
+        names = [column.name for column in sensitive.sensitive]
+        invented = excess_rows(sensitive, names, task.table)
+        if invented:
+            problems.append(f"{invented} rows of '{SENSITIVE}' are not in the original")
+        if problems:
+            return problems
+        sole = sole_groups(people, task.table)
+        return _lost_values(tables, task, sole, np.arange(task.table.rows, dtype=np.int32))
+
+    def traced_changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        problems = traced_people(people, PEOPLE, task, manifest, source_rows[PEOPLE])
+        problems += traced_rows(sensitive, SENSITIVE, task, source_rows[SENSITIVE])
+        if problems or sensitive.rows != task.table.rows:
+            return problems or self.changes(tables, task, manifest)
+        return _lost_values(tables, task, people[GROUP].codes, source_rows[PEOPLE])
+
+
+class _Kept(Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]]):
+    """What readers of T^S keep, found when it is asked for."""
+
+    def __init__(self, sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> None:
+        self._sets, self._sensitive, self._names = sets, sensitive, names
+
+    def __getitem__(self, key: tuple[str, str]) -> Mapping[str, NDArray[np.float64]]:
+        reader, known = key
+        if reader not in READERS or known not in self._names:
+            raise KeyError(key)
+        number = self._names.index(known)
+        signatures = index_signatures(self._sensitive, self._names)
+        kept = kept_values(self._sets, signatures, number, reader)
+        start, _ = self._sets.of(number)
+        group = np.repeat(np.arange(self._sets.groups), np.diff(start))
+        least = np.full((self._sets.groups, len(self._names)), np.inf)
+        np.minimum.at(least, group, kept)
+        return {name: least[:, place] for place, name in enumerate(self._names)}
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((reader, known) for reader in READERS for known in self._names)
+
+    def __len__(self) -> int:
+        return len(READERS) * len(self._names)
+
+
+def _group_values(
+    columns: Sequence[Column],
+    group: NDArray[np.int32],
+    groups: int,
+    number: NDArray[np.int32],
+    noise: Mapping[str, NoiseValues],
+) -> PublishedTable:
+    """Each value of each attribute and group once, sorted by group, attribute and value."""
+    start, order = order_by_class(group, np.zeros(len(group), np.int32), groups, 1)
+    offset = np.cumsum([0, *(column.cardinality for column in columns)])[:-1]
+    extra = [noise.get(column.name) for column in columns]
+    added = [np.zeros(0, np.int32) if one is None else number[one.group] for one in extra]
+    values = [
+        np.zeros(0, np.int32) if one is None else (one.value + offset[i]).astype(np.int32)
+        for i, one in enumerate(extra)
+    ]
+    nothing = np.zeros(sum(map(len, added)), np.int32)
+    noise_start, noise_order = order_by_class(np.concatenate(added), nothing, groups, 1)
+    in_group, value = _listed_values(
+        start,
+        np.stack([column.codes[order] for column in columns]),
+        offset.astype(np.int32),
+        noise_start,
+        np.concatenate(values)[noise_order],
+    )
+    attribute = (np.searchsorted(offset, value, side="right") - 1).astype(np.int32)
+    texts = pl.concat([render(column.values).alias(VALUE) for column in columns])
+    names = pl.Series(ATTRIBUTE, [column.name for column in columns])
+    published = [
+        group_column(in_group, groups),
+        PublishedColumn(ATTRIBUTE, Role.STRUCTURE, attribute, names),
+        PublishedColumn(VALUE, Role.STRUCTURE, value, texts),
+    ]
+    return PublishedTable(VALUES, published, len(value), keeps_order=True)
+
+
+@kernel
+def _listed_values(
+    start: NDArray[np.int64],
+    codes: NDArray[np.int32],  # (attributes, rows) in the order of groups
+    offset: NDArray[np.int32],  # (attributes,) where the values of each begin among all
+    noise_start: NDArray[np.int64],
+    noise: NDArray[np.int32],  # values among all, in the order of groups
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The groups and the values among all of every set, each once, ascending in each group."""
+    room = codes.size + len(noise)
+    of_group = np.empty(room, np.int32)
+    value = np.empty(room, np.int32)
+    found = 0
+    for group in range(len(start) - 1):
+        first = found
+        for attribute in range(len(codes)):
+            for row in range(start[group], start[group + 1]):
+                value[found] = codes[attribute, row] + offset[attribute]
+                found += 1
+        for i in range(noise_start[group], noise_start[group + 1]):
+            value[found] = noise[i]
+            found += 1
+        _sort(value[first:found])
+        kept = first
+        for i in range(first, found):
+            if i == first or value[i] != value[kept - 1]:
+                value[kept] = value[i]
+                of_group[kept] = group
+                kept += 1
+        found = kept
+    return of_group[:found].copy(), value[:found].copy()
+
+
+@kernel
+def _sort(part: NDArray[np.int32]) -> None:
+    """Sort a short array in place (Shell's way; ``np.sort`` takes seconds to compile)."""
+    gap = 1
+    while gap < len(part) // 3:
+        gap = 3 * gap + 1
+    while gap:
+        for i in range(gap, len(part)):
+            item = part[i]
+            j = i
+            while j >= gap and part[j - gap] > item:
+                part[j] = part[j - gap]
+                j -= gap
+            part[j] = item
+        gap //= 3
+
+
+def _order_problems(sets: Sets, signatures: Signatures, people: CodedTable) -> list[str]:
+    if chance_of_order(sets, signatures, people[GROUP].codes) >= CHANCE:
+        return []
+    return [
+        f"the rows of '{SENSITIVE}' stand in the order of those of '{PEOPLE}', which links them"
+    ]
+
+
+def _unjudged(tables: Mapping[str, CodedTable]) -> list[str]:
+    """What to say where people and rows are too many to look for assignments."""
+    sensitive = tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    sets, signatures = read_sets(tables, names), index_signatures(sensitive, names)
+    size = np.diff(sets.start).reshape(len(names), sets.groups).astype(np.float64)
+    most = np.minimum(size.prod(axis=0), len(signatures.count)).sum()
+    if most <= EDGES or supporting_rows(sets, signatures.codes, 0, EDGES)[1] is not None:
+        return []
+    return [
+        "The release is too large to look for assignments of all people to all rows of "
+        f"'{SENSITIVE}': each value of '{VALUES}' was found possible in its group by itself. The "
+        "method leaves no value that only all groups together rule out; this audit cannot tell."
+    ]
+
+
+def _set_problems(
+    sets: Sets, signatures: Signatures, people: CodedTable, sensitive: CodedTable, primary: str
+) -> list[str]:
+    """Whether the sets name what exists, and whether any reader can strike out a value of them."""
+    names = [column.name for column in sensitive.sensitive]
+    problems = []
+    if sets.unknown:
+        problems.append(
+            f"{sets.unknown} rows of '{VALUES}' name no group, attribute or value of the others"
+        )
+    if sets.doubled:
+        problems.append(f"{sets.doubled} rows of '{VALUES}' are there twice")
+    local = count_unsupported(sets, signatures)
+    problems += [
+        f"{count} values of '{name}' in '{VALUES}' can be struck out: no row of '{SENSITIVE}' "
+        "supports them in their group"
+        for name, count in zip(names, local, strict=True)
+        if count
+    ]
+    place, size = names.index(primary), people[GROUP].counts
+    start, value = sets.of(place)
+    if not primary_counts_agree(start, value, size, sensitive[primary].counts):
+        problems.append(
+            f"groups and '{SENSITIVE}' disagree on how often values of '{primary}' occur"
+        )
+    if problems:
+        return problems
+    struck = struck_values(sets, signatures, place, size)
+    if struck is None:
+        return []
+    counts, complete = struck
+    if not complete:
+        return [f"the rows of '{SENSITIVE}' cannot be given to people within their groups' sets"]
+    return [
+        f"{count} values of '{name}' in '{VALUES}' can be struck out: no assignment of all people "
+        f"to all rows of '{SENSITIVE}' gives them to anybody of their group"
+        for name, count in zip(names, counts, strict=True)
+        if count
+    ]
+
+
+def _lost_values(
+    tables: Mapping[str, CodedTable],
+    task: Task,
+    group: NDArray[np.integer],
+    source_row: NDArray[np.int32],
+) -> list[str]:
+    """Whether the sets of people's groups, as far as these are known, hold their own values."""
+    sensitive = tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    sets = read_sets(tables, names)
+    problems = []
+    for number, name in enumerate(names):
+        code = code_of_value(sensitive[name], task.table[name]).astype(np.int32)
+        start, value = sets.of(number)
+        own = code[task.table[name].codes[source_row]]
+        lost = _not_in_sets(group.astype(np.int32), own, start, value)
+        if lost:
+            problems.append(f"{lost} people are in a group without their value of '{name}'")
+    return problems
+
+
+@kernel
+def _not_in_sets(
+    group: NDArray[np.int32],
+    code: NDArray[np.int32],
+    start: NDArray[np.int64],
+    value: NDArray[np.int32],
+) -> int:
+    """How many people, of those whose group is known, have a value that the group lacks."""
+    lost = 0
+    for row in range(len(group)):
+        if group[row] < 0:
+            continue
+        found = False
+        for entry in range(start[group[row]], start[group[row] + 1]):
+            if value[entry] == code[row]:
+                found = True
+                break
+        lost += not found
+    return lost

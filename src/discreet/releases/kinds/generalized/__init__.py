@@ -1,0 +1,1 @@
+"""releases/kinds/generalized"""

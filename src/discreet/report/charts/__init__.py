@@ -1,0 +1,1 @@
+"""Charts as values, and how they are drawn."""

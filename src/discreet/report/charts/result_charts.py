@@ -1,0 +1,345 @@
+"""The chart of each result; how they are drawn is known elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from discreet.attacks.base import Finding
+from discreet.methods.codip.frontier import Frontier
+from discreet.releases.group_summary import Picture
+from discreet.report.charts.chart import Chart, Mark, Rule, Scale
+from discreet.utility.comparison import Comparison, Point
+
+STRIPS = 8  # findings in the plot of beliefs, those with the greatest beliefs
+BARS = 24  # attributes in the plot of losses, those with the greatest
+LEAST_RATIO = 0.001  # where a release that lost nothing stands on a logarithmic axis
+
+
+def size_charts(picture: Picture) -> list[Chart]:
+    """How many people stand in groups of which size, for each table that has groups."""
+    title, why = (
+        (
+            "How many people look alike",
+            "nobody can tell its members apart by what the release says of them.",
+        )
+        if picture.alike
+        else (
+            "How many people share a group",
+            "nothing else links a person to a sensitive value.",
+        )
+    )
+    charts = []
+    for number, (table, bands) in enumerate(picture.sizes.items(), 1):
+        total = sum(band.people for band in bands)
+        if not total:
+            continue
+        shares = [band.people / total for band in bands]
+        several = len(picture.sizes) > 1
+        names = [_band(band.low, band.high) for band in bands]
+        charts.append(
+            Chart(
+                name=f"group_sizes_{number}" if several else "group_sizes",
+                form="columns",
+                title=title + (f" in '{table}'" if several else ""),
+                note="People by the size of the group that they stand in: " + why,
+                x=Scale("people in the group", percent=False),
+                y=Scale("share of people", high=_above(max(shares))),
+                marks=tuple(
+                    Mark(y=share, lane=name) for name, share in zip(names, shares, strict=True)
+                ),
+                head=("size of the group", "groups", "people", "share of people"),
+                table=tuple(
+                    (name, f"{band.groups:,}", f"{band.people:,}", f"{share:.1%}")
+                    for name, band, share in zip(names, bands, shares, strict=True)
+                ),
+            )
+        )
+    return charts
+
+
+def share_chart(picture: Picture) -> Chart | None:
+    """What a reader of the groups alone believes of the values that people have."""
+    shown = sorted(picture.beliefs.items(), key=lambda one: -one[1].greatest)[:STRIPS]
+    if not shown:
+        return None
+    marks = [mark for name, found in shown for mark in _strip(name, found.histogram)]
+    return Chart(
+        name="beliefs_by_group",
+        form="strips",
+        title="What a reader believes who finds a person's group",
+        note="People by how much of their group shares their value: at 100 % the value is known "
+        "for certain, at the left it hides among others."
+        + (f" The {STRIPS} attributes with the greatest." if picture_is_cut(picture) else ""),
+        x=Scale("belief in the true value"),
+        y=Scale("people"),
+        marks=tuple(marks),
+        head=("attribute", "mean belief", "greatest belief"),
+        table=tuple((name, f"{s.mean:.1%}", f"{s.greatest:.1%}") for name, s in shown),
+    )
+
+
+def picture_is_cut(picture: Picture) -> bool:
+    """Whether the plot of beliefs leaves attributes out."""
+    return len(picture.beliefs) > STRIPS
+
+
+def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
+    """How many targets each attack believes in how much: its strongest finding."""
+    strongest: dict[str, Finding] = {}
+    for finding in sorted(findings, key=lambda f: (-f.greatest, -f.mean)):
+        if finding.is_belief and finding.targets:
+            strongest.setdefault(finding.title, finding)
+    shown = list(strongest.values())[:STRIPS]
+    if not shown:
+        return None
+    lanes = [f"{f.title} → {f.shown_aim}" for f in shown]
+    marks = [
+        mark for lane, f in zip(lanes, shown, strict=True) for mark in _strip(lane, f.histogram)
+    ]
+    bounds = [
+        Rule("x", f.bound, "promised at most", lane)
+        for lane, f in zip(lanes, shown, strict=True)
+        if f.bound is not None and f.bound < 1
+    ]
+    return Chart(
+        name="beliefs",
+        form="strips",
+        title="What each reader comes to believe",
+        note="Targets by the belief in their true value, where each attack gets furthest. A red "
+        "mark is what the release promises at most.",
+        x=Scale("belief in the truth"),
+        y=Scale("targets"),
+        marks=tuple(marks),
+        rules=(*bounds, Rule("x", threshold, f"threshold {threshold:.0%}")),
+        head=("attack and aim", "targets", "mean", "greatest", "promised at most"),
+        table=tuple(
+            (lane, f"{f.targets:,}", f"{f.mean:.1%}", f"{f.greatest:.1%}", _bound(f.bound))
+            for lane, f in zip(lanes, shown, strict=True)
+        ),
+    )
+
+
+def loss_charts(utility: Mapping[str, Any]) -> list[Chart]:
+    """How much of its range a cell of each quasi-identifier leaves open, for each table."""
+    losses: Mapping[str, Any] = utility.get("tables") or {"": utility}
+    found = [_loss_chart(of.get("loss_by_attribute", {}), table) for table, of in losses.items()]
+    return [chart for chart in found if chart is not None]
+
+
+def _loss_chart(loss_of_attribute: Mapping[str, float], table: str) -> Chart | None:
+    shown = sorted(loss_of_attribute.items(), key=lambda one: -one[1])[:BARS]
+    if not shown or max(loss_of_attribute.values()) <= 0:
+        return None
+    return Chart(
+        name=f"loss_{table}" if table else "loss",
+        form="bars",
+        title="How coarse each quasi-identifier became" + (f" in '{table}'" if table else ""),
+        note="The share of its range that a published cell leaves open on average: 0 % is exact, "
+        "100 % says nothing.",
+        x=Scale("left open"),
+        y=Scale("quasi-identifier"),
+        marks=tuple(Mark(x=loss, lane=name, label=f"{loss:.1%}") for name, loss in shown),
+        head=("quasi-identifier", "left open"),
+        table=tuple((name, f"{loss:.1%}") for name, loss in shown),
+    )
+
+
+def error_chart(release: float, unlinked: float) -> Chart:
+    """The error of counting queries beside that of a release without any link."""
+    shown = {"this release": release, "no link at all": unlinked}
+    return Chart(
+        name="query_error",
+        form="bars",
+        title="How far counts are off",
+        note="The median relative error of random counting questions, beside that of a release "
+        "that publishes every column by itself.",
+        x=Scale("median relative error", high=_above(max(shown.values()))),
+        y=Scale("release"),
+        marks=tuple(
+            Mark(x=error, lane=name, label=f"{error:.1%}", faint=name != "this release")
+            for name, error in shown.items()
+        ),
+        head=("release", "median relative error"),
+        table=tuple((name, f"{error:.2%}") for name, error in shown.items()),
+    )
+
+
+_PLAN_LINES = (
+    ("association loss Γα", "association_loss"),
+    ("information exposure Γβ", "information_exposure"),
+    ("closest t", "closeness"),
+    ("t of the chosen recoding", "chosen_closeness"),
+)
+
+
+def plan_chart(frontier: Frontier) -> Chart:
+    """What each number of tables of a projected release loses, exposes and reaches."""
+    steps = sorted(frontier.steps, key=lambda step: step.tables)
+    marks = [
+        Mark(x=step.tables, y=figure, series=name)
+        for name, key in _PLAN_LINES
+        for step in steps
+        if (figure := getattr(step, key)) is not None
+    ]
+    return Chart(
+        name="projections",
+        form="lines",
+        title="What each number of tables loses, exposes and reaches",
+        note="Fewer tables keep more of what attributes tell of each other, and leave more to "
+        "join.",
+        x=Scale("number of tables", 1, max(step.tables for step in steps), percent=False),
+        y=Scale("share, or distance", percent=False),
+        marks=tuple(marks),
+        head=("tables", *(name for name, _ in _PLAN_LINES)),
+        table=tuple(
+            (str(step.tables), *(_or_dash(getattr(step, key)) for _, key in _PLAN_LINES))
+            for step in steps
+        ),
+    )
+
+
+def risk_chart(risks: Sequence[tuple[str, float]]) -> Chart | None:
+    """How risky sets of quasi-identifiers are: the riskiest of each size."""
+    if not risks:
+        return None
+    return Chart(
+        name="risk_by_set",
+        form="bars",
+        title="Which columns together single people out",
+        note="The share of people who are alone in the table with their values, for the riskiest "
+        "set of quasi-identifiers of each size.",
+        x=Scale("people alone"),
+        y=Scale("quasi-identifiers"),
+        marks=tuple(Mark(x=share, lane=name, label=f"{share:.1%}") for name, share in risks),
+        head=("quasi-identifiers", "people alone"),
+        table=tuple((name, f"{share:.1%}") for name, share in risks),
+    )
+
+
+def frontier_chart(comparison: Comparison) -> Chart | None:
+    """Utility against risk: the frontier of a comparison."""
+    placed = [p for p in _compared(comparison) if p.divergence_ratio is not None]
+    if not placed:
+        return None
+    ratios = [max(p.divergence_ratio or 0.0, LEAST_RATIO) for p in placed]
+    low, high = min(ratios) / 1.3, max(1.6, max(ratios) * 1.6)
+    return Chart(
+        name="frontier",
+        form="points",
+        title="What is lost against what a reader believes",
+        note="Down and to the left is better. The whisker ends at the greatest belief about "
+        "anybody; faint points are outdone by another in both. Right of the line, readers would be "
+        "misled less by columns without any link.",
+        x=Scale("divergence ratio D (logarithmic)", low, high, log=True, percent=False),
+        y=Scale("belief in the true value: 99th percentile over people"),
+        marks=tuple(_point(p, at) for p, at in zip(placed, ratios, strict=True)),
+        rules=(
+            Rule("x", 1.0, "no link at all"),
+            Rule("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),
+        ),
+        head=("release", "D", "belief, 99 %", "greatest belief", "dominated"),
+        table=tuple(
+            (p.label, _or_dash(p.divergence_ratio), _bound(p.belief_99), _bound(p.belief_max),
+             "yes" if p.dominated else "no")
+            for p in placed
+        ),
+    )  # fmt: skip
+
+
+def learning_chart(comparison: Comparison) -> Chart | None:
+    """What can be learned from each release, against the same risk."""
+    placed = [p for p in _compared(comparison) if p.skill is not None]
+    if not placed:
+        return None
+    skills = [p.skill or 0.0 for p in placed]
+    highest = max(1.0, _quarter(max(skills) - 0.02) + 0.25)  # a model may be lucky
+    return Chart(
+        name="learning",
+        form="points",
+        title="What can be learned against what a reader believes",
+        note="Skill of a model that was trained on the release: 1 as from the original, 0 as with "
+        "no link at all. Down and to the right is better.",
+        x=Scale("learning skill", min(0.0, _quarter(min(skills))), highest, percent=False),
+        y=Scale("belief in the true value: 99th percentile over people"),
+        marks=tuple(_point(p, at) for p, at in zip(placed, skills, strict=True)),
+        rules=(Rule("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),),
+        head=("release", "skill", "accuracy", "belief, 99 %"),
+        table=tuple(
+            (p.label, _or_dash(p.skill), _bound(p.accuracy), _bound(p.belief_99)) for p in placed
+        ),
+    )
+
+
+def _compared(comparison: Comparison) -> list[Point]:
+    points = (*comparison.published, comparison.unlinked)
+    return [point for point in points if point.belief_99 is not None]
+
+
+def _point(point: Point, x: float) -> Mark:
+    return Mark(
+        x=x,
+        y=point.belief_99 or 0.0,
+        y_end=point.belief_max,
+        series=point.method,
+        label=point.label.removeprefix(point.method).strip(),
+        faint=point.dominated,
+    )
+
+
+def series_chart(beliefs: Mapping[str, Sequence[float]], bound: float | None) -> Chart:
+    """The greatest belief about anybody after every release of a series."""
+    releases = max(len(found) for found in beliefs.values())
+    return Chart(
+        name="series",
+        form="lines",
+        title="What a reader of all releases believes",
+        note="The greatest belief in anybody's value, release by release.",
+        x=Scale("release", 1, releases, percent=False),
+        y=Scale("greatest belief"),
+        marks=tuple(
+            Mark(x=number, y=belief, series=name)
+            for name, found in beliefs.items()
+            for number, belief in enumerate(found, 1)
+        ),
+        rules=() if bound is None else (Rule("y", bound, "promised at most"),),
+        head=("release", *beliefs),
+        table=tuple(
+            (str(number + 1), *(f"{found[number]:.3f}" for found in beliefs.values()))
+            for number in range(releases)
+        ),
+    )
+
+
+def _strip(lane: str, histogram: Sequence[int]) -> list[Mark]:
+    most, bins = max(histogram, default=0) or 1, max(len(histogram), 1)
+    return [
+        Mark(
+            x=place / bins, x_end=(place + 1) / bins, y=count / most, lane=lane,
+            label=f"{count:,} between {place / bins:.0%} and {(place + 1) / bins:.0%}",
+        )
+        for place, count in enumerate(histogram)
+    ]  # fmt: skip
+
+
+def _band(low: int, high: int) -> str:
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def _above(greatest: float) -> float:
+    """A round end of a scale above a share."""
+    return next((end for end in (0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8) if greatest <= end), 1.0)
+
+
+def _quarter(figure: float) -> float:
+    """The multiple of a quarter below a figure."""
+    return math.floor(figure * 4) / 4
+
+
+def _bound(bound: float | None) -> str:
+    return "–" if bound is None else f"{bound:.1%}"
+
+
+def _or_dash(figure: float | None) -> str:
+    return "–" if figure is None else f"{figure:.4f}"

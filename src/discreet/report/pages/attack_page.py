@@ -1,0 +1,200 @@
+"""What attacks found, as a page: who can learn what, and what the promises say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from discreet.attacks.base import BEYOND, NO_BETTER, UNBOUNDED, Finding
+from discreet.attacks.risk import Risk
+from discreet.attacks.run import AttackReport
+from discreet.job.model import Job
+from discreet.releases.manifest import Manifest
+from discreet.releases.weaknesses import known_weaknesses
+from discreet.report.charts.result_charts import belief_chart
+from discreet.report.pages.provenance import origin
+from discreet.report.pieces import (
+    Card,
+    Html,
+    Page,
+    Section,
+    Tone,
+    badge,
+    code,
+    explained,
+    figures,
+    folded,
+    joined,
+    paragraph,
+    sentences,
+    subheading,
+    table,
+)
+
+GROUPS = (
+    ("within the promise", "Readers that a promise speaks of"),
+    ("EXCEEDED", "Readers that break a promise"),
+    (UNBOUNDED, "Readers against whom some people have no guarantee"),
+    ("not promised", "Readers that no promise of this release speaks of"),
+    (BEYOND, "Readers beyond what any such release promises"),
+    (NO_BETTER, "Readers who do no better than guessing"),
+)
+
+
+def attack_page(
+    report: AttackReport, manifest: Manifest | None = None, job: Job | None = None
+) -> Page:
+    """The page; the manifest adds what the release promises and leaves open."""
+    exceeded = sum(finding.inside and finding.exceeded for finding in report.findings)
+    bounded = sum(finding.inside and finding.bound is not None for finding in report.findings)
+    bounded -= sum(finding.verdict == UNBOUNDED for finding in report.findings)
+    worst = report.strongest
+    certain = 0 if worst is None else round(worst.certain * worst.targets)
+    tone: Tone
+    if exceeded:
+        heading, tone = f"{exceeded} of {bounded} bounds are exceeded", "bad"
+    elif certain and worst is not None and worst.verdict != "within the promise":
+        heading, tone = (
+            f"Promises held, but one reader knows the value of {certain:,} people",
+            "warn",
+        )
+    elif bounded:
+        heading, tone = "No reader got further than promised", "good"
+    else:
+        heading, tone = "Nothing is promised against these readers", "warn"
+    said: Sequence[str] = () if manifest is None else known_weaknesses(manifest)
+    found = attack_parts(report, summary=False)
+    sections = [Section("What each reader can learn", joined(found), "Readers")]
+    if said:
+        sections.append(Section("What the release does not promise", sentences(said), "Left open"))
+    sections.append(Section("How to repeat it", _repeating()))
+    sections += origin(manifest, job)
+    return Page(
+        kind="Attack report",
+        subject="" if manifest is None else f"on a release by {manifest.method.name}",
+        heading=heading,
+        tone=tone,
+        lede=(
+            report.summary,
+            "Each reader below sees the published files and what is said of their knowledge, "
+            "nothing of how the release was made; beliefs were scored against the original.",
+        ),
+        cards=list(_cards(report, exceeded, bounded)),
+        sections=sections,
+    )
+
+
+def attack_parts(report: AttackReport, *, summary: bool = True) -> list[Html]:
+    """The findings: the strongest reader, a plot of beliefs, tables by what is promised."""
+    parts = [paragraph(report.summary)] if summary else []
+    beside = joined([subheading("Who can be found"), _risks(report.risks)])
+    parts.append(figures([belief_chart(report.findings, report.threshold)], beside))
+    for verdict, title in GROUPS:
+        found = [finding for finding in report.findings if finding.verdict == verdict]
+        if found:
+            parts += [subheading(title), _table(found, report.threshold)]
+    if report.inapplicable:
+        listed = [f"{name}: {why}" for name, why in report.inapplicable.items()]
+        parts.append(folded(f"{len(listed)} attacks were not run", sentences(listed)))
+    return parts
+
+
+def _cards(report: AttackReport, exceeded: int, bounded: int) -> Iterator[Card]:
+    tone: Tone = "bad" if exceeded else "good" if bounded else "warn"
+    yield Card(
+        "bounds-kept", "bounds kept", bounded - exceeded, f"{bounded - exceeded} of {bounded}",
+        "of readers that a promise speaks of", tone,
+    )  # fmt: skip
+    promised = ("within the promise", "EXCEEDED")
+    inside = [f for f in report.findings if f.verdict in promised and f.is_belief]
+    if inside:
+        most = max(inside, key=lambda f: f.greatest)
+        yield Card(
+            "greatest-promised", "greatest belief where one is promised", most.greatest,
+            f"{most.greatest:.1%}", f"{most.title} on {most.aim}; at most {most.bound or 0:.1%}",
+        )  # fmt: skip
+    worst = report.strongest
+    if worst is not None:
+        yield Card(
+            "strongest-reader", "greatest belief of any reader", worst.greatest,
+            f"{worst.greatest:.1%}", f"{worst.title} on '{worst.aim}'",
+            "warn" if worst.greatest > report.threshold else "",
+        )  # fmt: skip
+        people = round(worst.certain * worst.targets)
+        yield Card(
+            "certain-people", "people whose value that reader knows", people, f"{people:,}",
+            f"of {worst.targets:,}",
+        )  # fmt: skip
+    yield Card("findings", "readers tried", len(report.findings), f"{len(report.findings)}")
+
+
+def _table(findings: Sequence[Finding], threshold: float) -> Html:
+    head = (
+        "attack", "aim", "targets", "mean belief", "greatest", f"above {threshold:.0%}",
+        "without the release", "promised at most", "verdict",
+    )  # fmt: skip
+    rows, before = [], None
+    for finding in sorted(findings, key=lambda one: (one.attack, one.title)):
+        named = finding.title, finding.knowledge
+        rows.append(_row(finding, again=named == before))
+        before = named
+    return table(head, rows, range(2, 8))
+
+
+def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
+    above = f"{finding.above:.1%}"
+    if finding.interval is not None:
+        above += f" ({finding.interval[0]:.1%}–{finding.interval[1]:.1%})"
+    how = "" if finding.method == "exact" else finding.method
+    name = "" if again else explained(finding.title, f"who {finding.knowledge}")
+    verdict = [_badge(finding)]
+    if how:
+        verdict.append(joined([Html("<br><span class='soft'>"), how, Html("</span>")]))
+    return (
+        name, finding.shown_aim, f"{finding.targets:,}", f"{finding.mean:.1%}",
+        f"{finding.greatest:.1%}", above if finding.is_belief else "–",
+        f"{finding.baseline:.1%}", "–" if finding.bound is None else f"{finding.bound:.1%}",
+        joined(verdict),
+    )  # fmt: skip
+
+
+def _badge(finding: Finding) -> Html:
+    tones: dict[str, tuple[str, Tone]] = {
+        "within the promise": ("within", "good"),
+        "EXCEEDED": ("exceeded", "bad"),
+        "not promised": ("not promised", ""),
+        UNBOUNDED: ("no guarantee", "warn"),
+        NO_BETTER: ("no better than guessing", ""),
+    }
+    word, tone = tones.get(finding.verdict, ("beyond", ""))
+    return badge(word, tone)
+
+
+def _risks(risks: Sequence[Risk]) -> Html:
+    several = any(risk.journalist is not None for risk in risks)
+    head = ["table", "greatest (prosecutor)", "mean (marketer)", "like no other"]
+    rows = []
+    for risk in risks:
+        row = [risk.table, f"{risk.prosecutor:.2%}", f"{risk.marketer:.2%}", f"{risk.unique:.1%}"]
+        if several:
+            row.append("–" if risk.journalist is None else f"{risk.journalist:.2%}")
+        rows.append(row)
+    if several:
+        head.append("in the population (journalist)")
+    return joined(
+        [
+            paragraph(
+                "The chance that a reader who knows a person's quasi-identifiers picks the right "
+                "row, in the original and in each published table."
+            ),
+            table(head, rows, range(1, len(head))),
+        ]
+    )
+
+
+def _repeating() -> Html:
+    return joined(
+        [
+            paragraph("The same release and the same original give the same figures."),
+            code("discreet attack RELEASE --original JOB --page attacks.html"),
+        ]
+    )

@@ -1,0 +1,158 @@
+"""What a release is still worth, as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from discreet.job.model import Job
+from discreet.releases.manifest import Manifest
+from discreet.report.charts.chart import Chart
+from discreet.report.charts.result_charts import error_chart, loss_charts
+from discreet.report.pages.provenance import origin
+from discreet.report.pieces import (
+    Card,
+    Html,
+    Page,
+    Section,
+    code,
+    explained,
+    figures,
+    inline,
+    joined,
+    paragraph,
+    table,
+)
+
+MEANING = {
+    "loss": "mean share of its range that a quasi-identifier's cell leaves open",
+    "loss_sensitive": "the same of what is left possible for each person's sensitive values",
+    "classes": "groups of rows that look alike",
+    "class_size": "source rows over groups",
+    "discernibility": "Σ |group|², suppressed rows counted as a group of all",
+    "entropy": "bits given up over all quasi-identifier cells",
+    "height": "levels climbed in all",
+    "kl_divergence": "nats between the original and what the release implies",
+    "ratio": "D: 0 the original, 1 no link at all, above 1 worse than that",
+    "association": "lost between quasi-identifiers and sensitive attributes",
+    "association_sensitive": "lost between sensitive attributes",
+    "pairs_left_out": "two-way tables that are too large to compare",
+    "median": "of the relative error of counts",
+    "skill": "of a model: 1 as from the original, 0 as with no link at all",
+    "noise_values": "listed values that nobody in the group has",
+    "noise_share": "of listed values",
+}
+DRAWN = ("loss_by_attribute",)  # a plot has these
+
+
+def measure_page(
+    measured: Mapping[str, Any], manifest: Manifest | None = None, job: Job | None = None
+) -> Page:
+    """The page of the figures that ``Utility.to_dict`` gives."""
+    drawn = figures(measure_charts(measured))
+    parts = [drawn] if drawn else []
+    sections = [
+        Section("What was lost", joined(parts), "Loss"),
+        Section("All figures", figure_table(measured), "Figures"),
+        Section(
+            "How to repeat it",
+            joined(
+                [
+                    paragraph("The questions are drawn from the original by a seed."),
+                    code("discreet measure RELEASE --original JOB --page measures.html"),
+                ]
+            ),
+        ),
+        *origin(manifest, job),
+    ]
+    ratio = divergence_ratio(measured)
+    return Page(
+        kind="Utility report",
+        subject="" if manifest is None else f"of a release by {manifest.method.name}",
+        heading=_heading(ratio, measured),
+        tone="" if ratio is None or ratio < 1 else "warn",
+        lede=(
+            "Every figure compares what the release lets a reader work out with the original; "
+            "beside it stands what a release with no link at all, every column by itself, gives.",
+        ),
+        cards=list(_cards(measured, ratio)),
+        sections=[section for section in sections if section.body],
+    )
+
+
+def measure_charts(measured: Mapping[str, Any]) -> list[Chart]:
+    """The plots of a release's measures."""
+    charts = loss_charts(measured)
+    asked = measured.get("query_error")
+    if asked and asked.get("median") is not None:
+        unlinked = asked["unlinked"]
+        base = unlinked["median"] if isinstance(unlinked, Mapping) else unlinked
+        if base is not None:
+            charts.append(error_chart(asked["median"], base))
+    return charts
+
+
+def divergence_ratio(measured: Mapping[str, Any]) -> float | None:
+    """D, where it was measured."""
+    found = measured.get("divergence")
+    ratio = found.get("ratio") if isinstance(found, Mapping) else None
+    return None if ratio is None else float(ratio)
+
+
+def figure_table(measured: Mapping[str, Any]) -> Html:
+    """Every figure, with what it means."""
+    rows = [
+        (explained(name, meaning) if meaning else name, figure)
+        for name, figure, meaning in _figure_rows(measured)
+    ]
+    return table(("measure", "figure"), rows, {1})
+
+
+def _figure_rows(measured: Mapping[str, Any], under: str = "") -> Iterator[tuple[str, str, str]]:
+    for name, value in measured.items():
+        shown = f"{under}{name}".replace("_", " ")
+        if name in DRAWN:
+            continue
+        if isinstance(value, Mapping):
+            yield from _figure_rows(value, f"{under}{name}: ")
+        else:
+            yield shown, inline(value), MEANING.get(name, "")
+
+
+def _heading(ratio: float | None, measured: Mapping[str, Any]) -> str:
+    if ratio is not None:
+        words = ("Attributes stay linked", "Links between attributes are weak",
+                 "Links between attributes mislead more than none would")  # fmt: skip
+        return f"{words[0 if ratio < 0.5 else 1 if ratio < 1 else 2]}: D = {ratio:.2f}"
+    loss = measured.get("loss")
+    return (
+        "What it is still worth" if loss is None else f"A quasi-identifier leaves {loss:.0%} open"
+    )
+
+
+def _cards(measured: Mapping[str, Any], ratio: float | None) -> Iterator[Card]:
+    if ratio is not None:
+        yield Card(
+            "divergence-ratio", "divergence ratio D", ratio, f"{ratio:.3f}",
+            "0 the original, 1 no link at all",
+        )  # fmt: skip
+    loss = measured.get("loss")
+    if loss is not None:
+        yield Card(
+            "loss", "left open by a quasi-identifier", loss, f"{loss:.1%}",
+            "of its range on average; 0 % is exact",
+        )  # fmt: skip
+    asked = measured.get("query_error")
+    if asked and asked.get("median") is not None:
+        yield Card(
+            "query-error", "median error of counts", asked["median"], f"{asked['median']:.1%}",
+            "of random counting questions",
+        )  # fmt: skip
+    if "kl_divergence" in measured:
+        kl = measured["kl_divergence"]
+        yield Card("kl-divergence", "KL divergence", kl, f"{kl:.2f}", "nats")
+    if "classes" in measured:
+        yield Card(
+            "groups", "groups of rows that look alike", measured["classes"],
+            f"{measured['classes']:,}",
+        )  # fmt: skip

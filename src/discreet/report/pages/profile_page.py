@@ -1,0 +1,126 @@
+"""A profile as a page: who stands out before anything is published, and what can be promised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from discreet.job.table_profile import Profile
+from discreet.report.charts.chart import Chart
+from discreet.report.charts.result_charts import risk_chart
+from discreet.report.pieces import (
+    Card,
+    Html,
+    Page,
+    Section,
+    figures,
+    joined,
+    paragraph,
+    subheading,
+    table,
+)
+from discreet.report.profile_view import SHOWN_PAIRS
+
+
+def profile_page(profile: Profile) -> Page:
+    """The page."""
+    risk = profile.risk
+    heading = (
+        f"{profile.rows:,} rows, no quasi-identifier"
+        if risk is None
+        else f"{risk.unique_share:.1%} of the people can be singled out"
+    )
+    lede = (
+        ""
+        if risk is None
+        else f"Who knows all {len(profile.quasi_identifiers)} quasi-identifiers "
+        f"({', '.join(profile.quasi_identifiers)}) tells {risk.classes:,} groups of the "
+        f"{profile.rows:,} people apart."
+    )
+    proposed = (
+        ""
+        if profile.proposals is None
+        else "Roles are a proposal from names and counts; correct them in the job file."
+    )
+    return Page(
+        kind="Profile",
+        subject="before anything is published",
+        heading=heading,
+        tone="warn" if risk is not None and risk.unique_share > 0 else "",
+        lede=(lede, proposed, *profile.warnings),
+        cards=list(_cards(profile)),
+        sections=list(_sections(profile)),
+    )
+
+
+def profile_charts(profile: Profile) -> list[Chart]:
+    """The plots of a profile."""
+    riskiest: dict[int, tuple[str, float]] = {}
+    for subset in sorted(profile.subsets, key=lambda one: -one.unique_share):
+        riskiest.setdefault(len(subset.columns), (", ".join(subset.columns), subset.unique_share))
+    chart = risk_chart([riskiest[size] for size in sorted(riskiest)])
+    return [] if chart is None else [chart]
+
+
+def _cards(profile: Profile) -> Iterator[Card]:
+    yield Card("rows", "rows", profile.rows, f"{profile.rows:,}")
+    if profile.risk is not None:
+        risk = profile.risk
+        yield Card(
+            "average-risk", "average re-identification risk", risk.average_risk,
+            f"{risk.average_risk:.1%}",
+        )  # fmt: skip
+    if profile.sensitive:
+        least = min(profile.sensitive, key=lambda one: one.l_per)
+        yield Card(
+            "largest-l", "largest ℓ for all sensitive attributes", least.l_per, f"{least.l_per}",
+            f"'{least.name}' allows no more as a share",
+        )  # fmt: skip
+
+
+def _sections(profile: Profile) -> Iterator[Section]:
+    drawn = figures(profile_charts(profile))
+    if drawn:
+        yield Section("Who stands out", drawn, "Risk")
+    if profile.sensitive:
+        yield Section("What can be promised at best", _promises(profile), "Promises")
+    if profile.associations:
+        yield Section("What sensitive attributes tell of each other", _pairs(profile), "Links")
+    yield Section("Columns", _columns(profile), "Columns")
+
+
+def _promises(profile: Profile) -> Html:
+    head = ("attribute", "distinct ℓ", "entropy ℓ", "ℓ as a share", "largest share", "t, raw")
+    rows = [
+        (s.name, f"{s.values:,}", f"{s.entropy_l:.2f}", f"{s.l_per}", f"{s.largest_share:.1%}",
+         "–" if s.raw_t is None else f"{s.raw_t:.3f}")
+        for s in profile.sensitive
+    ]  # fmt: skip
+    ells = list(profile.least_suppressed)
+    gone = [
+        (s.name, *(f"{share:.1%}" for share in s.least_suppressed.values()))
+        for s in profile.sensitive
+    ]
+    if len(profile.sensitive) > 1:
+        gone.append(("all at once", *(f"{v:.1%}" for v in profile.least_suppressed.values())))
+    return joined(
+        [
+            table(head, rows, range(1, 6)),
+            subheading("Rows that p-diversity must suppress at least"),
+            table(("attribute", *(f"ℓ = {ell}" for ell in ells)), gone, range(1, len(ells) + 1)),
+            paragraph(f"Suggested primary attribute: {profile.primary}."),
+        ]
+    )
+
+
+def _pairs(profile: Profile) -> Html:
+    strongest = sorted(profile.associations, key=lambda pair: -pair.mutual_information)
+    rows = [
+        (f"{p.first}, {p.second}", f"{p.mutual_information:.4f}", f"{p.normalized:.1%}")
+        for p in strongest[:SHOWN_PAIRS]
+    ]
+    return table(("attributes", "nats", "of the lesser entropy"), rows, {1, 2})
+
+
+def _columns(profile: Profile) -> Html:
+    rows = [(c.name, c.role, c.type, f"{c.distinct:,}", f"{c.missing:,}") for c in profile.columns]
+    return table(("column", "role", "type", "distinct values", "missing"), rows, {3, 4})

@@ -1,0 +1,45 @@
+"""Where a release comes from and how to check it: the last sections of its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from discreet.job.model import Job
+from discreet.releases.manifest import Manifest
+from discreet.report.pieces import Html, Section, code, inline, joined, paragraph, table
+from discreet.report.publishable import publishable_job
+
+
+def origin(manifest: Manifest | None, job: Job | None) -> Iterator[Section]:
+    """The job that made a release and how to audit it, as far as they are at hand."""
+    if job is not None:
+        yield Section("The job that made it", code(publishable_job(job)))
+    if manifest is not None:
+        yield Section("How it was made", _method(manifest))
+    if manifest is not None:
+        yield Section("How to check it", _checking(manifest))
+
+
+def _method(manifest: Manifest) -> Html:
+    facts = manifest.method.model_dump(mode="json", exclude_none=True)
+    shown = [(name.replace("_", " "), inline(value)) for name, value in facts.items()]
+    return table(("", ""), shown)
+
+
+def _checking(manifest: Manifest) -> Html:
+    hashes = [
+        (entry.file, Html(f"<code>{entry.sha256}</code>"))
+        for entry in manifest.tables.values()
+        if entry.sha256
+    ]
+    parts: list[str] = [
+        paragraph(
+            "Every promise can be derived again from the published files alone, by anybody. Who "
+            "has the original can also check that nothing was lost or invented."
+        ),
+        code("discreet audit RELEASE\ndiscreet audit RELEASE --original JOB"),
+    ]
+    if hashes:
+        parts += [paragraph("These are the files that the report speaks of:"),
+                  table(("file", "sha256"), hashes)]  # fmt: skip
+    return joined(parts)

@@ -1,0 +1,399 @@
+"""The shape of every requirement: a figure for each class, and a bound on it.
+
+A requirement is a frozen, validated value. Given the counts of the classes it computes one figure
+for each class and attribute (a size, an effective ℓ, a distance), says which figures pass, and
+reports the worst of them as what was achieved. It never sees rows, files or engines.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.by_name import Named
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.knowledge.links import Links
+from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.roles import Distance, Role
+
+TOLERANCE = 1e-9  # for figures that are sums of logarithms or of shares; counts compare exactly
+
+Figures = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """What a requirement may know about an attribute beside its counts.
+
+    Of a quasi-sensitive attribute it is the links of its cells, and ``values`` are the labels.
+    """
+
+    values: tuple[str | None, ...]  # the dictionary's text, in the order of the codes
+    distance: Distance = Distance.EQUAL
+    hierarchy: Hierarchy | None = None  # for the hierarchical distance
+    links: Links | None = None  # of a quasi-sensitive attribute
+
+    @property
+    def role(self) -> Role:
+        """The role of the attribute."""
+        return Role.SENSITIVE if self.links is None else Role.QUASI_SENSITIVE
+
+    @cached_property
+    def code_of(self) -> dict[str | None, int]:
+        """The code of every value."""
+        return {value: code for code, value in enumerate(self.values)}
+
+
+Domains = Mapping[str, Domain]
+PublishedValues = Mapping[str, Collection[str | None]]  # by sensitive attribute
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What a requirement says of a table."""
+
+    holds: bool
+    achieved: dict[str, float]  # the worst figure over classes and attributes, by parameter
+    by_attribute: dict[str, float] = field(default_factory=dict)
+    passes: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # (classes,)
+    vacuous_for: tuple[str, ...] = ()  # the attributes of which it excludes nothing
+
+    @classmethod
+    def worst(cls, verdicts: Sequence[Verdict], *, smaller_is_better: bool) -> Verdict:
+        """The verdict on several tables together: all must hold, the worst figures stand."""
+        pick = max if smaller_is_better else min
+        achieved: dict[str, float] = {}
+        by_attribute: dict[str, float] = {}
+        for verdict in verdicts:
+            for place, (name, figure) in enumerate(verdict.achieved.items()):
+                worse = pick if place == 0 else min  # of a second figure a greater one is better
+                achieved[name] = worse(achieved.get(name, figure), figure)
+            for name, figure in verdict.by_attribute.items():
+                by_attribute[name] = pick(by_attribute.get(name, figure), figure)
+        holds = bool(verdicts) and all(verdict.holds for verdict in verdicts)
+        passes = np.concatenate([v.passes for v in verdicts]) if verdicts else np.zeros(0, bool)
+        vacuous_for = dict.fromkeys(name for verdict in verdicts for name in verdict.vacuous_for)
+        return cls(holds, achieved, by_attribute, passes, tuple(vacuous_for))
+
+    @property
+    def failing(self) -> NDArray[np.intp]:
+        """The classes that fail."""
+        return np.flatnonzero(~self.passes)
+
+
+class Requirement(Named):
+    """One promise about every class of a release.
+
+    Every requirement of this package is closed under merging: two passing classes of one table
+    make a passing class, so each figure is at its best where the whole table is one class. Where
+    ``against_table`` is set this holds as long as the counted rows stay the same: suppressing a
+    class moves the distribution that all others are compared with.
+    """
+
+    figure_name: ClassVar[str]  # the key of ``achieved``: "k", "l", "c", "t"
+    smaller_is_better: ClassVar[bool] = False
+    needs_refined_counts: ClassVar[bool] = False
+    # Whether a passing class still passes after any class, passing or not, is merged into it.
+    absorbing: ClassVar[bool] = False
+    # Whether classes are compared with all counted classes together, not judged on their own.
+    against_table: ClassVar[bool] = False
+
+    @property
+    def figure(self) -> tuple[str, bool]:
+        """The name of its figure, and whether a smaller one is better."""
+        return self.figure_name, self.smaller_is_better
+
+    @property
+    def least_rows(self) -> int:
+        """A class with fewer rows fails, whatever they hold; 1 says that nothing is known."""
+        return 1
+
+    @property
+    def least_values(self) -> int:
+        """A class with fewer values of an attribute that it speaks of fails; 1 as above."""
+        return 1
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The attributes that it names; none where it speaks of all, or of sizes."""
+        return ()
+
+    @abstractmethod
+    def sentence(self) -> str:
+        """The promise in plain English, for the person who signs it."""
+
+    @abstractmethod
+    def attributes(self, counts: ClassCounts) -> Iterable[str]:
+        """The sensitive attributes that it speaks of; none for a requirement on sizes."""
+
+    @abstractmethod
+    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
+        """Return the sensitive and quasi-sensitive attributes that the guarantee protects.
+
+        ``roles`` are those of the published attributes.
+        """
+
+    @abstractmethod
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+        """The figure of every class for one attribute (``""`` for a requirement on sizes)."""
+
+    @abstractmethod
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
+
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        """Which classes pass for one attribute; exact where the figure is a ratio of counts."""
+        return self.accepts(self.figures(counts, domains, attribute))
+
+    def further(
+        self,
+        counts: ClassCounts,
+        domains: Domains,
+        attribute: str,
+    ) -> dict[str, float]:
+        """The worst of any second figure, by parameter; of these a greater one is better."""
+        return {}
+
+    def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
+        """Which classes pass, for all its attributes together."""
+        result = np.ones(counts.classes, bool)
+        for attribute in self.attributes(counts):
+            result &= self.judge(counts, domains, attribute)
+        return result
+
+    def check(self, counts: ClassCounts, domains: Domains) -> Verdict:
+        """Judge a table: does it hold, what was achieved, which classes fail."""
+        passes = self.passes(counts, domains)
+        if not tuple(self.attributes(counts)):  # it says nothing here, so nothing is kept
+            return Verdict(False, {}, {}, passes)
+        if not counts.classes:
+            return Verdict(True, {}, {}, passes)
+        name, smaller_is_better = self.figure
+        worse = max if smaller_is_better else min
+        worst: dict[str, float] = {}
+        achieved: dict[str, float] = {}
+        for attribute in self.attributes(counts):
+            figures = self.figures(counts, domains, attribute)
+            worst[attribute] = float(figures.max() if smaller_is_better else figures.min())
+            achieved[name] = worse(achieved.get(name, worst[attribute]), worst[attribute])
+            for key, least in self.further(counts, domains, attribute).items():
+                achieved[key] = min(achieved.get(key, least), least)
+        by_attribute = {attribute: figure for attribute, figure in worst.items() if attribute}
+        return Verdict(bool(passes.all()), achieved, by_attribute, passes)
+
+    def vacuous_for(self, counts: ClassCounts, domains: Domains) -> tuple[str, ...]:
+        """The attributes of which it excludes nothing; ``""`` for sizes.
+
+        Passing classes stay passing when they are merged, so every partition of the table passes
+        if classes of single rows do: no release can fail, and no person is protected.
+        """
+        return tuple(
+            attribute
+            for attribute in self.attributes(counts)
+            if counts.classes
+            and all(
+                self.judge(single, domains, attribute).all()
+                for single in counts.single_rows(attribute)
+            )
+        )
+
+    def full_check(self, counts: ClassCounts, domains: Domains) -> Verdict:
+        """Judge a table, and whether the requirement excludes anything there."""
+        verdict = self.check(counts, domains)
+        return replace(verdict, vacuous_for=self.vacuous_for(counts, domains))
+
+    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:
+        """At least how many rows of each class have to go before the rest of it can pass.
+
+        It holds whatever is left out of the table elsewhere, up to the ``share`` of all rows. A
+        merged class needs no more than its parts together, so the sum over a table's classes
+        never rises with generalization. 0 says that nothing is known.
+        """
+        if self.absorbing:  # no part of a failing class passes
+            return np.where(self.passes(counts, domains), 0.0, counts.size)
+        return np.zeros(counts.classes)
+
+    def best_feasible(self, whole: ClassCounts, domains: Domains) -> dict[str, float]:
+        """The figures where the whole table is one class.
+
+        Because merging never makes the worst figure worse, no partition of the same rows into
+        classes does better; only leaving rows out might.
+        """
+        return self.check(whole, domains).achieved
+
+    def problems(self, domains: Domains) -> list[str]:
+        """What is wrong with it for a table with these sensitive attributes, in sentences."""
+        return []
+
+    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
+        """The same requirement where some attributes were replaced by several others."""
+        return self
+
+    def within(self, attributes: Collection[str]) -> Self | None:
+        """What it says of a table with these sensitive attributes alone; None for nothing."""
+        return self
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        """Return what it says of a release with these values, without naming any other value."""
+        return self
+
+
+class SizeRequirement(Requirement):
+    """A requirement on the sizes of classes alone."""
+
+    def attributes(self, counts: ClassCounts) -> Iterable[str]:
+        return ("",)
+
+    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
+        """Return none: a large class may still share one sensitive value."""
+        return ()
+
+
+class AttributeRequirement(Requirement):
+    """A requirement on each sensitive attribute, or on the one or those that are named."""
+
+    role: ClassVar[Role] = Role.SENSITIVE  # of the attributes that it speaks of
+
+    attribute: str | tuple[str, ...] | None = Field(
+        default=None, description="The sensitive attribute or attributes; all if left out."
+    )
+
+    @abstractmethod
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+        """The figure of every class, from the counts of one attribute and the classes' sizes."""
+
+    def admits(
+        self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
+    ) -> NDArray[np.bool_]:
+        """Which classes pass, from the same."""
+        return self.accepts(self.measure(values, size, domain))
+
+    def counted(self, counts: ClassCounts) -> Mapping[str, ValueCounts]:
+        """The counts of the attributes with its role."""
+        return counts.values
+
+    def attributes(self, counts: ClassCounts) -> Iterable[str]:
+        return tuple(self.counted(counts)) if self.attribute is None else self.named
+
+    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
+        own = tuple(name for name, role in roles.items() if role is self.role)
+        return own if self.attribute is None else tuple(n for n in own if n in self.named)
+
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+        return self.measure(self.counted(counts)[attribute], counts.size, domains[attribute])
+
+    def excess(
+        self,
+        values: ValueCounts,
+        size: NDArray[np.int64],
+        domain: Domain,
+        share: float,
+    ) -> Figures:
+        """``least_removed`` for one attribute that is not absorbing."""
+        return np.zeros(len(size))
+
+    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:
+        if self.absorbing:
+            return super().least_removed(counts, domains, share)
+        least = np.zeros(counts.classes)
+        for attribute in self.attributes(counts):
+            values = self.counted(counts)[attribute]
+            excess = self.excess(values, counts.size, domains[attribute], share)
+            np.maximum(least, excess, out=least)
+        return least
+
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        return self.admits(self.counted(counts)[attribute], counts.size, domains[attribute])
+
+    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
+        if not set(self.named) & set(bits):
+            return self
+        named = [bit for name in self.named for bit in bits.get(name, (name,))]
+        return self.model_copy(update={"attribute": tuple(dict.fromkeys(named))})
+
+    def within(self, attributes: Collection[str]) -> Self | None:
+        if self.attribute is None:
+            return self if attributes else None
+        left = tuple(name for name in self.named if name in attributes)
+        return self.model_copy(update={"attribute": left}) if left else None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The attributes that it names."""
+        if self.attribute is None:
+            return ()
+        return (self.attribute,) if isinstance(self.attribute, str) else self.attribute
+
+    @property
+    def subject(self) -> str:
+        """What it speaks of, as a sentence writes it after "in every group"."""
+        if not self.named:
+            return f"every {self.role} attribute"
+        listed = " and ".join(f"'{name}'" for name in self.named)
+        return listed if len(self.named) == 1 else f"each of {listed}"
+
+    @property
+    def any_subject(self) -> str:
+        """The same after "no value of"."""
+        if not self.named:
+            return f"any {self.role} attribute"
+        return " or ".join(f"'{name}'" for name in self.named)
+
+    def problems(self, domains: Domains) -> list[str]:
+        known = [name for name, domain in domains.items() if domain.role is self.role]
+        if self.attribute is None and known:
+            return []
+        if not known:
+            return [f"{self.name}: no attribute is {self.role}. Give one the role '{self.role}'."]
+        allowed = ", ".join(f"'{name}'" for name in known)
+        if not self.named:
+            return [f"{self.name}: 'attribute' is an empty list. Allowed: {allowed}."]
+        return [
+            f"{self.name}: '{name}' is not a {self.role} attribute. Allowed: {allowed}."
+            for name in self.named
+            if name not in known
+        ]
+
+    def occurring(
+        self, wanted: Iterable[str | None], values: PublishedValues
+    ) -> tuple[str | None, ...]:
+        """Return those of some values that one of its attributes has."""
+        spoken_of = self.named or tuple(values)
+        return tuple(
+            value for value in wanted if any(value in values.get(name, ()) for name in spoken_of)
+        )
+
+    def missing_values(
+        self, domains: Domains, field_name: str, wanted: Iterable[str | None]
+    ) -> list[str]:
+        """A sentence for each value that the job names and none of its attributes has."""
+        spoken_of = self.named or tuple(n for n, d in domains.items() if d.role is self.role)
+        known = {value for name in spoken_of if name in domains for value in domains[name].values}
+        return [
+            f"{self.name}: {'a missing value' if value is None else repr(value)} in"
+            f" '{field_name}' does not occur in {self.subject}. Values are compared as the text"
+            " of the source, letter by letter."
+            for value in wanted
+            if value not in known
+        ]
+
+
+def requirements_within(
+    requirements: Iterable[Requirement], left: Collection[str], gone: Collection[str]
+) -> list[Requirement]:
+    """Return what requirements say once some attributes are gone; those on them alone go too."""
+    kept = (r.within(left) if set(r.named) & set(gone) else r for r in requirements)
+    return [requirement for requirement in kept if requirement is not None]
+
+
+def codes_of(domain: Domain, wanted: Iterable[str | None]) -> NDArray[np.int64]:
+    """The codes of some values; those that do not occur have none."""
+    known = domain.code_of
+    return np.array([known[value] for value in dict.fromkeys(wanted) if value in known], np.int64)

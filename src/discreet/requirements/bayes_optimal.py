@@ -1,0 +1,165 @@
+"""The Bayes-optimal audit: what an adversary who knows the population believes afterwards.
+
+Theorem 3.1 of the ℓ-diversity paper. Alice knows f, the joint distribution of quasi-identifiers
+and the sensitive attribute in the population. Before the release she believes α(q, s) = f(s|q) of
+a person with quasi-identifiers q; after it, where q is published as the class q*,
+
+    β(q, s, T*) = n(q*, s) · f(s|q)/f(s|q*)  /  Σ over s' of n(q*, s') · f(s'|q)/f(s'|q*).
+
+============================  =================================================================
+paper                         here
+============================  =================================================================
+f(s|q), f(q)                  ``prior`` (persons' kinds × values), ``weight`` (kinds)
+q ↦ q*                        ``class_of_kind``
+n(q*, s)                      ``ValueCounts`` of the classes
+============================  =================================================================
+
+A kind is a distinct combination of exact quasi-identifiers. The belief is an audit figure and
+never the goal of a search: it is not kept under merging (Theorem 5.1), nobody knows f, and a
+publisher cannot know what Alice knows. An f estimated from the table itself is the strongest
+adversary of this sort: she knows how often each kind of person has each value in the very table.
+The arrays are dense, kinds × values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.table.counts import ValueCounts
+
+Beliefs = NDArray[np.float64]  # (kinds, values)
+
+
+def dense_counts(values: ValueCounts) -> NDArray[np.int64]:
+    """The counts as a matrix (classes, values)."""
+    dense = np.zeros((values.classes, values.cardinality), np.int64)
+    dense[values.class_of_entry, values.value] = values.count
+    return dense
+
+
+def estimated_prior(by_kind: ValueCounts) -> Beliefs:
+    """f(s|q) as the table itself has it."""
+    dense = dense_counts(by_kind)
+    prior: Beliefs = dense / dense.sum(axis=1, keepdims=True)
+    return prior
+
+
+def posterior_belief(
+    by_class: ValueCounts,
+    class_of_kind: NDArray[np.integer],  # (kinds,)
+    prior: Beliefs,
+    weight: NDArray[np.float64],  # (kinds,) f(q), or any multiple of it
+) -> Beliefs:
+    """β(q, s, T*) for every kind and value (equation 1)."""
+    _check_prior(prior, weight, len(class_of_kind), by_class.cardinality)
+    mass_of_class = np.bincount(class_of_kind, weight, by_class.classes)
+    prior_of_class = np.zeros((by_class.classes, by_class.cardinality))  # f(s|q*)
+    np.add.at(prior_of_class, class_of_kind, prior * weight[:, None])
+    prior_of_class /= np.where(mass_of_class > 0, mass_of_class, 1)[:, None]
+    published = dense_counts(by_class)
+    if bool(((published > 0) & (prior_of_class == 0)).any()):
+        raise InputError(
+            "The supplied f(s|q) rules out a value that the release holds. Give every value that"
+            " occurs in a class a probability above 0 for someone in it."
+        )
+    odds = np.divide(
+        published, prior_of_class, out=np.zeros(published.shape), where=prior_of_class > 0
+    )
+    belief = odds[class_of_kind] * prior
+    total = belief.sum(axis=1, keepdims=True)
+    if not bool((total > 0).all()):
+        raise InputError(
+            "The supplied f(s|q) rules out, for some quasi-identifiers, all values of their class."
+            " Give one of them a probability above 0."
+        )
+    result: Beliefs = belief / total
+    return result
+
+
+def _check_prior(prior: Beliefs, weight: NDArray[np.float64], kinds: int, cardinality: int) -> None:
+    if prior.shape != (kinds, cardinality) or weight.shape != (kinds,):
+        raise InputError(
+            f"f(s|q) has the shape {prior.shape} and f(q) {weight.shape}; they must be"
+            f" {(kinds, cardinality)} and {(kinds,)}: kinds of person by values."
+        )
+    if not (np.isfinite(prior).all() and (prior >= 0).all() and (weight > 0).all()):
+        raise InputError("f(s|q) must be at least 0 and f(q) above 0 everywhere.")
+    if kinds and not np.allclose(prior.sum(axis=1), 1, atol=1e-6):
+        raise InputError("f(s|q) must sum to 1 over the values, for all quasi-identifiers.")
+
+
+def positive_disclosure(
+    belief: Beliefs, rows: NDArray[np.int64], delta: float
+) -> NDArray[np.bool_]:
+    """Definition 3.1: β > 1 − δ, and someone of that kind does have the value.
+
+    ``rows`` is the original table's count of each kind and value.
+    """
+    found: NDArray[np.bool_] = (belief > 1 - delta) & (rows > 0)
+    return found
+
+
+def negative_disclosure(
+    belief: Beliefs, rows: NDArray[np.int64], epsilon: float
+) -> NDArray[np.bool_]:
+    """Definition 3.2: β < ε, and someone of that kind does not have the value."""
+    others = rows.sum(axis=1, keepdims=True) - rows
+    found: NDArray[np.bool_] = (belief < epsilon) & (others > 0)
+    return found
+
+
+def privacy_breach(prior: Beliefs, belief: Beliefs, rho1: float, rho2: float) -> NDArray[np.bool_]:
+    """The (ρ1, ρ2)-breach: unlikely before and likely after, or likely before and not after."""
+    upward = (prior < rho1) & (belief > rho2)
+    downward = (prior > 1 - rho1) & (belief < 1 - rho2)
+    return upward | downward
+
+
+@dataclass(frozen=True)
+class BayesAudit:
+    """What the audit reports for one sensitive attribute; shares are of the table's rows."""
+
+    greatest_belief: float  # in a value that the person does have
+    greatest_gain: float  # of β over α, in a value that the person does have
+    positive: float  # share of rows whose value is positively disclosed
+    negative: float  # share of rows for whom a value that they lack is ruled out
+    breached: float  # share of rows whose kind suffers a (ρ1, ρ2)-breach on any value
+
+
+def bayes_audit(
+    by_class: ValueCounts,
+    by_kind: ValueCounts,
+    class_of_kind: NDArray[np.integer],
+    *,
+    prior: Beliefs | None = None,
+    delta: float = 0.1,
+    epsilon: float = 0.01,
+    rho: tuple[float, float] = (0.2, 0.8),
+) -> BayesAudit:
+    """Audit a release against f(s|q), by default the table's own; f(q) is always the table's."""
+    rows = dense_counts(by_kind)
+    total = rows.sum()
+    if not total:
+        return BayesAudit(0.0, 0.0, 0.0, 0.0, 0.0)
+    of_kind = rows.sum(axis=1)
+    before = estimated_prior(by_kind) if prior is None else prior
+    belief = posterior_belief(by_class, class_of_kind, before, of_kind.astype(np.float64))
+    held = rows > 0
+    positive = positive_disclosure(belief, rows, delta)
+    excluded = negative_disclosure(belief, rows, epsilon)  # (kinds, values)
+    # A row is affected if some excluded value is not its own: all rows of the kind where two
+    # values or more are excluded, and all but those that have it where it is one.
+    one_own = np.where(excluded.sum(axis=1) == 1, (rows * excluded).sum(axis=1), 0)
+    ruled_out = np.where(excluded.any(axis=1), of_kind - one_own, 0)
+    breached = privacy_breach(before, belief, *rho).any(axis=1)
+    return BayesAudit(
+        greatest_belief=float(belief[held].max()),
+        greatest_gain=float((belief - before)[held].max()),
+        positive=float(rows[positive].sum() / total),
+        negative=float(ruled_out.sum() / total),
+        breached=float(of_kind[breached].sum() / total),
+    )

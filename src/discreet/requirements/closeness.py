@@ -1,0 +1,200 @@
+"""t-closeness: the distribution of a sensitive attribute in every class is near the table's.
+
+Li, Li and Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and ℓ-diversity". Near is
+the Earth Mover's Distance with one of three ground distances, each in closed form and computed
+from the sparse counts alone. P is the class, Q the reference, m the values that occur in Q:
+
+- equal: half of Σ|p − q|, which is Σ (p − q) over the values where p > q; those occur in the class.
+- ordered: Σ |P(≤ i) − Q(≤ i)| / (m − 1). Between two values of a class P(≤ i) stands still and
+  Q(≤ i) rises, so each stretch is two differences of prefix sums, split by a binary search:
+  O(entries · log m), not classes × m. A missing value comes last in the order.
+- hierarchical: the distance of two values, the height of their lowest common ancestor over the
+  height H of the hierarchy, is a path in a tree whose every edge weighs 1/2H; the work over a tree
+  is Σ over edges of weight · |p − q| of the nodes below, which is the mean over the levels below
+  the top of the equal distance between the two distributions at that level.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.errors import InputError
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.requirements.base import (
+    TOLERANCE,
+    AttributeRequirement,
+    Domain,
+    Domains,
+    Figures,
+)
+from discreet.requirements.exact_ratios import by_class
+from discreet.table.coded_table import Codes
+from discreet.table.counts import ValueCounts
+from discreet.table.kernels import kernel
+from discreet.table.roles import Distance
+
+Counts = NDArray[np.int64]
+
+
+class TCloseness(AttributeRequirement):
+    """Every class is within ``t`` of all counted classes together, by the Earth Mover's Distance.
+
+    The ground distance is the attribute's own (``Domain.distance``). Closed under merging of
+    classes of the same table: a merged class is a mixture, and the distance to a fixed
+    distribution is convex. Not absorbing; and leaving a class out moves the reference.
+    """
+
+    name: ClassVar[str] = "t-closeness"
+    figure_name: ClassVar[str] = "t"
+    smaller_is_better: ClassVar[bool] = True
+    against_table: ClassVar[bool] = True
+
+    t: float = Field(ge=0, le=1, description="The greatest distance of a class from the table.")
+
+    def measure(self, values: ValueCounts, size: Counts, domain: Domain) -> Figures:
+        return earth_movers_distance(values, size, values.total, domain)
+
+    def excess(self, values: ValueCounts, size: Counts, domain: Domain, share: float) -> Figures:
+        """The distance is convex and at most 1, and leaving out a share moves it by no more.
+
+        So if x of n rows go and the rest is within t of what is published, n·d is at most
+        (n − x)·(t + share) + x. Under the equal distance the values that a class lacks, and so
+        each part of it, must also fill no more than t of what is published. The ordered distance
+        counts the steps between the published values, so each value that may vanish takes one of
+        m − 1 steps away.
+        """
+        reach = self.t + share + TOLERANCE
+        if domain.distance is Distance.ORDERED:
+            reference = np.sort(values.total[values.total > 0])
+            may_vanish = np.cumsum(reference) <= share * size.sum() + TOLERANCE
+            reach += int(may_vanish.sum()) / max(len(reference) - 1, 1)
+        if reach >= 1:
+            return np.zeros(len(size))
+        distance = self.measure(values, size, domain)
+        least: Figures = size * np.maximum(distance - reach, 0.0) / (1 - reach)
+        if domain.distance is Distance.EQUAL:
+            rows = size.sum()
+            covered = by_class(np.add, values.total[values.value], values)
+            enough = (1 - self.t - TOLERANCE) * (1 - share - TOLERANCE) * rows
+            least = np.where(covered < enough, size, least)
+        return least
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures <= self.t + TOLERANCE
+
+    def problems(self, domains: Domains) -> list[str]:
+        spoken_of = self.named or tuple(domains)
+        return super().problems(domains) + [
+            f"{self.name}: '{name}' has the hierarchical distance and no hierarchy. Give it a"
+            " hierarchy, or another distance."
+            for name in spoken_of
+            if name in domains
+            and domains[name].distance is Distance.HIERARCHICAL
+            and domains[name].hierarchy is None
+        ]
+
+    def sentence(self) -> str:
+        return (
+            f"In every group of people who look alike, {self.subject} is spread almost as in the"
+            f" whole table: the two differ by at most {self.t:.12g} on a scale from 0 to 1."
+        )
+
+
+def earth_movers_distance(
+    values: ValueCounts,
+    size: Counts,
+    reference: Counts,  # (values,) how often each occurs in the reference
+    domain: Domain,
+) -> Figures:
+    """The distance of every class from a reference that holds all the classes' values."""
+    if domain.distance is Distance.ORDERED:
+        occurs = reference > 0
+        rank_of_value = np.cumsum(occurs) - 1
+        cumulative = np.cumsum(reference[occurs])
+        return _ordered(values.start, values.value, values.count, size, rank_of_value, cumulative)
+    if domain.distance is Distance.EQUAL:
+        itself = np.arange(values.cardinality, dtype=np.int32)
+        return _equal(values.start, values.value, values.count, size, reference, itself)
+    if domain.hierarchy is None:
+        raise InputError("The hierarchical distance of an attribute needs a hierarchy for it.")
+    return _hierarchical(values, size, reference, domain.hierarchy)
+
+
+def _hierarchical(
+    values: ValueCounts, size: Counts, reference: Counts, hierarchy: Hierarchy
+) -> Figures:
+    distance = np.zeros(values.classes)
+    for level in hierarchy.levels[: hierarchy.height]:
+        at_level = np.bincount(level.node_of_leaf, reference, level.nodes).astype(np.int64)
+        distance += _equal(
+            values.start, values.value, values.count, size, at_level, level.node_of_leaf
+        )
+    return distance / max(hierarchy.height, 1)
+
+
+@kernel
+def _equal(
+    start: Counts,
+    value: Codes,
+    count: Counts,
+    size: Counts,
+    reference: Counts,  # (nodes,)
+    node_of_value: Codes,
+) -> Figures:
+    """Σ (p − q) over the nodes where p > q."""
+    distance = np.zeros(len(start) - 1)
+    rows = reference.sum()
+    in_class = np.zeros(len(reference), np.int64)
+    for c in range(len(start) - 1):
+        for entry in range(start[c], start[c + 1]):
+            in_class[node_of_value[value[entry]]] += count[entry]
+        for entry in range(start[c], start[c + 1]):
+            node = node_of_value[value[entry]]
+            excess = in_class[node] / size[c] - reference[node] / rows
+            in_class[node] = 0  # seen: the excess of 0 is not above 0
+            if excess > 0:
+                distance[c] += excess
+    return distance
+
+
+@kernel
+def _ordered(
+    start: Counts,
+    value: Codes,
+    count: Counts,
+    size: Counts,
+    rank_of_value: Counts,
+    cumulative: Counts,  # (m,) rows of the reference up to each rank
+) -> Figures:
+    """Σ |P(≤ i) − Q(≤ i)| / (m − 1), in rows of the reference until the end."""
+    distance = np.zeros(len(start) - 1)
+    m = len(cumulative)
+    if m < 2:
+        return distance
+    rows = cumulative[m - 1]
+    prefix = np.zeros(m + 1, np.int64)
+    for i in range(m):
+        prefix[i + 1] = prefix[i] + cumulative[i]
+    for c in range(len(start) - 1):
+        work = float(prefix[rank_of_value[value[start[c]]]])  # before its first value P is 0
+        held = 0
+        for entry in range(start[c], start[c + 1]):
+            held += count[entry]
+            level = held * rows / size[c]
+            low = rank_of_value[value[entry]]
+            high = m if entry + 1 == start[c + 1] else rank_of_value[value[entry + 1]]
+            split, end = low, high
+            while split < end:  # to the first rank where the reference is above the class
+                middle = (split + end) // 2
+                if cumulative[middle] > level:
+                    end = middle
+                else:
+                    split = middle + 1
+            work += level * (split - low) - (prefix[split] - prefix[low])
+            work += (prefix[high] - prefix[split]) - level * (high - split)
+        distance[c] = work / rows / (m - 1)
+    return distance

@@ -1,0 +1,428 @@
+"""The ℓ-diversity family: how well the values of a sensitive attribute are spread in a class.
+
+Machanavajjhala and others, "ℓ-diversity: privacy beyond k-anonymity" (sections 4 and 5), and the
+probability bounds of ℓ-pdiversity and ℓ-mdiversity.
+
+========================  ======================================================================
+paper                     here
+========================  ======================================================================
+r_1 ≥ r_2 ≥ … ≥ r_m       the counts of a class in descending order
+Y, s_y, r_y               ``disclosable``; the most frequent value outside it; its count, ``head``
+tail(s_y)                 ``tail``: what is left beside s_y without the ℓ − 2 largest others
+W, c2                     ``not_ruled_out``; ``c2``, here a proportion and not a percentage
+========================  ======================================================================
+
+Definition 4.3 has two cases by the rank y of s_y. In both, the ℓ − 2 most frequent values other
+than s_y are struck out, and r_y is compared with the sum of what remains beside s_y: for
+y ≤ ℓ − 1 the ranks 1 … ℓ − 1 without y are struck and ranks ℓ … m remain; for y > ℓ − 1 the ranks
+1 … ℓ − 2 are struck and ranks ℓ − 1 … m without y remain. That is the form computed here; unlike
+ranks it does not depend on the order of ties. With Y empty, y = 1 and it is Definition 4.2.
+
+All are closed under merging passing classes. Where it is not obvious, the class says why.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.requirements.base import (
+    TOLERANCE,
+    AttributeRequirement,
+    Domain,
+    Domains,
+    Figures,
+    PublishedValues,
+    Requirement,
+    codes_of,
+)
+from discreet.requirements.exact_ratios import by_class, exact, scaled
+from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.kernels import kernel
+
+Sizes = NDArray[np.int64]
+Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None
+
+
+class Diversity(AttributeRequirement):
+    """A requirement on the spread of values in each class by itself."""
+
+    @property
+    def least_rows(self) -> int:
+        return self.least_values
+
+
+class DistinctLDiversity(Diversity):
+    """At least ``l`` values occur in every class. Absorbing: merging only adds values."""
+
+    name: ClassVar[str] = "distinct-l-diversity"
+    figure_name: ClassVar[str] = "l"
+    absorbing: ClassVar[bool] = True
+
+    l: int = Field(ge=1, description="The least number of values in a class.")  # noqa: E741 (the job's key)
+
+    @property
+    def least_values(self) -> int:
+        return self.l
+
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+        return np.diff(values.start).astype(np.float64)
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures >= self.l
+
+    def sentence(self) -> str:
+        return (
+            f"In every group of people who look alike, {self.subject} has at least {self.l}"
+            f" different {_plural('value', self.l)}."
+        )
+
+
+class EntropyLDiversity(Diversity):
+    """The entropy of every class is at least ln ``l`` (Definition 4.1).
+
+    The figure is exp(entropy), the class's effective number of values. Closed under merging
+    because entropy is concave: a mixture has at least the weighted mean of its parts' entropies.
+    Not absorbing: (1, 1) passes ℓ = 2, and with 100 more rows of the first value it does not.
+    """
+
+    name: ClassVar[str] = "entropy-l-diversity"
+    figure_name: ClassVar[str] = "l"
+
+    l: float = Field(  # noqa: E741 (the job's key)
+        ge=1, allow_inf_nan=False, description="The least effective number of values in a class."
+    )
+
+    @property
+    def least_values(self) -> int:
+        return math.ceil(self.l * (1 - TOLERANCE))
+
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+        spread = by_class(np.add, values.count * np.log(values.count), values)
+        figures: Figures = np.exp(np.log(size) - spread / size)
+        return figures
+
+    def excess(self, values: ValueCounts, size: Sizes, domain: Domain, share: float) -> Figures:
+        """Entropy is concave: if x of n rows go and the rest has ln ℓ, n·H ≥ (n − x)·ln ℓ."""
+        figures = self.measure(values, size, domain)
+        least: Figures = np.where(
+            self.accepts(figures),
+            0.0,
+            size * (1 - np.log(figures) / max(np.log(self.l), TOLERANCE)),
+        )
+        return least
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures >= self.l * (1 - TOLERANCE)
+
+    def sentence(self) -> str:
+        return (
+            f"In every group of people who look alike, {self.subject} is as uncertain as"
+            f" {_number(self.l)} equally likely values or more."
+        )
+
+
+class RecursiveCLDiversity(Diversity):
+    """Recursive (``c``, ``l``)-diversity (Definition 4.2): r_1 < c · (r_ℓ + … + r_m), strictly.
+
+    A class with fewer than ``l`` values fails, unless ℓ = 1, which always passes. The figure is
+    r_1 / (r_ℓ + … + r_m): a class passes for every c above it; it is infinite where nothing is
+    left to compare with. Closed under merging, as pd-recursive diversity with nothing disclosable.
+    Not absorbing: a class of one value can swamp any other.
+    """
+
+    name: ClassVar[str] = "recursive-cl-diversity"
+    figure_name: ClassVar[str] = "c"
+    smaller_is_better: ClassVar[bool] = True
+
+    c: float = Field(
+        gt=0,
+        allow_inf_nan=False,
+        description="The most frequent value stays below c times the tail of the others.",
+    )
+    l: int = Field(  # noqa: E741 (the job's key)
+        ge=1, description="An adversary must rule out l − 1 values to disclose one."
+    )
+
+    @property
+    def least_values(self) -> int:
+        return self.l
+
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+        if self.l == 1:
+            return np.zeros(len(size))
+        head, tail = self._head_and_tail(values, domain)
+        figures = np.full(len(size), np.inf)
+        np.divide(head, tail, out=figures, where=tail > 0)
+        return figures
+
+    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
+        if self.l == 1:
+            return np.ones(len(size), bool)
+        head, tail = scaled(*self._head_and_tail(values, domain), exact(self.c))
+        return head < tail
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures < self.c
+
+    def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
+        """The codes of the values that may be disclosed."""
+        return np.zeros(0, np.int64)
+
+    def _head_and_tail(self, values: ValueCounts, domain: Domain) -> tuple[Sizes, Sizes]:
+        may_disclose = np.zeros(values.cardinality, np.bool_)
+        may_disclose[self._may_disclose(domain)] = True
+        return head_and_tail(values.start, values.value, values.count, may_disclose, self.l - 2)
+
+    def sentence(self) -> str:
+        if self.l == 1:
+            return f"Recursive diversity with l = 1 asks nothing of {self.subject}."
+        struck = self.l - 2
+        top = "" if struck == 1 else f"{struck} "
+        others = f", even without the {top}most frequent of those" if struck else ""
+        return (
+            f"In every group of people who look alike, {self._commonest} is less"
+            f" than {_number(self.c)} times as frequent as all other values together{others}."
+        )
+
+    @property
+    def _commonest(self) -> str:
+        return f"the most frequent value of {self.subject}"
+
+
+class PdRecursiveCLDiversity(RecursiveCLDiversity):
+    """pd-recursive (``c``, ``l``)-diversity (Definition 4.3): r_y < c · tail(s_y), strictly.
+
+    A class of ``disclosable`` values alone passes, with the figure 0; so does every class at
+    ℓ = 1. The figure is r_y / tail(s_y).
+
+    Closed under merging. For a value s let R(s) be the greatest sum of ℓ − 1 counts that include
+    the count of s, so tail(s) is the size less R(s). Among values outside Y the greatest count
+    has the greatest R (swap it in), so a passing class keeps n(s) < c · tail(s), or n(s) = 0, for
+    *every* s outside Y. R is a maximum of sums and so subadditive under merging, tail is
+    superadditive, n(s) adds up, and the inequality is kept for the merged class's own s_y.
+    Not absorbing.
+    """
+
+    name: ClassVar[str] = "pd-recursive-cl-diversity"
+
+    disclosable: tuple[Value, ...] = Field(
+        default=(), description="The values that may be disclosed; null is a missing value."
+    )
+
+    @property
+    def least_values(self) -> int:
+        return 1  # of values that may be disclosed
+
+    def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
+        return codes_of(domain, self.disclosable)
+
+    def problems(self, domains: Domains) -> list[str]:
+        return [
+            *super().problems(domains),
+            *self.missing_values(domains, "disclosable", self.disclosable),
+        ]
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        return self.model_copy(update={"disclosable": self.occurring(self.disclosable, values)})
+
+    @property
+    def _commonest(self) -> str:
+        return f"of the values of {self.subject} that may not be disclosed the most frequent"
+
+
+class NpdRecursiveCLDiversity(Diversity):
+    """npd-recursive (``c1``, ``c2``, ``l``)-diversity (Definition 4.4).
+
+    pd-recursive (``c1``, ``l``) holds and each value of ``not_ruled_out`` fills at least ``c2``
+    of every class. Closed under merging: the first part is, and a merged class's share is a mean
+    of the parts' shares. Not absorbing. The figure is that of the pd-recursive part; ``achieved``
+    has the least share as ``c2`` beside it.
+    """
+
+    name: ClassVar[str] = "npd-recursive-cl-diversity"
+    figure_name: ClassVar[str] = "c1"
+    smaller_is_better: ClassVar[bool] = True
+
+    c1: float = Field(gt=0, allow_inf_nan=False, description="The c of the pd-recursive part.")
+    c2: float = Field(
+        ge=0, le=1, description="The least share of a class that each value of W fills."
+    )
+    l: int = Field(ge=1, description="The l of the pd-recursive part.")  # noqa: E741 (the job's key)
+    disclosable: tuple[Value, ...] = Field(
+        default=(), description="The values that may be disclosed; null is a missing value."
+    )
+    not_ruled_out: tuple[Value, ...] = Field(
+        default=(), description="The values (W) that must stay possible for everybody."
+    )
+
+    @property
+    def positive(self) -> PdRecursiveCLDiversity:
+        """The pd-recursive part."""
+        return PdRecursiveCLDiversity(
+            attribute=self.attribute, c=self.c1, l=self.l, disclosable=self.disclosable
+        )
+
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+        return self.positive.measure(values, size, domain)
+
+    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
+        result = self.positive.admits(values, size, domain)
+        if self.not_ruled_out:
+            part, whole = scaled(self._rarest(values, domain), size, exact(self.c2))
+            result &= part >= whole
+        return result
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures < self.c1 if self.l > 1 else np.ones(len(figures), bool)
+
+    def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
+        if not self.not_ruled_out:
+            return {}
+        rarest = self._rarest(counts.values[attribute], domains[attribute])
+        return {"c2": float((rarest / counts.size).min())}
+
+    def _rarest(self, values: ValueCounts, domain: Domain) -> Sizes:
+        """How often the rarest value of W occurs in each class."""
+        codes = codes_of(domain, self.not_ruled_out)
+        if len(codes) < len(set(self.not_ruled_out)):
+            return np.zeros(values.classes, np.int64)
+        rarest = np.full(values.classes, np.iinfo(np.int64).max)
+        for code in codes:
+            found = values.value == code
+            occurs = np.zeros(values.classes, np.int64)
+            occurs[values.class_of_entry[found]] = values.count[found]
+            np.minimum(rarest, occurs, out=rarest)
+        return rarest
+
+    def problems(self, domains: Domains) -> list[str]:
+        return [
+            *super().problems(domains),
+            *self.missing_values(domains, "disclosable", self.disclosable),
+            *self.missing_values(domains, "not_ruled_out", self.not_ruled_out),
+        ]
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        kept = {"disclosable": self.occurring(self.disclosable, values)}
+        if self.c2 == 0:  # else a value of W that no row has breaks the promise, and must stay
+            kept["not_ruled_out"] = self.occurring(self.not_ruled_out, values)
+        return self.model_copy(update=kept)
+
+    def sentence(self) -> str:
+        if not self.not_ruled_out:
+            return self.positive.sentence()
+        return (
+            f"{self.positive.sentence()} Every value that must not be ruled out is held by at"
+            f" least {_number(100 * self.c2)} % of each group."
+        )
+
+
+class PDiversity(Diversity):
+    """ℓ-pdiversity: the most frequent value fills at most 1/``l`` of every class.
+
+    The figure is size / greatest count. Closed under merging: greatest counts are subadditive,
+    sizes add up. Not absorbing.
+    """
+
+    name: ClassVar[str] = "p-diversity"
+    figure_name: ClassVar[str] = "l"
+
+    l: float = Field(  # noqa: E741 (the job's key)
+        ge=1, allow_inf_nan=False, description="No value fills more than 1/l of a class."
+    )
+
+    @property
+    def least_values(self) -> int:
+        return math.ceil(exact(self.l))
+
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+        figures: Figures = size / by_class(np.maximum, values.count, values)
+        return figures
+
+    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
+        greatest = by_class(np.maximum, values.count, values)
+        whole, part = scaled(size, greatest, exact(self.l))
+        return whole >= part
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures >= self.l
+
+    def sentence(self) -> str:
+        return (
+            f"In every group of people who look alike, no value of {self.any_subject} is held by"
+            f" more than one in {_number(self.l)}."
+        )
+
+
+class MDiversity(PDiversity):
+    """ℓ-mdiversity: (ℓ − i)-pdiversity still holds after any i facts "u does not have value o".
+
+    A class is ℓ-mdiverse exactly when it is ℓ-pdiverse, so the test is the same. i = 0 gives one
+    direction. For the other: a fact about the target bars the rows of one value, at most 1/ℓ of
+    the class, so i facts leave at least (1 − i/ℓ) of the rows, of which one value, still at most
+    1/ℓ of the class, fills at most 1/(ℓ − i). A fact about somebody else only spreads the belief
+    about the target, by exchanging the rows of the two. Closed under merging; not absorbing.
+    """
+
+    name: ClassVar[str] = "m-diversity"
+
+    def sentence(self) -> str:
+        return (
+            f"{super().sentence()} Whoever can rule out i values for a person is still not surer"
+            f" than one in {_number(self.l)} − i."
+        )
+
+
+@kernel
+def head_and_tail(
+    start: NDArray[np.int64],
+    value: NDArray[np.int32],
+    count: NDArray[np.int64],
+    may_disclose: NDArray[np.bool_],  # (values,)
+    struck: int,  # ℓ − 2
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """r_y and tail(s_y) of every class; (0, size) where all values may be disclosed."""
+    classes = len(start) - 1
+    head = np.zeros(classes, np.int64)
+    tail = np.zeros(classes, np.int64)
+    longest = 0
+    for c in range(classes):
+        longest = max(longest, start[c + 1] - start[c])
+    capacity = min(struck, longest)
+    largest = np.empty(capacity + 1, np.int64)  # descending; the last place is for the insertion
+    for c in range(classes):
+        top = -1
+        for entry in range(start[c], start[c + 1]):
+            if not may_disclose[value[entry]] and (top < 0 or count[entry] > count[top]):
+                top = entry
+        filled = 0
+        for entry in range(start[c], start[c + 1]):
+            if entry == top:
+                continue
+            tail[c] += count[entry]
+            if capacity == 0 or (filled == capacity and count[entry] <= largest[capacity - 1]):
+                continue
+            place = filled
+            while place > 0 and largest[place - 1] < count[entry]:
+                largest[place] = largest[place - 1]
+                place -= 1
+            largest[place] = count[entry]
+            filled = min(filled + 1, capacity)
+        if top >= 0:
+            head[c] = count[top]
+            for place in range(filled):
+                tail[c] -= largest[place]
+    return head, tail
+
+
+def _plural(noun: str, number: int) -> str:
+    return noun if number == 1 else noun + "s"
+
+
+def _number(value: float) -> str:
+    """A number as a person writes it."""
+    return f"{value:.12g}"

@@ -1,0 +1,43 @@
+"""Comparing ratios of counts with a bound without rounding.
+
+A bound such as 0.3 is meant as three tenths, not as the nearest binary fraction: it is read from
+its shortest decimal form, and both sides of the comparison are whole numbers.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.counts import ValueCounts
+
+INT64_LIMIT = 2**63
+
+
+def exact(bound: float) -> Fraction:
+    """The number that the job wrote."""
+    return Fraction(str(bound))
+
+
+def scaled(
+    part: NDArray[np.int64], whole: NDArray[np.int64], bound: Fraction
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Two integer arrays that compare as ``part`` and ``bound · whole`` do."""
+    return _times(part, bound.denominator), _times(whole, bound.numerator)
+
+
+def _times(counts: NDArray[np.int64], factor: int) -> NDArray[Any]:
+    if int(counts.max(initial=0)) * factor < INT64_LIMIT:
+        return counts * factor
+    return counts.astype(object) * factor  # Python's own integers: slow, and never wrong
+
+
+def by_class(ufunc: np.ufunc, entries: NDArray[Any], values: ValueCounts) -> NDArray[Any]:
+    """Reduce what belongs to the entries to the classes; a class has at least one entry."""
+    if not values.classes:
+        return entries[:0]
+    reduced: NDArray[Any] = ufunc.reduceat(entries, values.start[:-1])
+    return reduced

@@ -1,0 +1,37 @@
+"""k-anonymity: every class has at least k rows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.requirements.base import Domains, Figures, SizeRequirement
+from discreet.table.counts import ClassCounts
+
+
+class KAnonymity(SizeRequirement):
+    """Every class has at least ``k`` rows. Absorbing: a merged class is only larger."""
+
+    name: ClassVar[str] = "k-anonymity"
+    figure_name: ClassVar[str] = "k"
+    absorbing: ClassVar[bool] = True
+
+    k: int = Field(ge=1, description="The least number of rows in a class.")
+
+    @property
+    def least_rows(self) -> int:
+        return self.k
+
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+        return counts.size.astype(np.float64)
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures >= self.k
+
+    def sentence(self) -> str:
+        if self.k == 1:
+            return "Groups of people who look alike may have a single member."
+        return f"Every group of people who look alike has at least {self.k} members."

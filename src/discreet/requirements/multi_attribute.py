@@ -1,0 +1,136 @@
+"""Multi-attribute ℓ-diversity: diversity that survives knowledge of the other attributes.
+
+Definition 4.5 of the ℓ-diversity paper: for every sensitive attribute, the inner model holds when
+all other sensitive attributes are treated as quasi-identifiers too. Classes are cut by those into
+refined classes, and each of these must pass; the figure of a class is its worst refined class.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from discreet.by_name import ByName
+from discreet.requirements.base import AttributeRequirement, Domain, Domains, Figures
+from discreet.requirements.diversity import (
+    DistinctLDiversity,
+    Diversity,
+    EntropyLDiversity,
+    MDiversity,
+    NpdRecursiveCLDiversity,
+    PDiversity,
+    PdRecursiveCLDiversity,
+    RecursiveCLDiversity,
+)
+from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
+
+DIVERSITIES: tuple[type[Diversity], ...] = (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    RecursiveCLDiversity,
+    PdRecursiveCLDiversity,
+    NpdRecursiveCLDiversity,
+    PDiversity,
+    MDiversity,
+)
+
+AnyDiversity = Annotated[Diversity, ByName(DIVERSITIES, "diversity requirement")]
+
+
+class MultiAttributeLDiversity(AttributeRequirement):
+    """The inner model holds where all other sensitive attributes count as quasi-identifiers.
+
+    Either ``l``, for distinct ℓ-diversity, or another ``inner`` model. Closed under merging if
+    the inner model is, as all are: the refined classes of a merged class are refined classes of
+    its parts, or merged from two of them. Never absorbing, not even with distinct ℓ-diversity:
+    a class that joins may bring a combination of the other attributes with one value alone.
+    """
+
+    name: ClassVar[str] = "multi-attribute-l-diversity"
+    figure_name: ClassVar[str] = "l"
+    needs_refined_counts: ClassVar[bool] = True
+
+    l: int | None = Field(  # noqa: E741 (the job's key)
+        default=None, ge=1, description="The least number of values, for distinct l-diversity."
+    )
+    inner: AnyDiversity | None = Field(
+        default=None, description="Another diversity requirement to hold, instead of l."
+    )
+
+    @model_validator(mode="after")
+    def _one_model(self) -> Self:
+        if (self.l is None) == (self.inner is None):
+            raise ValueError("give either 'l' (for distinct l-diversity) or 'inner', not both")
+        if self.inner is not None and self.inner.attribute is not None:
+            raise ValueError("give 'attribute' beside 'inner', not inside it")
+        return self
+
+    @property
+    def model(self) -> Diversity:
+        """The inner model."""
+        if self.inner is not None:
+            return self.inner
+        return DistinctLDiversity(l=self.l or 1)
+
+    @property
+    def least_values(self) -> int:
+        return self.model.least_values
+
+    @property
+    def figure(self) -> tuple[str, bool]:
+        return self.model.figure
+
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+        return self.model.measure(values, size, domain)
+
+    def admits(
+        self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
+    ) -> NDArray[np.bool_]:
+        return self.model.admits(values, size, domain)
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return self.model.accepts(figures)
+
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+        refined = _refined(counts, attribute)
+        inner = self.measure(refined.counts, refined.size, domains[attribute])
+        _, smaller_is_better = self.figure
+        worse = np.maximum if smaller_is_better else np.minimum
+        figures = np.full(counts.classes, -np.inf if smaller_is_better else np.inf)
+        worse.at(figures, refined.class_of_refined, inner)
+        return figures
+
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        refined = _refined(counts, attribute)
+        admitted = self.admits(refined.counts, refined.size, domains[attribute])
+        result = np.ones(counts.classes, bool)
+        result[refined.class_of_refined[~admitted]] = False
+        return result
+
+    def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
+        refined = _refined(counts, attribute)
+        inner = ClassCounts(refined.size, {attribute: refined.counts})
+        return self.model.further(inner, domains, attribute)
+
+    def problems(self, domains: Domains) -> list[str]:
+        inner = self.model.model_copy(update={"attribute": self.attribute})
+        return [f"{self.name}: {problem}" for problem in inner.problems(domains)]
+
+    def sentence(self) -> str:
+        inner = self.model.model_copy(update={"attribute": self.attribute}).sentence()
+        return (
+            "Even for somebody who knows a person's other sensitive attributes:"
+            f" {inner[0].lower()}{inner[1:]}"
+        )
+
+
+def _refined(counts: ClassCounts, attribute: str) -> RefinedCounts:
+    if counts.refined is None:
+        raise ValueError(
+            "multi-attribute-l-diversity needs counts with refined classes: count_classes(…,"
+            " refined=True)"
+        )
+    return counts.refined[attribute]

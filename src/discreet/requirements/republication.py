@@ -1,0 +1,122 @@
+"""What a release of a series guarantees: by itself, and together with the earlier releases.
+
+The guarantees of one release are derived from its files. Those of the series need all releases and
+who was in which group of each: ``publish`` judges them with the ledger, ``audit --ledger`` again.
+
+These are promises of methods, not requirements of jobs: merging two groups that keep them does not
+give a group that keeps them, so no search that generalizes step by step can aim at them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain, Figures
+from discreet.table.counts import ValueCounts
+
+Buckets = Literal["distinct", "equal-multiplicity"]
+
+
+class MInvariance(AttributeRequirement):
+    """Every group has at least ``m`` values, each once (or each equally often)."""
+
+    name: ClassVar[str] = "m-invariance"
+    figure_name: ClassVar[str] = "m"
+
+    m: int = Field(ge=1, description="The least number of values in a group.")
+    buckets: Buckets = Field(
+        "distinct", description="Whether each value occurs once, or all of them equally often."
+    )
+
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+        distinct = np.diff(values.start)
+        most = _extreme(np.maximum, values)
+        even = most <= 1 if self.buckets == "distinct" else most == _extreme(np.minimum, values)
+        return np.where(even, distinct, 0).astype(np.float64)
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures >= self.m
+
+    def sentence(self) -> str:
+        how = "no two alike" if self.buckets == "distinct" else "each equally often"
+        return (
+            f"In this release, every group is published with at least {self.m} values of "
+            f"{self.subject}, {how}."
+        )
+
+
+class RhoDifference(AttributeRequirement):
+    """No value fills more than the share ``rho`` of a group."""
+
+    name: ClassVar[str] = "rho-different"
+    figure_name: ClassVar[str] = "rho"
+    smaller_is_better: ClassVar[bool] = True
+
+    rho: float = Field(gt=0, le=1, description="The greatest belief that a reader may reach.")
+
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+        return _extreme(np.maximum, values) / np.maximum(size, 1)
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures <= self.rho + TOLERANCE
+
+    def sentence(self) -> str:
+        return (
+            f"In this release, no value of {self.any_subject} fills more than {self.rho:.3g} of a "
+            "group."
+        )
+
+
+class SeriesRequirement(AttributeRequirement):
+    """A guarantee about all releases of a series, which no single release can prove."""
+
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+        raise NotImplementedError(f"{self.name} is judged on a series, not on one release.")
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        raise NotImplementedError(f"{self.name} is judged on a series, not on one release.")
+
+
+class SeriesMInvariance(SeriesRequirement):
+    """Every person is always among the same values, or among values that are all new."""
+
+    name: ClassVar[str] = "m-invariance-in-series"
+    figure_name: ClassVar[str] = "m"
+
+    m: int = Field(ge=1, description="The least number of values in a group.")
+
+    def sentence(self) -> str:
+        return (
+            "In this release and all earlier ones of the series, the groups of a person have the "
+            f"same values of {self.subject}, or values that are all new because the person's "
+            "value changed."
+        )
+
+
+class SeriesRhoDifference(SeriesRequirement):
+    """No reader of all releases believes a value of a person with more than ``rho``."""
+
+    name: ClassVar[str] = "rho-different-in-series"
+    figure_name: ClassVar[str] = "rho"
+    smaller_is_better: ClassVar[bool] = True
+
+    rho: float = Field(gt=0, le=1, description="The greatest belief that a reader may reach.")
+
+    def sentence(self) -> str:
+        return (
+            "A reader of this release and all earlier ones of the series, who knows the "
+            f"correlation table and who is in which group, believes no value of {self.any_subject} "
+            f"of any person with more than {self.rho:.3g}."
+        )
+
+
+def _extreme(pick: np.ufunc, values: ValueCounts) -> NDArray[np.int64]:
+    """The greatest or the least count of every group; no group is empty."""
+    if not values.classes:
+        return np.zeros(0, np.int64)
+    result: NDArray[np.int64] = pick.reduceat(values.count, values.start[:-1])
+    return result

@@ -1,0 +1,138 @@
+"""(l1, …, ld)-diversity: a least number of values for each sensitive attribute of its own.
+
+Ye and others, "Decomposition: privacy preservation for multiple sensitive attributes"; and a floor
+under what a reader keeps who knows one sensitive value and the table T^S of all sensitive rows.
+
+l values are no belief of 1/l: a value that is common in the whole table stays likelier than others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.errors import InputError
+from discreet.requirements.base import Domains, Figures, Requirement
+from discreet.table.counts import ClassCounts
+from discreet.table.roles import Role
+
+Reader = Literal["pair", "row"]
+
+PositiveInt = Annotated[int, Field(ge=1)]
+
+
+class SADiversity(Requirement):
+    """Every group has at least ``l`` values of each attribute, a number for each.
+
+    Absorbing: merging only adds values. Counted as published: a decomposed release may list values
+    that none of a group's people has, as long as no reader of T^S can strike them out.
+    """
+
+    name: ClassVar[str] = "sa-diversity"
+    figure_name: ClassVar[str] = "l"
+    absorbing: ClassVar[bool] = True
+
+    l: Mapping[str, PositiveInt] = Field(  # noqa: E741 (the job's key)
+        min_length=1, description="The least number of values in a group, for each attribute."
+    )
+
+    def attributes(self, counts: ClassCounts) -> Iterable[str]:
+        return tuple(self.l)
+
+    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
+        return tuple(name for name in roles if name in self.l)
+
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+        return np.diff(counts.values[attribute].start).astype(np.float64)
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures >= min(self.l.values())
+
+    def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
+        return self.figures(counts, domains, attribute) >= self.l[attribute]
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        return tuple(self.l)
+
+    def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
+        ells = {bit: ell for name, ell in self.l.items() for bit in bits.get(name, (name,))}
+        return self.model_copy(update={"l": ells})
+
+    def within(self, attributes: Collection[str]) -> Self | None:
+        left = {name: ell for name, ell in self.l.items() if name in attributes}
+        return self.model_copy(update={"l": left}) if left else None
+
+    def problems(self, domains: Domains) -> list[str]:
+        allowed = ", ".join(f"'{name}'" for name in domains) or "none"
+        return [
+            f"{self.name}: '{name}' is not a sensitive attribute. Allowed: {allowed}."
+            for name in self.l
+            if name not in domains
+        ]
+
+    def sentence(self) -> str:
+        listed = ", ".join(f"{ell} of '{name}'" for name, ell in self.l.items())
+        return f"Every group is published with at least this many different values: {listed}."
+
+
+class ConditionalLDiversity(Requirement):
+    """Whoever knows a person's value of ``known`` keeps ``l`` values of every other attribute.
+
+    Only of decomposed releases. The reader ``pair`` strikes out the values that never occur with
+    the known one in T^S, ``row`` those that no row of T^S with the known value supports within the
+    group's sets. Absorbing: merging only adds rows that support a value.
+    """
+
+    name: ClassVar[str] = "conditional-l-diversity"
+    figure_name: ClassVar[str] = "l"
+    absorbing: ClassVar[bool] = True
+
+    l: int = Field(ge=1, description="The least number of values left.")  # noqa: E741 (the job's key)
+    reader: Reader = Field("row", description="Who reads: 'pair', or 'row', which is stronger.")
+    known: str = Field(description="The attribute whose value is known: the primary one.")
+
+    def attributes(self, counts: ClassCounts) -> Iterable[str]:
+        return tuple(name for name in counts.values if name != self.known)
+
+    def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
+        sensitive = (name for name, role in roles.items() if role is Role.SENSITIVE)
+        return tuple(name for name in sensitive if name != self.known)
+
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+        kept = (counts.kept or {}).get((self.reader, self.known))
+        if kept is None:
+            raise InputError(
+                f"{self.name}: only a release by 'decomposition' whose primary attribute is "
+                f"'{self.known}' can promise it. Use that method, or drop the requirement."
+            )
+        return kept[attribute]
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures >= self.l
+
+    def vacuous_for(self, counts: ClassCounts, domains: Domains) -> tuple[str, ...]:
+        return tuple(self.attributes(counts)) if self.l == 1 else ()
+
+    def problems(self, domains: Domains) -> list[str]:
+        if self.known in domains:
+            if len(domains) > 1:
+                return []
+            return [f"{self.name}: there is no sensitive attribute beside '{self.known}'. Drop it."]
+        allowed = ", ".join(f"'{name}'" for name in domains) or "none"
+        return [f"{self.name}: '{self.known}' is not a sensitive attribute. Allowed: {allowed}."]
+
+    def sentence(self) -> str:
+        struck = (
+            "values that never occur with the known one"
+            if self.reader == "pair"
+            else "values that no whole sensitive row supports"
+        )
+        return (
+            f"Even for somebody who knows a person's '{self.known}' and strikes out {struck}, at "
+            f"least {self.l} values of every other sensitive attribute remain."
+        )

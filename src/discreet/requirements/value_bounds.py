@@ -1,0 +1,206 @@
+"""Bounds on what a class says about single values: (α,k)-anonymity, β-likeness, δ-disclosure.
+
+p is the share of a value in all counted classes together, q its share in a class.
+
+- (α,k)-anonymity (Wong, Li, Fu and Wang, 2006): class size ≥ k, and q ≤ α for the value given, or
+  for every value.
+- β-likeness (Cao and Karras, 2012): the relative gain (q − p)/p is at most β for every value;
+  enhanced: at most min(β, −ln p), which also keeps frequent values from becoming certain.
+- δ-disclosure privacy (Brickell and Shmatikov, 2008): |ln(q/p)| < δ for every value of the table,
+  so that a value that a class lacks fails.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from discreet.requirements.base import (
+    TOLERANCE,
+    AttributeRequirement,
+    Domain,
+    Domains,
+    Figures,
+    PublishedValues,
+    Requirement,
+    codes_of,
+)
+from discreet.requirements.diversity import Value
+from discreet.requirements.exact_ratios import by_class, exact, scaled
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.counts import ClassCounts, ValueCounts
+
+Sizes = NDArray[np.int64]
+
+
+class AlphaKAnonymity(AttributeRequirement):
+    """Every class has ``k`` rows or more, and a sensitive value fills at most ``alpha`` of it.
+
+    Closed under merging: sizes add up, and the share in a merged class is a mean of the parts'
+    shares. Not absorbing. The figure is the greatest share; ``achieved`` has the least size as
+    ``k`` beside it.
+    """
+
+    name: ClassVar[str] = "alpha-k-anonymity"
+    figure_name: ClassVar[str] = "alpha"
+    smaller_is_better: ClassVar[bool] = True
+
+    alpha: float = Field(ge=0, le=1, description="The greatest share of a value in a class.")
+    k: int = Field(ge=1, description="The least number of rows in a class.")
+    value: Value = Field(
+        default=None, description="The one value to bound; every value if left out."
+    )
+
+    @property
+    def least_rows(self) -> int:
+        return self.k
+
+    @property
+    def least_values(self) -> int:
+        if self.value is not None or self.alpha == 0:
+            return 1
+        return math.ceil(1 / exact(self.alpha))
+
+    def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
+        return super().passes(counts, domains) & (counts.size >= self.k)
+
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+        figures: Figures = self._greatest(values, domain) / size
+        return figures
+
+    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
+        part, whole = scaled(self._greatest(values, domain), size, exact(self.alpha))
+        return part <= whole
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures <= self.alpha
+
+    def further(
+        self,
+        counts: ClassCounts,
+        domains: Domains,
+        attribute: str,
+    ) -> dict[str, float]:
+        return {"k": float(counts.size.min())}
+
+    def _greatest(self, values: ValueCounts, domain: Domain) -> Sizes:
+        if self.value is None:
+            greatest: Sizes = by_class(np.maximum, values.count, values)
+            return greatest
+        found = np.isin(values.value, codes_of(domain, (self.value,)))
+        occurs = np.zeros(values.classes, np.int64)
+        occurs[values.class_of_entry[found]] = values.count[found]
+        return occurs
+
+    def problems(self, domains: Domains) -> list[str]:
+        wanted = () if self.value is None else (self.value,)
+        return [*super().problems(domains), *self.missing_values(domains, "value", wanted)]
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        if self.value is None or self.occurring((self.value,), values):
+            return self
+        return KAnonymity(k=self.k)  # no published row has the value: sizes are all it says
+
+    def sentence(self) -> str:
+        bound = f"{100 * self.alpha:.12g} % of it"
+        if self.value is None:
+            shares = f"no value of {self.any_subject} fills more than {bound}"
+        else:
+            shares = f"the value of {self.any_subject} that the job names fills at most {bound}"
+        return f"Every group of people who look alike has at least {self.k} members, and {shares}."
+
+
+class BetaLikeness(AttributeRequirement):
+    """No value is more frequent in a class than in the table by more than ``beta`` in relation.
+
+    The figure is the greatest relative gain (q − p)/p. Closed under merging of classes of the
+    same table: q in a merged class is a mean of the parts' q, and the bound on q depends on the
+    table alone. Not absorbing; and leaving a class out moves p.
+    """
+
+    name: ClassVar[str] = "beta-likeness"
+    figure_name: ClassVar[str] = "beta"
+    smaller_is_better: ClassVar[bool] = True
+    against_table: ClassVar[bool] = True
+
+    beta: float = Field(
+        gt=0, allow_inf_nan=False, description="The greatest relative gain of a value's share."
+    )
+    enhanced: bool = Field(
+        default=False, description="Bound the gain by −ln(share in the table) as well."
+    )
+
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+        figures: Figures = by_class(np.maximum, _lift(values, size), values) - 1
+        return figures
+
+    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
+        total = values.total
+        part, whole = scaled(
+            values.count * total.sum(),
+            total[values.value] * size[values.class_of_entry],
+            exact(self.beta) + 1,
+        )
+        within = part <= whole
+        if self.enhanced:
+            surprise = -np.log(np.maximum(total, 1) / max(total.sum(), 1))  # −ln p
+            within &= _lift(values, size) - 1 <= surprise[values.value] + TOLERANCE
+        return by_class(np.logical_and, within, values)
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures <= self.beta
+
+    def sentence(self) -> str:
+        more = " (less for frequent values)" if self.enhanced else ""
+        return (
+            f"In every group of people who look alike, no value of {self.any_subject} is more than"
+            f" {1 + self.beta:.12g} times as frequent as in the whole table{more}."
+        )
+
+
+class DeltaDisclosure(AttributeRequirement):
+    """|ln(q/p)| < ``delta`` for every value of the table and every class.
+
+    The figure is the greatest |ln(q/p)|, infinite where a class lacks a value. For δ > 0 the two
+    sides are never equal (a power of e is irrational), so no tolerance is called for. Closed under
+    merging of classes of the same table: q in a merged class is a mean of the parts' q, and those
+    within e^−δ · p < q < e^δ · p are an interval. Not absorbing; leaving a class out moves p.
+    """
+
+    name: ClassVar[str] = "delta-disclosure"
+    figure_name: ClassVar[str] = "delta"
+    smaller_is_better: ClassVar[bool] = True
+    against_table: ClassVar[bool] = True
+
+    delta: float = Field(
+        gt=0, allow_inf_nan=False, description="The bound on |ln(share in class / in table)|."
+    )
+
+    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+        figures: Figures = by_class(np.maximum, np.abs(np.log(_lift(values, size))), values)
+        lacks = np.diff(values.start) < np.count_nonzero(values.total)
+        figures[lacks] = np.inf
+        return figures
+
+    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+        return figures < self.delta
+
+    def sentence(self) -> str:
+        return (
+            f"In every group of people who look alike, every value of {self.subject} is less than"
+            f" {np.exp(self.delta):.4g} times as frequent as in the whole table, and more than"
+            f" {np.exp(-self.delta):.4g} times."
+        )
+
+
+def _lift(values: ValueCounts, size: Sizes) -> Figures:
+    """q/p of every entry: its share in the class over its share in the table."""
+    total = values.total
+    lift: Figures = (values.count * total.sum()) / (
+        size[values.class_of_entry] * total[values.value]
+    )
+    return lift

@@ -1,0 +1,1 @@
+"""The coded table: roles, columns as codes, equivalence classes and their counts."""

@@ -1,0 +1,162 @@
+"""Equivalence classes: rows that share a combination of codes.
+
+Combinations are packed into one int64 key, mixed radix. Where the product of the cardinalities
+would pass 2⁶², the columns packed so far are first numbered by the combinations that do occur, so
+no key ever overflows. Keys that fit a small table are counted by direct address, others by an open
+hash table; both number the classes in order of first appearance, so the result does not depend on
+which one ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.coded_table import Codes, Column, count_codes
+from discreet.table.kernels import kernel
+
+KEY_LIMIT = 2**62
+DIRECT_LIMIT = 2**24  # entries of a direct-address table; 64 MB of int32
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """A partition of rows."""
+
+    class_of_row: NDArray[np.int32]  # (rows,)
+    first_row: NDArray[np.int64]  # (classes,) a row of each class, the first
+    size: NDArray[np.int64]  # (classes,)
+
+    @property
+    def count(self) -> int:
+        return len(self.size)
+
+
+def classes_of(
+    columns: Sequence[Column], rows: int, weights: NDArray[np.int64] | None = None
+) -> Classes:
+    """The classes of rows that agree in all the given columns (one class if there are none)."""
+    codes, cardinalities = [c.codes for c in columns], [c.cardinality for c in columns]
+    return group_codes(codes, cardinalities, rows, weights)
+
+
+def group_codes(
+    codes: Sequence[Codes],
+    cardinalities: Sequence[int],
+    rows: int,
+    weights: NDArray[np.int64] | None = None,
+) -> Classes:
+    """Group rows by the combination of their codes; with weights, each counts as so many."""
+    keys, bound = pack_keys(codes, cardinalities, rows)
+    classes = _group_keys(keys, bound)
+    if weights is None:
+        return classes
+    size = np.bincount(classes.class_of_row, weights, classes.count).astype(np.int64)
+    return replace(classes, size=size)
+
+
+def group_lists(start: NDArray[np.int64], value: Codes, cardinality: int) -> Classes:
+    """Group lists of codes: together are those with the same codes in the same order.
+
+    List i is ``value[start[i]:start[i + 1]]``; codes are below the cardinality.
+    """
+    length = np.diff(start)
+    longest_first = np.argsort(-length, kind="stable")
+    beyond = len(length) - np.cumsum(np.bincount(length, minlength=1))  # place: lists with more
+    number = np.zeros(len(length), np.int32)  # of what a list has up to a place
+    numbers = 1
+    for place in range(len(beyond) - 1):
+        rest = longest_first[: beyond[place]]
+        codes = [number[rest], value[start[rest] + place]]
+        found = group_codes(codes, [numbers, cardinality], len(rest))
+        number[rest] = found.class_of_row
+        numbers = found.count
+    return group_codes([number, length.astype(np.int32)], [len(length), len(beyond)], len(length))
+
+
+def pack_keys(
+    codes: Sequence[Codes], cardinalities: Sequence[int], rows: int
+) -> tuple[NDArray[np.int64], int]:
+    """One int64 key a row, equal exactly where all codes are, and a bound above every key."""
+    keys = np.zeros(rows, np.int64)
+    bound = 1
+    for column, cardinality in zip(codes, cardinalities, strict=True):
+        if bound * max(cardinality, 1) > KEY_LIMIT:
+            packed = _group_keys(keys, bound)
+            keys, bound = packed.class_of_row.astype(np.int64), packed.count
+        _append_digit(keys, column, cardinality)
+        bound *= max(cardinality, 1)
+    return keys, bound
+
+
+def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
+    class_of_row = np.empty(len(keys), np.int32)
+    if bound <= DIRECT_LIMIT and bound <= 64 * max(len(keys), 1024):
+        first_row = _group_direct(keys, bound, class_of_row)
+    else:
+        first_row = _group_hashed(keys, class_of_row)
+    return Classes(class_of_row, first_row, count_codes(class_of_row, len(first_row)))
+
+
+@kernel
+def _append_digit(keys: NDArray[np.int64], codes: Codes, cardinality: int) -> None:
+    for row in range(len(keys)):
+        keys[row] = keys[row] * cardinality + codes[row]
+
+
+@kernel
+def _group_direct(
+    keys: NDArray[np.int64], bound: int, class_of_row: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    class_of_key = np.full(bound, -1, np.int32)
+    first_row = np.empty(min(bound, len(keys)), np.int64)
+    count = 0
+    for row in range(len(keys)):
+        found = class_of_key[keys[row]]
+        if found < 0:
+            found = count
+            class_of_key[keys[row]] = found
+            first_row[found] = row
+            count += 1
+        class_of_row[row] = found
+    return first_row[:count].copy()
+
+
+@kernel
+def _group_hashed(keys: NDArray[np.int64], class_of_row: NDArray[np.int32]) -> NDArray[np.int64]:
+    capacity = 1024
+    slots = np.full(capacity, -1, np.int32)
+    first_row = np.empty(capacity, np.int64)
+    count = 0
+    for row in range(len(keys)):
+        if 2 * count >= capacity:  # grow while at most half full
+            capacity *= 4
+            slots = np.full(capacity, -1, np.int32)
+            grown = np.empty(capacity, np.int64)
+            grown[:count] = first_row[:count]
+            first_row = grown
+            for known in range(count):
+                slot = _slot(keys[first_row[known]], capacity)
+                while slots[slot] >= 0:
+                    slot = (slot + 1) & (capacity - 1)
+                slots[slot] = known
+        key = keys[row]
+        slot = _slot(key, capacity)
+        while slots[slot] >= 0 and keys[first_row[slots[slot]]] != key:
+            slot = (slot + 1) & (capacity - 1)
+        if slots[slot] < 0:
+            slots[slot] = count
+            first_row[count] = row
+            count += 1
+        class_of_row[row] = slots[slot]
+    return first_row[:count].copy()
+
+
+@kernel
+def _slot(key: int, capacity: int) -> np.int64:
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(32)
+    return np.int64(mixed & np.uint64(capacity - 1))

@@ -1,0 +1,73 @@
+"""Comparing the exact columns of a published table with those of the original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.table.classes import group_codes
+from discreet.table.coded_table import CodedTable, Codes, Column, exact_value
+
+
+def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
+    """For each value of the source column, its code in the published one, −1 where absent.
+
+    Numbers and dates are compared by value, everything else by text.
+    """
+    codes = code_of_text(published.text, source.text)
+    kind = source.type
+    lost = np.flatnonzero(codes < 0)
+    if len(lost) and kind.ordered and published.type is kind:
+        texts = published.text.to_list()
+        known = {exact_value(t, kind): code for code, t in enumerate(texts) if t is not None}
+        for place in lost:
+            text = source.text[int(place)]
+            codes[place] = -1 if text is None else known.get(exact_value(text, kind), -1)
+    return codes
+
+
+def code_of_text(dictionary: pl.Series, texts: pl.Series) -> NDArray[np.int64]:
+    """For each text, its place in a dictionary without doublets, −1 where absent."""
+    known = pl.DataFrame({"text": dictionary, "code": np.arange(len(dictionary))})
+    found = texts.to_frame("text").join(
+        known, on="text", how="left", nulls_equal=True, maintain_order="left"
+    )
+    return found["code"].fill_null(-1).to_numpy().astype(np.int64)
+
+
+def recoded(published: Column, source: Column) -> Codes:
+    """The source column in the published column's codes; what was not published has one beyond."""
+    code = code_of_value(published, source)
+    code[code < 0] = published.cardinality
+    return code.astype(np.int32)[source.codes]
+
+
+def excess_rows(published: CodedTable, names: Sequence[str], original: CodedTable) -> int:
+    """How many published rows, by some exact columns, exceed what the original holds."""
+    columns = [published[name] for name in names]
+    return excess(
+        [column.codes for column in columns],
+        [recoded(column, original[column.name]) for column in columns],
+        [column.cardinality + 1 for column in columns],
+    )
+
+
+def excess(
+    some: Sequence[Codes],
+    others: Sequence[Codes],
+    cardinalities: Sequence[int],
+    weights: NDArray[np.int64] | None = None,
+    weights_of_others: NDArray[np.int64] | None = None,
+) -> int:
+    """How many of some rows exceed what the others hold; a row may count more than once."""
+    if not some:
+        return 0
+    rows = len(some[0])
+    both = [np.concatenate(pair) for pair in zip(some, others, strict=True)]
+    classes = group_codes(both, cardinalities, len(both[0]))
+    seen = np.bincount(classes.class_of_row[:rows], weights, classes.count)
+    held = np.bincount(classes.class_of_row[rows:], weights_of_others, classes.count)
+    return int(np.maximum(seen - held, 0).sum())

@@ -1,0 +1,202 @@
+"""The coded table: every column as int32 codes and a dictionary of its distinct values.
+
+Every method, model and measure works on codes. A dictionary is sorted: text by code point,
+integers, numbers and dates by value. A number that is written in several ways, ``7`` and ``007``,
+is one value, whose text is the shortest of them; in an insensitive column, which is published as
+it is, each way is a value of its own. A missing value is a value of its own: it has the last code
+of its dictionary, where the dictionary's text is null.
+
+A table may be *counted*: an entry then stands for several rows that are alike, and has their number
+as its weight. Where only a part of a table is at hand, its columns carry how often each value
+occurs in the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.table.kernels import kernel
+from discreet.table.roles import Distance, Role, ValueType
+
+if TYPE_CHECKING:
+    from discreet.table.classes import Classes
+
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column: a code for each row, and what the codes stand for."""
+
+    name: str
+    role: Role
+    type: ValueType
+    codes: Codes  # (rows,)
+    text: pl.Series  # (values,) String, as in the source, sorted by value; null, if any, last
+    values: pl.Series  # (values,) the same in the source's own dtype
+    numbers: NDArray[np.float64] | None = None  # (values,) for ordered types; NaN for null
+    distance: Distance = Distance.EQUAL
+    separator: str | None = None  # between the members of a multi-valued cell
+    weights: NDArray[np.int64] | None = None  # (entries,) the rows that each stands for; None: one
+    total: NDArray[np.int64] | None = None  # (values,) in the whole table, where this is a part
+
+    @property
+    def cardinality(self) -> int:
+        """The number of distinct values, a missing one included."""
+        return len(self.text)
+
+    @property
+    def has_null(self) -> bool:
+        """Whether some cell is missing; its code is then the last."""
+        return self.text.null_count() > 0
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of rows with each value."""
+        if self.weights is not None:
+            return np.bincount(self.codes, self.weights, self.cardinality).astype(np.int64)
+        return count_codes(self.codes, self.cardinality)
+
+    @property
+    def reference(self) -> NDArray[np.int64]:
+        """The number of rows with each value in the whole table."""
+        return self.counts if self.total is None else self.total
+
+    def take(self, rows: NDArray[np.integer]) -> Column:
+        """The same column for some rows; the dictionary stays."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, codes=self.codes[rows], weights=weights)
+
+    def with_domain(self, values: Collection[str | None]) -> Column:
+        """The same column with a dictionary of the values that occur and of those given."""
+        known = dict(zip(self.text.to_list(), self.counts.tolist(), strict=True))
+        wanted = {*values, *(value for value, count in known.items() if count)}
+        if wanted == set(known):
+            return self
+        texts: list[str | None] = sorted(value for value in wanted if value is not None)
+        numbers = None
+        if self.numbers is not None:
+            texts.sort(key=lambda text: (_number(str(text), self.type), text))
+            numbers = [_number(str(text), self.type) for text in texts]
+        if None in wanted:
+            texts.append(None)
+            numbers = None if numbers is None else [*numbers, np.nan]
+        place = {value: code for code, value in enumerate(texts)}
+        code = np.array([place.get(value, -1) for value in known], np.int32)
+        text = pl.Series(self.text.name, texts, dtype=pl.String)
+        return replace(
+            self,
+            codes=code[self.codes],
+            text=text,
+            values=_typed(text, self.values.dtype),
+            numbers=None if numbers is None else np.array(numbers, np.float64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """Columns of equal length, in the source's order, without those that are never published."""
+
+    columns: Mapping[str, Column]
+    rows: int
+    left_out: Sequence[str] = field(default=())  # identifiers and dropped columns: never coded
+    weights: NDArray[np.int64] | None = None  # (entries,) of a counted table; its columns have them
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns.values())
+
+    def with_role(self, role: Role) -> list[Column]:
+        """The columns with a role, in order."""
+        return [column for column in self if column.role is role]
+
+    @property
+    def entries(self) -> int:
+        """The length of the columns: the number of rows, but of a counted table."""
+        return self.rows if self.weights is None else len(self.weights)
+
+    def counted(self, weights: NDArray[np.int64]) -> CodedTable:
+        """The same entries, each standing for several rows."""
+        columns = {c.name: replace(c, weights=weights) for c in self}
+        return replace(self, columns=columns, rows=int(weights.sum()), weights=weights)
+
+    @property
+    def quasi_identifiers(self) -> list[Column]:
+        return self.with_role(Role.QUASI_IDENTIFIER)
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The rows that share all quasi-identifiers."""
+        from discreet.table.classes import classes_of
+
+        return classes_of(self.quasi_identifiers, self.entries, self.weights)
+
+    @property
+    def sensitive(self) -> list[Column]:
+        return self.with_role(Role.SENSITIVE)
+
+    @property
+    def quasi_sensitive(self) -> list[Column]:
+        return self.with_role(Role.QUASI_SENSITIVE)
+
+    @property
+    def insensitive(self) -> list[Column]:
+        return self.with_role(Role.INSENSITIVE)
+
+    def take(self, rows: NDArray[np.integer]) -> CodedTable:
+        """The same table for some rows."""
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        weights = None if self.weights is None else self.weights[rows]
+        count = len(rows) if weights is None else int(weights.sum())
+        return replace(self, columns=columns, rows=count, weights=weights)
+
+
+def exact_value(text: str, kind: ValueType) -> Decimal | date | str:
+    """Return what a cell stands for, exactly: as numbers ``7`` and ``007`` are equal."""
+    if kind is ValueType.DATE:
+        return date.fromisoformat(text.strip())
+    return Decimal(text.strip()) if kind.ordered else text
+
+
+def _number(text: str, kind: ValueType) -> float:
+    if kind is ValueType.DATE:
+        return float(date.fromisoformat(text.strip()).toordinal() - date(1970, 1, 1).toordinal())
+    return float(text)
+
+
+def _typed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Texts as values of another type; as they are where that type cannot be read from text."""
+    if dtype == pl.String:
+        return text
+    typed = text.str.to_date("%Y-%m-%d", strict=False) if dtype == pl.Date else None
+    typed = text.cast(dtype, strict=False) if typed is None else typed
+    return typed if typed.null_count() == text.null_count() else text
+
+
+@kernel
+def count_codes(codes: Codes, cardinality: int) -> NDArray[np.int64]:
+    """How often each code occurs."""
+    count = np.zeros(cardinality, np.int64)
+    for code in codes:
+        count[code] += 1
+    return count
+
+
+@kernel
+def gather(of_code: Codes, codes: Codes) -> Codes:
+    """``of_code[codes]``, several times faster."""
+    result = np.empty(len(codes), np.int32)
+    for row in range(len(codes)):
+        result[row] = of_code[codes[row]]
+    return result

@@ -1,0 +1,194 @@
+"""The one object that decides every class model: for every class, how often each value occurs.
+
+Counts are sparse, because a class holds few of a large attribute's values: the values of class
+``c`` are ``value[start[c]:start[c + 1]]``, ascending, with their counts beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.classes import Classes, group_codes
+from discreet.table.coded_table import Column
+from discreet.table.kernels import kernel
+
+CHUNK = 4096  # classes of a single row that are judged at once
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """How often each value of one attribute occurs in each class."""
+
+    start: NDArray[np.int64]  # (classes + 1,)
+    value: NDArray[np.int32]  # (entries,) ascending within a class
+    count: NDArray[np.int64]  # (entries,) above 0
+    cardinality: int  # of the attribute's dictionary
+    # (values,) how often each value occurs in the table, where these classes are not all of it
+    reference: NDArray[np.int64] | None = None
+
+    @property
+    def classes(self) -> int:
+        return len(self.start) - 1
+
+    @cached_property
+    def class_of_entry(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(self.classes), np.diff(self.start))
+
+    @cached_property
+    def total(self) -> NDArray[np.int64]:
+        """How often each value occurs in the table: the reference distribution.
+
+        That is in all classes together, unless a reference was given.
+        """
+        if self.reference is not None:
+            return self.reference
+        return np.bincount(self.value, self.count, self.cardinality).astype(np.int64)
+
+    def keep(self, mask: NDArray[np.bool_]) -> ValueCounts:
+        """The counts of some classes alone, renumbered in order; they are then the table."""
+        entries = mask[self.class_of_entry]
+        lengths = np.diff(self.start)[mask]
+        start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        return ValueCounts(start, self.value[entries], self.count[entries], self.cardinality)
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedCounts:
+    """The counts of one attribute where all other sensitive ones count as quasi-identifiers."""
+
+    counts: ValueCounts  # by refined class
+    size: NDArray[np.int64]  # (refined classes,)
+    class_of_refined: NDArray[np.int32]  # (refined classes,) the class that each lies in
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """The size of every class and, for each sensitive attribute, its value counts.
+
+    ``refined`` is there only where it was asked for: multi-attribute ℓ-diversity needs it. The
+    cells of quasi-sensitive attributes, sets of terms, are counted apart in ``sets``.
+    """
+
+    size: NDArray[np.int64]  # (classes,)
+    values: Mapping[str, ValueCounts]
+    refined: Mapping[str, RefinedCounts] | None = None
+    # By reader and known attribute, then by attribute: the least number of values that a reader of
+    # the sensitive table keeps in each class. Only a decomposed release has these.
+    kept: Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]] | None = None
+    sets: Mapping[str, ValueCounts] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> int:
+        return len(self.size)
+
+    @property
+    def rows(self) -> int:
+        return int(self.size.sum())
+
+    def single_rows(self, attribute: str) -> Iterator[ClassCounts]:
+        """The finest partition: a class of one row for each value, in chunks; the same reference.
+
+        Classes of one row with the same value have the same counts, so one stands for all.
+        """
+        if not attribute:
+            yield ClassCounts(np.ones(1, np.int64), {})
+            return
+        found = self.sets[attribute] if attribute in self.sets else self.values[attribute]
+        occurring = np.flatnonzero(found.total).astype(np.int32)
+        for begin in range(0, len(occurring), CHUNK):
+            value = occurring[begin : begin + CHUNK]
+            one = np.ones(len(value), np.int64)
+            start = np.arange(len(value) + 1)
+            single = ValueCounts(start, value, one, found.cardinality, found.total)
+            refined = RefinedCounts(single, one, np.arange(len(value), dtype=np.int32))
+            by_name = {attribute: single}
+            yield ClassCounts(one, by_name, {attribute: refined}, sets=by_name)
+
+    def keep(self, mask: NDArray[np.bool_]) -> ClassCounts:
+        """The counts of some classes alone, as if the others had been suppressed."""
+        refined = None
+        if self.refined is not None:
+            number = np.cumsum(mask) - 1
+            refined = {}
+            for name, inner in self.refined.items():
+                kept = mask[inner.class_of_refined]
+                refined[name] = RefinedCounts(
+                    inner.counts.keep(kept),
+                    inner.size[kept],
+                    number[inner.class_of_refined[kept]].astype(np.int32),
+                )
+        values = {name: counts.keep(mask) for name, counts in self.values.items()}
+        sets = {name: counts.keep(mask) for name, counts in self.sets.items()}
+        return ClassCounts(self.size[mask], values, refined, sets=sets)
+
+
+def count_classes(
+    classes: Classes,
+    sensitive: Sequence[Column],
+    *,
+    refined: bool = False,
+    quasi_sensitive: Sequence[Column] = (),
+) -> ClassCounts:
+    """Count the sensitive values of every class, and its sets of quasi-sensitive terms."""
+    values = {column.name: count_values(classes, column) for column in sensitive}
+    inner = {c.name: _refine(classes, sensitive, c) for c in sensitive} if refined else None
+    sets = {column.name: count_values(classes, column) for column in quasi_sensitive}
+    return ClassCounts(classes.size, values, inner, sets=sets)
+
+
+def count_values(classes: Classes, column: Column) -> ValueCounts:
+    """Count the values of one attribute in every class."""
+    pairs = group_codes(
+        [classes.class_of_row, column.codes],
+        [classes.count, column.cardinality],
+        len(column.codes),
+        column.weights,
+    )
+    of_class = classes.class_of_row[pairs.first_row]
+    value = column.codes[pairs.first_row]
+    start, order = order_by_class(of_class, value, classes.count, column.cardinality)
+    return ValueCounts(start, value[order], pairs.size[order], column.cardinality, column.total)
+
+
+def order_by_class(
+    of_class: NDArray[np.int32], value: NDArray[np.int32], classes: int, cardinality: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each class starts, and the order that sorts entries by class and then by value."""
+    _, by_value = _counting_sort(value, np.arange(len(value)), cardinality)
+    return _counting_sort(of_class, by_value, classes)
+
+
+@kernel
+def _counting_sort(
+    key: NDArray[np.int32], order: NDArray[np.int64], keys: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort ``order`` by the key of its entries, stably; also where each key starts."""
+    start = np.zeros(keys + 1, np.int64)
+    for entry in range(len(key)):
+        start[key[entry] + 1] += 1
+    for k in range(keys):
+        start[k + 1] += start[k]
+    place = start[:-1].copy()
+    ordered = np.empty(len(order), np.int64)
+    for i in range(len(order)):
+        k = key[order[i]]
+        ordered[place[k]] = order[i]
+        place[k] += 1
+    return start, ordered
+
+
+def _refine(classes: Classes, sensitive: Sequence[Column], target: Column) -> RefinedCounts:
+    others = [column for column in sensitive if column is not target]
+    inner = group_codes(
+        [classes.class_of_row, *(column.codes for column in others)],
+        [classes.count, *(column.cardinality for column in others)],
+        len(target.codes),
+        target.weights,
+    )
+    of_refined = classes.class_of_row[inner.first_row]
+    return RefinedCounts(count_values(inner, target), inner.size, of_refined)

@@ -1,0 +1,217 @@
+"""Greatest flows between two sides, and which edges some greatest flow uses.
+
+Points have a supply, boxes a demand; the edges of a point are ``box[first[p]:first[p + 1]]`` and
+have no capacity of their own. Matchings of people to rows are such flows, with people or rows that
+are alike as one point or box.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.kernels import kernel
+
+Numbers = NDArray[np.int64]
+Places = NDArray[np.int32]
+
+
+@kernel
+def greatest_flow(demand: Numbers, supply: Numbers, first: Numbers, box: Places) -> Numbers:
+    """Return the flow on each edge of a greatest flow from the points to the boxes."""
+    points, boxes = len(supply), len(demand)
+    wanted, left = demand.copy(), supply.copy()
+    point_of_edge = np.empty(len(box), np.int32)
+    box_first = np.zeros(boxes + 1, np.int64)
+    for point in range(points):
+        for e in range(first[point], first[point + 1]):
+            point_of_edge[e] = point
+            box_first[box[e] + 1] += 1
+    for b in range(boxes):
+        box_first[b + 1] += box_first[b]
+    place = box_first[:-1].copy()
+    edge_of_box = np.empty(len(box), np.int64)
+    for e in range(len(box)):
+        edge_of_box[place[box[e]]] = e
+        place[box[e]] += 1
+    flow = np.zeros(len(box), np.int64)
+    by_choice = np.argsort(box_first[1:] - box_first[:-1])  # those with the least choice first
+    for b in by_choice:
+        for i in range(box_first[b], box_first[b + 1]):
+            e = edge_of_box[i]
+            moved = min(wanted[b], left[point_of_edge[e]])
+            flow[e] += moved
+            wanted[b] -= moved
+            left[point_of_edge[e]] -= moved
+    while _augment(wanted, left, flow, first, box, box_first, edge_of_box, point_of_edge):
+        pass
+    return flow
+
+
+@kernel
+def _augment(
+    wanted: Numbers,
+    left: Numbers,
+    flow: Numbers,
+    first: Numbers,
+    box: Places,
+    box_first: Numbers,
+    edge_of_box: Numbers,
+    point_of_edge: Places,
+) -> bool:
+    """Send all that shortest ways can take (Dinic); whether it was anything.
+
+    A box takes from a point that another box took from, if that one can take from elsewhere.
+    """
+    far = len(left) + len(wanted)
+    point_level = np.full(len(left), far, np.int32)
+    box_level = np.full(len(wanted), far, np.int32)
+    queue = np.empty(len(wanted), np.int32)
+    waiting, served, last = 0, 0, far  # the level of the nearest points that have more
+    for b in range(len(wanted)):
+        if wanted[b] > 0:
+            box_level[b] = 0
+            queue[waiting] = b
+            waiting += 1
+    while served < waiting and box_level[queue[served]] < last:
+        b = queue[served]
+        served += 1
+        for i in range(box_first[b], box_first[b + 1]):
+            point = point_of_edge[edge_of_box[i]]
+            if point_level[point] < far:
+                continue
+            point_level[point] = box_level[b] + 1
+            if left[point] > 0:
+                last = point_level[point]
+            for e in range(first[point], first[point + 1]):
+                if flow[e] > 0 and box_level[box[e]] == far:
+                    box_level[box[e]] = box_level[b] + 2
+                    queue[waiting] = box[e]
+                    waiting += 1
+    if last == far:
+        return False
+    next_of_box, next_of_point = box_first.copy(), first.copy()
+    taken = np.empty(last, np.int64)  # the edges of the way, from a box and from a point in turn
+    for root in range(len(wanted)):
+        depth, b = 0, root
+        while wanted[root] > 0:
+            if next_of_box[b] == box_first[b + 1]:  # no way on: back to where it came from
+                if depth == 0:
+                    break
+                depth -= 2
+                next_of_point[point_of_edge[taken[depth]]] += 1
+                b = int(box[taken[depth]])
+                continue
+            e = edge_of_box[next_of_box[b]]
+            point = point_of_edge[e]
+            if point_level[point] != depth + 1:
+                next_of_box[b] += 1
+                continue
+            taken[depth] = e
+            if left[point] > 0:
+                most = min(wanted[root], left[point])
+                for step in range(1, depth, 2):
+                    most = min(most, flow[taken[step]])
+                for step in range(depth + 1):
+                    flow[taken[step]] += -most if step % 2 else most
+                wanted[root] -= most
+                left[point] -= most
+                depth, b = 0, root
+                continue
+            while next_of_point[point] < first[point + 1]:
+                back = next_of_point[point]
+                if flow[back] > 0 and box_level[box[back]] == depth + 2 and depth + 2 < last:
+                    break
+                next_of_point[point] += 1
+            if next_of_point[point] == first[point + 1]:
+                next_of_box[b] += 1
+                continue
+            taken[depth + 1] = next_of_point[point]
+            depth += 2
+            b = int(box[taken[depth - 1]])
+    return True
+
+
+@kernel
+def usable_edges(boxes: int, first: Numbers, box: Places, flow: Numbers) -> NDArray[np.bool_]:
+    """Return the edges that some flow of the same supplies and demands uses.
+
+    Such a flow differs from the given one by cycles of the residual graph: the edge has flow
+    already, or its ends are in one strongly connected component.
+    """
+    part = _components(boxes, first, box, flow)
+    points = len(first) - 1
+    usable = np.empty(len(box), np.bool_)
+    for point in range(points):
+        for e in range(first[point], first[point + 1]):
+            usable[e] = flow[e] > 0 or part[point] == part[points + box[e]]
+    return usable
+
+
+@kernel
+def _components(boxes: int, first: Numbers, box: Places, flow: Numbers) -> Places:
+    """The component of each point, then of each box (Tarjan, without recursion).
+
+    A point leads to all its boxes, a box to the points that have flow to it.
+    """
+    points = len(first) - 1
+    size = points + boxes
+    back = np.zeros(boxes + 1, np.int64)
+    for e in range(len(box)):
+        back[box[e] + 1] += flow[e] > 0
+    for b in range(boxes):
+        back[b + 1] += back[b]
+    place = back[:-1].copy()
+    sender = np.empty(back[boxes], np.int32)
+    for point in range(points):
+        for e in range(first[point], first[point + 1]):
+            if flow[e] > 0:
+                sender[place[box[e]]] = point
+                place[box[e]] += 1
+    part = np.full(size, -1, np.int32)
+    index = np.full(size, -1, np.int32)
+    low = np.zeros(size, np.int32)
+    stack = np.empty(size, np.int32)
+    path = np.empty(size, np.int32)
+    following = np.zeros(size, np.int64)
+    depth, height, visited, parts = 0, 0, 0, 0
+    for root in range(size):
+        if index[root] >= 0:
+            continue
+        path[0] = root
+        depth = 1
+        while depth:
+            node = path[depth - 1]
+            if index[node] < 0:
+                index[node] = low[node] = visited
+                visited += 1
+                stack[height] = node
+                height += 1
+                following[node] = first[node] if node < points else back[node - points]
+            end = first[node + 1] if node < points else back[node - points + 1]
+            descended = False
+            while following[node] < end:
+                at = following[node]
+                following[node] += 1
+                other = points + box[at] if node < points else sender[at]
+                if index[other] < 0:
+                    path[depth] = other
+                    depth += 1
+                    descended = True
+                    break
+                if part[other] < 0:
+                    low[node] = min(low[node], index[other])
+            if descended:
+                continue
+            depth -= 1
+            if depth:
+                low[path[depth - 1]] = min(low[path[depth - 1]], low[node])
+            if low[node] == index[node]:
+                while True:
+                    height -= 1
+                    other = stack[height]
+                    part[other] = parts
+                    if other == node:
+                        break
+                parts += 1
+    return part

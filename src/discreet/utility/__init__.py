@@ -1,0 +1,1 @@
+"""What a release is still worth: measures on the distribution that it implies."""

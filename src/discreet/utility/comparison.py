@@ -1,0 +1,196 @@
+"""Releases of one table side by side: what each is still worth, and what one reader believes.
+
+Every point is measured by what all kinds of release share, the distribution p2 that they imply:
+
+- utility: the *divergence ratio* D, 0 the original, 1 no link at all, above 1 worse than that;
+- risk: the belief in the true value held by one fixed reader, who knows all quasi-identifiers and
+  believes p2 of a sensitive value given them. ``belief_99`` is the 99th percentile over people,
+  ``belief_max`` the greatest, both of the worst attribute.
+
+A point is *dominated* where another one has no greater D and no greater belief, and less of one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from discreet.result import Shown
+
+CEILING = 0.5  # a reader who is right more often than wrong is one too many
+
+
+class Use(StrEnum):
+    """What a release is wanted for."""
+
+    QUERIES = "queries"  # counting people
+    ASSOCIATIONS = "associations"  # what goes with what
+    RECORDS = "records"  # a row for every person
+    LEARNING = "learning"  # models that predict a sensitive attribute
+
+
+@dataclass(frozen=True)
+class Point:
+    """One method with one setting: what came of it. Figures that could not be had are None."""
+
+    label: str  # unique in a comparison: "anatomy l=3"
+    method: str
+    parameters: Mapping[str, Any]  # those that were varied
+    kind: str | None = None  # of release
+    divergence_ratio: float | None = None  # D
+    belief_99: float | None = None
+    belief_max: float | None = None
+    query_error: float | None = None  # the median
+    kl_divergence: float | None = None  # nats
+    association: float | None = None  # lost between quasi-identifiers and sensitive attributes
+    association_sensitive: float | None = None  # lost between sensitive attributes
+    loss: float | None = None  # of quasi-identifiers; not to be compared across kinds
+    loss_sensitive: float | None = None
+    skill: float | None = None  # learning: 1 as from the original, 0 as with no link at all
+    accuracy: float | None = None
+    suppressed_rows: int | None = None
+    suppressed_share: float | None = None
+    dominated: bool = False
+    failure: str | None = None  # why there is no release
+    infeasible: bool = False  # because a guarantee cannot be met
+    seconds: float = 0.0  # of the method, from data to audited tables
+
+    @property
+    def failed(self) -> bool:
+        return self.failure is not None
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Which release to take for a use, and why."""
+
+    use: Use
+    label: str | None  # of the point; None where none will do
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Comparison(Shown):
+    """Several methods on one table."""
+
+    points: tuple[Point, ...]  # in the order in which they were asked for
+    unlinked: Point  # the baseline: all rows in one bucket
+    recommendations: tuple[Recommendation, ...]
+    rows: int  # of the source
+    ceiling: float = CEILING  # the greatest belief_99 that a recommended release may have
+
+    def __getitem__(self, label: str) -> Point:
+        for point in self.points:
+            if point.label == label:
+                return point
+        raise KeyError(label)
+
+    @property
+    def published(self) -> list[Point]:
+        """The points that came to a release."""
+        return [point for point in self.points if not point.failed]
+
+    def __str__(self) -> str:
+        """A table, the reasons of failures below it, and the recommendations."""
+        rows = [_HEAD, *(_cells(point) for point in (*self.points, self.unlinked))]
+        widths = [max(len(row[place]) for row in rows) for place in range(len(_HEAD))]
+        lines = [
+            "  ".join(
+                [row[0].ljust(widths[0])]
+                + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+            ).rstrip()
+            for row in rows
+        ]
+        lines += [f"{point.label}: {point.failure}" for point in self.points if point.failed]
+        lines += [one.sentence for one in self.recommendations]
+        return "\n".join(lines)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``comparison.json``, ``comparison.csv`` and the page into a folder."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+        (folder / "comparison.json").write_text(text + "\n", encoding="utf-8")
+        (folder / "comparison.csv").write_text(self.to_csv(), encoding="utf-8")
+        self.save_page(folder / "comparison.html")
+        return folder
+
+    def to_dict(self) -> dict[str, Any]:
+        """``comparison.json``."""
+        return {
+            "rows": self.rows,
+            "ceiling": self.ceiling,
+            "points": [_written(point) for point in self.points],
+            "unlinked": _written(self.unlinked),
+            "recommendations": [
+                {"for": str(one.use), "label": one.label, "sentence": one.sentence}
+                for one in self.recommendations
+            ],
+        }
+
+    def to_csv(self) -> str:
+        """``comparison.csv``: a line for each point, the baseline last."""
+        varied = list(dict.fromkeys(key for point in self.points for key in point.parameters))
+        figures = [name for name in asdict(self.unlinked) if name != "parameters"]
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*figures[:2], *varied, *figures[2:]])
+        for point in (*self.points, self.unlinked):
+            cells = asdict(point)
+            chosen = [point.parameters.get(key) for key in varied]
+            writer.writerow(
+                [cells[figures[0]], cells[figures[1]], *chosen, *(cells[n] for n in figures[2:])]
+            )
+        return text.getvalue()
+
+
+_HEAD = (
+    "release", "D", "belief 99 %", "greatest", "query error", "KL", "skill", "suppressed",
+    "seconds", "",
+)  # fmt: skip
+
+
+def _cells(point: Point) -> tuple[str, ...]:
+    def shown(figure: float | None, digits: str = ".3f") -> str:
+        return "–" if figure is None else format(figure, digits)
+
+    note = "failed" if point.failed else "dominated" if point.dominated else ""
+    return (
+        point.label,
+        shown(point.divergence_ratio),
+        shown(point.belief_99),
+        shown(point.belief_max),
+        shown(point.query_error),
+        shown(point.kl_divergence),
+        shown(point.skill),
+        shown(point.suppressed_rows, ",d"),
+        shown(point.seconds or None, ".1f"),
+        note,
+    )
+
+
+def _written(point: Point) -> dict[str, Any]:
+    return {name: value for name, value in asdict(point).items() if value is not None}
+
+
+def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
+    """The same points, those that another one outdoes in utility and risk marked."""
+    placed = [p for p in points if p.divergence_ratio is not None and p.belief_99 is not None]
+    return tuple(
+        replace(point, dominated=any(_outdoes(other, point) for other in placed))
+        for point in points
+    )
+
+
+def _outdoes(one: Point, other: Point) -> bool:
+    mine, theirs = (one.divergence_ratio, one.belief_99), (other.divergence_ratio, other.belief_99)
+    if None in mine or None in theirs:
+        return False
+    pairs = list(zip(mine, theirs, strict=True))
+    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)  # type: ignore[operator]

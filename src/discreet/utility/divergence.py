@@ -1,0 +1,169 @@
+"""How far p2 is from the original: divergence of pairs of attributes, and association kept.
+
+*KL divergence*: Σ p1 ln(p1/p2) over the joint distribution of all attributes, in nats; the mean
+over people of ln(people alike / mass at their values).
+
+*Divergence ratio* D: Σ KL(p1_ab‖p2_ab) / Σ I_ab over all pairs of a quasi-identifier and a
+sensitive attribute and of two sensitive attributes. 0 is the original, 1 no link at all.
+*Association*: Σ|I − I'| / Σ I, I' being the mutual information in p2, apart for both sorts of
+pairs; 0 where everything is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.requirements.mutual_information import NEGLIGIBLE
+from discreet.table.classes import group_codes
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.roles import Role
+from discreet.utility.implied import Floats, Implied
+from discreet.utility.implied_cells import Unlinked, exact
+
+Pair = tuple[Column, Column]
+
+SAMPLED = 2000  # people
+PAIR_CELLS = 2**24  # a two-way table with more cells is left out, and counted as such
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far one distribution is from the original."""
+
+    kl_divergence: float | None  # nats, of the joint distribution of all attributes
+    ratio: float | None  # D; None where nothing is linked in the original
+    association: float | None  # quasi-identifier–sensitive: Σ|I − I'| / Σ I
+    association_sensitive: float | None  # sensitive–sensitive
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The distance of a release beside that of the unlinked baseline."""
+
+    release: Distance
+    unlinked: Distance
+    pairs_left_out: int  # two-way tables that are too large
+
+    def lines(self) -> list[str]:
+        """For a terminal."""
+        shown = (
+            ("divergence ratio", self.release.ratio, self.unlinked.ratio, ""),
+            ("KL divergence", self.release.kl_divergence, self.unlinked.kl_divergence, " nats"),
+            ("association lost", self.release.association, self.unlinked.association, ""),
+            (
+                "between sensitive",
+                self.release.association_sensitive,
+                self.unlinked.association_sensitive,
+                "",
+            ),
+        )
+        return [
+            f"{name:20} {figure:.4f}{unit}   beside {base:.4f} with no link at all"
+            for name, figure, base, unit in shown
+            if figure is not None and base is not None
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the manifest and JSON: ``kl_divergence`` and ``divergence``."""
+        release, unlinked = (
+            {name: value for name, value in asdict(one).items() if value is not None}
+            for one in (self.release, self.unlinked)
+        )
+        whole = {"kl_divergence": release.pop("kl_divergence", None)}
+        return {
+            **{name: value for name, value in whole.items() if value is not None},
+            "divergence": {
+                **release,
+                "pairs_left_out": self.pairs_left_out,
+                "unlinked": unlinked,
+            },
+        }
+
+
+def diverge(original: CodedTable, release: Implied) -> Divergence:
+    """How far a release is from the original, and the baseline."""
+    pairs = _pairs(original)
+    kept = [pair for pair in pairs if pair[0].cardinality * pair[1].cardinality <= PAIR_CELLS]
+    sides = original.quasi_identifiers, original.sensitive
+    return Divergence(
+        distance(original, release, kept),
+        distance(original, Unlinked(sides, original.rows), kept),
+        len(pairs) - len(kept),
+    )
+
+
+def distance(original: CodedTable, release: Implied, pairs: Sequence[Pair]) -> Distance:
+    """How far one distribution is from the original."""
+    truth = exact([*original.quasi_identifiers, *original.sensitive], original.rows)
+    figures: dict[bool, list[tuple[float, float, float]]] = {True: [], False: []}
+    for first, second in pairs:
+        tables = truth.pair_table(first, second), release.pair_table(first, second)
+        figures[first.role is Role.QUASI_IDENTIFIER].append(_compare(*tables))
+    every = [*figures[True], *figures[False]]
+    linked = sum(information for information, _, _ in every)
+    return Distance(
+        kl_divergence=kl_divergence(original, release),
+        ratio=sum(away for _, _, away in every) / linked if linked > NEGLIGIBLE else None,
+        association=_lost(figures[True]),
+        association_sensitive=_lost(figures[False]),
+    )
+
+
+def kl_divergence(original: CodedTable, release: Implied) -> float | None:
+    """The divergence of the whole distribution; of a sample of people where it takes too long."""
+    names = [column.name for column in original.sensitive]
+    everybody = group_codes(
+        [c.codes for c in (*original.quasi_identifiers, *original.sensitive)],
+        [c.cardinality for c in (*original.quasi_identifiers, *original.sensitive)],
+        original.rows,
+    )
+    first, size = everybody.first_row, everybody.size
+    mass = release.mass_of_people(original.take(first), names)
+    if mass is None:
+        sample = sample_of(original.rows)
+        first, size = sample, np.ones(len(sample), np.int64)
+        mass = release.mass_of_people(original.take(sample), names)
+    if mass is None or not len(mass):
+        return None
+    alike = everybody.size[everybody.class_of_row[first]]
+    with np.errstate(divide="ignore"):
+        return float(size @ np.log(alike / mass)) / float(size.sum())
+
+
+def sample_of(rows: int) -> NDArray[np.int64]:
+    """The people who stand for all where all would take too long; always the same ones."""
+    return np.sort(np.random.default_rng(0).choice(rows, min(rows, SAMPLED), replace=False))
+
+
+def _pairs(table: CodedTable) -> list[Pair]:
+    return [*product(table.quasi_identifiers, table.sensitive), *combinations(table.sensitive, 2)]
+
+
+def _compare(original: Floats, release: Floats) -> tuple[float, float, float]:
+    """I in the original, I' in the release, and the divergence between them; nats."""
+    total = original.sum()
+    seen = original > 0
+    with np.errstate(divide="ignore"):
+        away = float(original[seen] @ np.log(original[seen] / release[seen]) / total)
+    return _information(original), _information(release), max(away, 0.0)
+
+
+def _information(table: Floats) -> float:
+    total = table.sum()
+    rows, columns = np.nonzero(table > 0)
+    cell = table[rows, columns]
+    expected = table.sum(axis=1)[rows] * table.sum(axis=0)[columns] / total
+    return max(float(cell @ np.log(cell / expected) / total), 0.0)
+
+
+def _lost(figures: list[tuple[float, float, float]]) -> float | None:
+    linked = sum(information for information, _, _ in figures)
+    if linked <= NEGLIGIBLE:
+        return None
+    return sum(abs(before - after) for before, after, _ in figures) / linked

@@ -1,0 +1,204 @@
+"""The utility of a release, in the form in which a terminal, the manifest and JSON hold it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from discreet.result import Shown
+from discreet.utility.divergence import Divergence
+from discreet.utility.learning import Learning
+from discreet.utility.queries import QueryErrors
+from discreet.utility.structure import Structure
+from discreet.utility.terms import TermMeasures
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures(Shown, ABC):
+    """What every kind of release has in common: the figures that are read from p2."""
+
+    divergence: Divergence | None = None
+    query_error: QueryErrors | None = None
+    learning: Learning | None = None
+    uniform: Mapping[str, float] = field(default_factory=dict)  # as a decomposition's paper reads
+
+    @property
+    @abstractmethod
+    def loss(self) -> float:
+        """The mean over all quasi-identifier cells."""
+
+    @property
+    def kl_divergence(self) -> float | None:
+        """Σ p1 ln(p1/p2) in nats."""
+        return None if self.divergence is None else self.divergence.release.kl_divergence
+
+    @property
+    def divergence_ratio(self) -> float | None:
+        """D: 0 the original, 1 no link at all."""
+        return None if self.divergence is None else self.divergence.release.ratio
+
+    def with_divergence(self, divergence: Divergence) -> Self:
+        """The same with what was measured of the whole distribution."""
+        return replace(self, divergence=divergence)
+
+    def lines(self) -> list[str]:
+        """For a terminal."""
+        lines = [] if self.divergence is None else self.divergence.lines()
+        if self.query_error is not None:
+            lines.append(self.query_error.line())
+        lines += [_line(name, figure) for name, figure in self.uniform.items()]
+        if self.learning is not None:
+            lines += self.learning.lines()
+        return lines
+
+    def written(self) -> dict[str, Any]:
+        """For the manifest and JSON; what was not measured is left out."""
+        result: dict[str, Any] = dict(self.uniform)
+        if self.query_error is not None:
+            result["query_error"] = self.query_error.to_dict()
+        if self.divergence is not None:
+            result |= self.divergence.to_dict()
+        if self.learning is not None:
+            result["learning"] = self.learning.to_dict()
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measures(Figures):
+    """The utility of a release with one set of classes or groups."""
+
+    structure: Structure
+    loss_by_attribute: Mapping[str, float]  # quasi-identifiers
+    loss_by_sensitive: Mapping[str, float]  # above 0 where sensitive values are left open
+    entropy: float  # non-uniform, bits, Σ over all quasi-identifier cells
+    counts: Mapping[str, int | float] = field(default_factory=dict)  # noise, counterfeits, …
+    further: Mapping[str, Any] = field(default_factory=dict)  # what only one kind of release has
+    terms: Mapping[str, TermMeasures] = field(default_factory=dict)  # quasi-sensitive attributes
+
+    @property
+    def loss(self) -> float:
+        return _mean(self.loss_by_attribute)
+
+    @property
+    def loss_sensitive(self) -> float | None:
+        """The mean over sensitive attributes of what each row's value may still be."""
+        return _mean(self.loss_by_sensitive) if self.loss_by_sensitive else None
+
+    def __str__(self) -> str:
+        lines = [
+            f"loss                 {self.loss:.4f}   mean share of its range a cell leaves open",
+            _classes(self.structure),
+            f"discernibility       {self.structure.discernibility:,}",
+            f"entropy              {self.entropy:,.1f} bits given up",
+        ]
+        if self.loss_sensitive:
+            lines.append(
+                f"loss of sensitive    {self.loss_sensitive:.4f}   mean share of their values "
+                "left possible"
+            )
+        if self.structure.height is not None:
+            lines.append(f"height               {self.structure.height}   levels climbed in all")
+        lines += [_line(name, figure) for name, figure in self.counts.items()]
+        lines += [
+            _line(name, figure)
+            for name, figure in self.further.items()
+            if isinstance(figure, int | float)
+        ]
+        lines += self.lines()
+        lines += [str(found) for found in self.terms.values()]
+        return "\n".join(lines)
+
+    def to_dict(self, *, private: bool = False) -> dict[str, Any]:
+        """The manifest's ``utility``; what does not apply is left out.
+
+        ``private`` adds what the publisher may see and a release must not hold.
+        """
+        result: dict[str, Any] = {
+            "discernibility": self.structure.discernibility,
+            "loss": self.loss,
+            "entropy": self.entropy,
+            "class_size": self.structure.class_size,
+            "height": self.structure.height,
+            "classes": self.structure.classes,
+            "loss_by_attribute": dict(self.loss_by_attribute),
+            "loss_sensitive": self.loss_sensitive,
+            "terms": {name: found.to_dict(private=private) for name, found in self.terms.items()}
+            or None,
+            **self.counts,
+            **self.further,
+            **self.written(),
+        }
+        return {key: value for key, value in result.items() if value is not None}
+
+
+def counted_rows(suppressed_rows: int, rows: int) -> dict[str, int | float]:
+    """How many rows were suppressed; nothing where none were."""
+    if not suppressed_rows:
+        return {}
+    return {"suppressed_rows": suppressed_rows, "suppressed_share": suppressed_rows / rows}
+
+
+def _classes(structure: Structure) -> str:
+    line = f"classes              {structure.classes:,}"
+    if structure.class_size is None:
+        return line
+    return f"{line}   with {structure.class_size:.1f} source rows each on average"
+
+
+def _line(name: str, figure: int | float) -> str:
+    shown = f"{figure:.4f}" if isinstance(figure, float) else f"{figure:,}"
+    return f"{name.replace('_', ' '):20} {shown}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectedMeasures(Figures):
+    """The utility of a release of several tables with classes of their own."""
+
+    tables: Mapping[str, Measures]
+    association_loss: float  # Γα
+
+    @property
+    def loss(self) -> float:
+        """The mean over all quasi-identifier cells of all tables."""
+        return float(np.mean([table.loss for table in self.tables.values()]))
+
+    @property
+    def loss_sensitive(self) -> float | None:
+        """The mean over sensitive attributes, each in its own table."""
+        found = {n: loss for t in self.tables.values() for n, loss in t.loss_by_sensitive.items()}
+        return _mean(found) if found else None
+
+    def with_divergence(self, divergence: Divergence) -> Self:
+        """The association lost between sensitive attributes is Γα, what stands in one table."""
+        release = replace(divergence.release, association_sensitive=self.association_loss)
+        return replace(self, divergence=replace(divergence, release=release))
+
+    def __str__(self) -> str:
+        lines = [
+            f"loss                 {self.loss:.4f}   mean share of its range a cell leaves open",
+            f"association loss     {self.association_loss:.4f}   of what sensitive attributes tell "
+            "of each other",
+        ]
+        for name, table in self.tables.items():
+            lines.append(
+                f"{name:20} loss {table.loss:.4f}, {table.structure.classes:,} classes, "
+                f"discernibility {table.structure.discernibility:,}"
+            )
+        return "\n".join([*lines, *self.lines()])
+
+    def to_dict(self, *, private: bool = False) -> dict[str, Any]:
+        """The manifest's ``utility``."""
+        return {
+            "loss": self.loss,
+            "association": {"sensitive": self.association_loss},
+            "tables": {name: table.to_dict() for name, table in self.tables.items()},
+            **self.written(),
+        }
+
+
+def _mean(loss_of_attribute: Mapping[str, float]) -> float:
+    return float(np.mean(list(loss_of_attribute.values()))) if loss_of_attribute else 0.0

@@ -1,0 +1,50 @@
+"""One reader for all kinds of release, so that they can stand on one plot.
+
+The reader knows everybody's quasi-identifiers q and believes p2(s | q), what the release implies of
+a sensitive value given them (of a decomposed release the raked p2). What counts is the belief in
+the true value: its 99th percentile over people, since the greatest alone is 1 for many a release
+that is sound, and the mean is utility in disguise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.table.coded_table import CodedTable
+from discreet.utility.divergence import sample_of
+from discreet.utility.implied import Floats, Implied
+
+
+@dataclass(frozen=True)
+class Belief:
+    """The beliefs in the truth of the worst sensitive attribute."""
+
+    percentile_99: float
+    greatest: float
+
+
+def fixed_reader(original: CodedTable, release: Implied) -> Belief | None:
+    """What the reader believes; None where nothing is sensitive or cells overlap too much."""
+    found = [beliefs_in(original, release, column.name) for column in original.sensitive]
+    beliefs = [belief for belief in found if belief is not None and len(belief)]
+    if not beliefs:
+        return None
+    return Belief(
+        max(float(np.percentile(belief, 99)) for belief in beliefs),
+        max(float(belief.max()) for belief in beliefs),
+    )
+
+
+def beliefs_in(original: CodedTable, release: Implied, attribute: str) -> Floats | None:
+    """(people,) The belief in each one's value; of a sample where all would take too long."""
+    people = original
+    known = release.mass_of_people(people, ())
+    if known is None:
+        people = original.take(sample_of(original.rows))
+        known = release.mass_of_people(people, ())
+    both = release.mass_of_people(people, [attribute])
+    if known is None or both is None:
+        return None
+    return np.minimum(both / np.maximum(known, np.finfo(float).tiny), 1.0)

@@ -1,0 +1,348 @@
+"""p2 of a generalized release, of the original itself, and of the baseline.
+
+- *Generalized*: a row lies evenly over the values that its cells cover, attributes independent,
+  so it gives a predicate Π over attributes |cell ∩ predicate| / |cell|.
+- *The original* (``exact``): every cell covers one value.
+- *Unlinked*: all rows in one bucket. Quasi-identifiers are jointly as they were, sensitive
+  attributes too, and nothing links the two.
+
+Rows are compressed to their distinct combinations once, and for every batch of queries once more
+to the combinations of the attributes it asks for, so the number of rows matters little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.hierarchies.coverage import Coverage, identity
+from discreet.hierarchies.covering_classes import fitting_groups
+from discreet.table.classes import group_codes
+from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.counts import order_by_class
+from discreet.table.kernels import kernel
+from discreet.table.roles import Role
+from discreet.utility.implied import Floats, Implied, QueryBatch, below, even_draw
+from discreet.utility.term_coverage import TermCoverage, exact_terms
+
+Ints = NDArray[np.int64]
+
+
+class ImpliedGeneralized(Implied):
+    """p2 of a generalized release."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        coverages: Mapping[str, Coverage | TermCoverage],
+        rows: int,
+        suppressed_rows: int = 0,
+    ) -> None:
+        distinct = group_codes([c.codes for c in columns], [c.cardinality for c in columns], rows)
+        self._count = distinct.size
+        self._cells = {c.name: c.codes[distinct.first_row] for c in columns}
+        self._quasi = [c.name for c in columns if c.role is Role.QUASI_IDENTIFIER]
+        self._coverages = {n: c for n, c in coverages.items() if isinstance(c, Coverage)}
+        self._term_coverages = {n: c for n, c in coverages.items() if isinstance(c, TermCoverage)}
+        self.answers_sets = bool(self._term_coverages)
+        self._suppressed_rows = suppressed_rows
+        self._last_roll_up: tuple[list[str], list[Codes], Ints] | None = None
+
+    def estimate(self, batch: QueryBatch) -> Floats:
+        names = [*batch.members, *batch.terms]
+        cells, count = self._roll_up(names)
+        shares = [self._coverages[name].shares(asked) for name, asked in batch.members.items()]
+        if batch.terms:
+            estimate = self._sum_over_sets(batch, cells, count, shares)
+        else:
+            estimate = _sum_of_products(
+                count.astype(np.float64), *_stacked(cells, shares, len(batch.number))
+            )
+        return estimate + self._suppressed_rows * batch.share_of_domain()
+
+    def _sum_over_sets(
+        self, batch: QueryBatch, cells: list[Codes], count: Ints, shares: list[Floats]
+    ) -> Floats:
+        """By combinations of what the queries ask for beside their last multi-valued attribute."""
+        *others, (last, wanted) = batch.terms.items()
+        by_set = [self._term_coverages[name].shares(asked.asked) for name, asked in others]
+        shares = [*shares, *by_set]
+        beside = group_codes(cells[:-1], [len(share) for share in shares], len(count))
+        first, order = _by_class(beside.class_of_row, beside.count)
+        return self._term_coverages[last].sum_of_products(
+            *_stacked([c[beside.first_row] for c in cells[:-1]], shares, len(batch.number)),
+            first,
+            cells[-1][order],
+            count[order],
+            wanted.asked,
+        )
+
+    def _roll_up(self, names: Sequence[str]) -> tuple[list[Codes], Ints]:
+        """The distinct combinations of some attributes' cells, and the rows that have each."""
+        if self._last_roll_up is not None and self._last_roll_up[0] == names:
+            return self._last_roll_up[1:]  # batches with the same attributes follow each other
+        codes = [self._cells[name] for name in names]
+        grouped = group_codes(codes, [self._cells_of(name) for name in names], len(self._count))
+        count = np.bincount(grouped.class_of_row, self._count, grouped.count).astype(np.int64)
+        cells = [column[grouped.first_row] for column in codes]
+        self._last_roll_up = (list(names), cells, count)
+        return cells, count
+
+    def _cells_of(self, name: str) -> int:
+        return (self._coverages.get(name) or self._term_coverages[name]).cells
+
+    def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats | None:
+        quasi = [people[name].codes for name in self._quasi]
+        coverages = [self._coverages[name] for name in self._quasi]
+        kinds = group_codes(quasi, [c.cardinality for c in coverages], people.rows)
+        cells, count = self._roll_up([*self._quasi, *sensitive])
+        quasi_cells, other_cells = cells[: len(quasi)], cells[len(quasi) :]
+        classes = group_codes(quasi_cells, [c.cells for c in coverages], len(count))
+        fits = fitting_groups(
+            coverages,
+            [codes[kinds.first_row] for codes in quasi],
+            [cell[classes.first_row] for cell in quasi_cells],
+        )
+        if fits is None:
+            return None
+        volume = np.ones(classes.count)
+        for coverage, cell in zip(coverages, quasi_cells, strict=True):
+            volume *= coverage.size[cell[classes.first_row]]
+        asked = [self._coverages[name] for name in sensitive]
+        rows = _rows_of_classes(asked, other_cells, count, classes.class_of_row, classes.count)
+        mass = rows.mass_of_people(
+            kinds.class_of_row, [people[name].codes for name in sensitive], fits, 1.0 / volume
+        )
+        domain = float(np.prod([float(c.cardinality) for c in (*coverages, *asked)]))
+        return mass + self._suppressed_rows / domain
+
+    def pair_table(self, first: Column, second: Column) -> Floats:
+        (one, other), count = self._roll_up([first.name, second.name])
+        coverages = self._coverages[first.name], self._coverages[second.name]
+        cells = coverages[1].cells
+        half = coverages[0].spread(one, other, count.astype(np.float64), cells)
+        value, cell = np.nonzero(half)
+        table = coverages[1].spread(cell, value, half[value, cell], first.cardinality).T
+        return table + self._suppressed_rows / table.size
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
+        row = np.repeat(np.arange(len(self._count)), self._count)
+        drawn = {n: c.pick(self._cells[n][row], rng) for n, c in self._coverages.items()}
+        if not self._suppressed_rows:
+            return drawn
+        domain = {name: coverage.cardinality for name, coverage in self._coverages.items()}
+        return below(drawn, even_draw(domain, self._suppressed_rows, rng))
+
+
+@dataclass(frozen=True, eq=False)
+class _ClassRows:
+    """The sensitive cells that occur in each class: exact ones by value, others by what they cover.
+
+    Of most releases all are exact, and a value's mass in a class is found by bisection.
+    """
+
+    coverages: Sequence[Coverage]  # by attribute
+    value: Sequence[Codes]  # by attribute: (exact entries,)
+    start: Ints  # (classes + 1,) of the exact entries
+    count: Floats  # (exact entries,)
+    loose: Ints  # (attributes, loose entries) cells, numbered through all attributes
+    loose_start: Ints  # (classes + 1,)
+    loose_mass: Floats  # (loose entries,) for each combination of values that is covered
+
+    def mass_of_people(
+        self, kind: Codes, codes: Sequence[Codes], fits: tuple[Ints, Codes], weight: Floats
+    ) -> Floats:
+        """(people,) The mass of each one's values in all classes that fit, by their weight."""
+        people, entries = len(kind), len(self.count)
+        both = [np.concatenate(pair) for pair in zip(codes, self.value, strict=True)]
+        cardinalities = [coverage.cardinality for coverage in self.coverages]
+        numbers = group_codes(both, cardinalities, people + entries)
+        of_people, of_entry = np.split(numbers.class_of_row, [people])
+        classes = len(self.start) - 1
+        of_class = np.repeat(np.arange(classes, dtype=np.int32), np.diff(self.start))
+        _, order = order_by_class(of_class, of_entry, classes, numbers.count)
+        lines = group_codes([kind, of_people], [len(fits[0]), numbers.count], people)
+        first = lines.first_row
+        run_start, low, high = _stacked_runs(self.coverages)
+        mass = _mass_of_lines(
+            kind[first],
+            of_people[first],
+            np.array([code[first] for code in codes], np.int64).reshape(len(codes), len(first)),
+            fits[0],
+            fits[1],
+            weight,
+            self.start,
+            of_entry[order],
+            self.count[order],
+            self.loose_start,
+            self.loose,
+            self.loose_mass,
+            run_start,
+            low,
+            high,
+        )
+        return mass[lines.class_of_row]
+
+
+def _rows_of_classes(
+    coverages: Sequence[Coverage],
+    cells: Sequence[Codes],  # by attribute: (entries,)
+    count: Ints,
+    of_class: Codes,  # (entries,)
+    classes: int,
+) -> _ClassRows:
+    first_run = [np.searchsorted(c.cell_of_run, np.arange(c.cells)) for c in coverages]
+    size = np.ones(len(count))
+    for coverage, cell in zip(coverages, cells, strict=True):
+        size *= coverage.size[cell]
+    exact, loose = np.flatnonzero(size == 1), np.flatnonzero(size > 1)
+    exact_start, exact_order = _by_class(of_class[exact], classes)
+    loose_start, loose_order = _by_class(of_class[loose], classes)
+    exact, loose = exact[exact_order], loose[loose_order]
+    offset = np.cumsum([0, *(coverage.cells for coverage in coverages)])
+    return _ClassRows(
+        coverages,
+        [
+            c.low[first[cell[exact]]].astype(np.int32)
+            for c, first, cell in zip(coverages, first_run, cells, strict=True)
+        ],
+        exact_start,
+        count[exact].astype(np.float64),
+        np.array(
+            [cell[loose] + before for cell, before in zip(cells, offset, strict=False)], np.int64
+        ).reshape(len(coverages), len(loose)),
+        loose_start,
+        count[loose] / size[loose],
+    )
+
+
+def _by_class(of_class: Codes, classes: int) -> tuple[Ints, Ints]:
+    return order_by_class(of_class, np.zeros(len(of_class), np.int32), classes, 1)
+
+
+def _stacked_runs(coverages: Sequence[Coverage]) -> tuple[Ints, Ints, Ints]:
+    """The runs of all cells of all attributes: where each cell's begin, and their ends."""
+    offset = np.cumsum([0, *(coverage.cells for coverage in coverages)])
+    empty = [np.zeros(0, np.int64)]
+    cell_of_run = np.concatenate(
+        [*empty, *(c.cell_of_run + before for c, before in zip(coverages, offset, strict=False))]
+    )
+    run_start = np.searchsorted(cell_of_run, np.arange(offset[-1] + 1))
+    low = np.concatenate([*empty, *(coverage.low for coverage in coverages)])
+    high = np.concatenate([*empty, *(coverage.high for coverage in coverages)])
+    return run_start, low, high
+
+
+def exact(columns: Sequence[Column], rows: int) -> ImpliedGeneralized:
+    """p1, the distribution of the original: its estimates are the true counts."""
+    coverages: dict[str, Coverage | TermCoverage] = {
+        c.name: exact_terms(c) if c.role is Role.QUASI_SENSITIVE else identity(c) for c in columns
+    }
+    return ImpliedGeneralized(columns, coverages, rows)
+
+
+class Unlinked(Implied):
+    """The baseline: the original with its quasi-identifiers torn from its sensitive attributes."""
+
+    def __init__(self, sides: Sequence[Sequence[Column]], rows: int) -> None:
+        self._columns = sides
+        self._sides = [({c.name for c in side}, exact(side, rows)) for side in sides]
+        self._rows = rows
+
+    def estimate(self, batch: QueryBatch) -> Floats:
+        estimate = np.full(len(batch.number), float(self._rows))
+        for names, side in self._sides:
+            estimate *= side.estimate(batch.only(names)) / max(self._rows, 1)
+        return estimate
+
+    def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats | None:
+        known = self._sides[0][1].mass_of_people(people, ())
+        hidden = self._sides[1][1].mass_of_people(people, sensitive)
+        return None if known is None or hidden is None else known * hidden / max(self._rows, 1)
+
+    def pair_table(self, first: Column, second: Column) -> Floats:
+        if first.name in self._sides[1][0]:
+            return self._sides[1][1].pair_table(first, second)
+        return np.outer(first.counts, second.counts) / max(self._rows, 1)
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
+        known, hidden = self._columns
+        order = rng.permutation(self._rows)
+        return {c.name: c.codes for c in known} | {c.name: c.codes[order] for c in hidden}
+
+
+def _stacked(cells: Sequence[Codes], shares: Sequence[Floats], queries: int) -> tuple[Ints, Floats]:
+    """Where each combination's shares are, and the shares of all attributes below each other."""
+    if not cells:
+        return np.zeros((0, 0), np.int64), np.zeros((0, queries))
+    first = np.cumsum([0, *(len(share) for share in shares)])
+    place = [cell + before for cell, before in zip(cells, first, strict=False)]
+    return np.stack(place, axis=1), np.concatenate(shares)
+
+
+@kernel
+def _sum_of_products(
+    count: Floats,  # (combinations,)
+    place: Ints,  # (combinations, attributes)
+    shares: Floats,  # (cells of all attributes, queries)
+) -> Floats:
+    queries = shares.shape[1]
+    total = np.zeros(queries)
+    product = np.empty(queries)
+    for combination in range(len(count)):
+        product[:] = count[combination]
+        for attribute in range(place.shape[1]):
+            share = shares[place[combination, attribute]]
+            for query in range(queries):
+                product[query] *= share[query]
+        for query in range(queries):
+            total[query] += product[query]
+    return total
+
+
+@kernel
+def _mass_of_lines(
+    kind: Codes,  # (lines,) of quasi-identifiers
+    number: Codes,  # (lines,) of sensitive values
+    codes: Ints,  # (attributes, lines) the same values
+    fit_start: Ints,  # (kinds + 1,)
+    fit: Codes,  # classes
+    weight: Floats,  # (classes,)
+    start: Ints,  # (classes + 1,)
+    entry: Codes,  # (exact entries,) numbers, ascending in a class
+    count: Floats,
+    loose_start: Ints,
+    loose: Ints,  # (attributes, loose entries)
+    loose_mass: Floats,
+    run_start: Ints,
+    low: Ints,
+    high: Ints,
+) -> Floats:
+    mass = np.zeros(len(kind))
+    for line in range(len(kind)):
+        for place in range(fit_start[kind[line]], fit_start[kind[line] + 1]):
+            c = fit[place]
+            held = 0.0
+            first, end = start[c], start[c + 1]
+            at = first + np.searchsorted(entry[first:end], number[line])
+            if at < end and entry[at] == number[line]:
+                held += count[at]
+            for one in range(loose_start[c], loose_start[c + 1]):
+                covers = True
+                for attribute in range(loose.shape[0]):
+                    within = False
+                    cell = loose[attribute, one]
+                    for run in range(run_start[cell], run_start[cell + 1]):
+                        if low[run] <= codes[attribute, line] < high[run]:
+                            within = True
+                            break
+                    if not within:
+                        covers = False
+                        break
+                if covers:
+                    held += loose_mass[one]
+            mass[line] += weight[c] * held
+    return mass

@@ -1,0 +1,59 @@
+"""A release as measures read it, and the figures that follow for every kind alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from discreet.table.coded_table import CodedTable
+from discreet.utility.divergence import diverge
+from discreet.utility.figures import Measures, ProjectedMeasures
+from discreet.utility.implied import Implied
+from discreet.utility.queries import QueryWorkload, query_errors
+
+# Divergences take as long as a method on large tables: without queries they are left out above it.
+DIVERGENCE_ROWS = 100_000
+
+Found = TypeVar("Found", Measures, ProjectedMeasures)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading(Generic[Found]):
+    """Figures of a release's shape, and the distribution p2 that it implies."""
+
+    original: CodedTable  # with the domains that the release shows
+    measures: Found
+    imply: Callable[[], Implied]
+    # of a decomposed release: p2 as its paper reads it
+    imply_uniform: Callable[[], Implied] | None = None
+
+    @cached_property
+    def implied(self) -> Implied:
+        """p2, made when it is first needed."""
+        return self.imply()
+
+    def measured(self, queries: QueryWorkload | None = None, seed: int = 0) -> Found:
+        """The figures of p2 too; without queries, of small tables alone."""
+        if not self.original.rows or (queries is None and self.original.rows > DIVERGENCE_ROWS):
+            return self.measures
+        measures = self.measures.with_divergence(diverge(self.original, self.implied))
+        if queries is not None:
+            errors = query_errors(self.original, self.implied, queries, seed)
+            measures = replace(measures, query_error=errors)
+        if self.imply_uniform is not None:
+            uniform = self._uniform(self.imply_uniform(), queries, seed)
+            measures = replace(measures, uniform=uniform)
+        return measures
+
+    def _uniform(
+        self, implied: Implied, queries: QueryWorkload | None, seed: int
+    ) -> dict[str, float]:
+        """The headlines of the paper's reading."""
+        away = diverge(self.original, implied).release
+        found = {"kl_uniform": away.kl_divergence, "divergence_ratio_uniform": away.ratio}
+        if queries is not None:
+            errors = query_errors(self.original, implied, queries, seed)
+            found["query_error_uniform"] = None if errors is None else errors.release.median
+        return {name: figure for name, figure in found.items() if figure is not None}

@@ -1,0 +1,181 @@
+"""Ordinary and border cases of the full-domain method."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.errors import InfeasibleError, InputError
+from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
+from discreet.methods.base import Task
+from discreet.methods.full_domain.full_domain import FullDomain, minimal_nodes, suppression_budget
+from discreet.methods.shared.lattice import NODE_LIMIT, Lattice
+from discreet.requirements.base import Requirement
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.roles import Role, ValueType
+
+Cells = list[str | None]
+
+
+def coded(name: str, cells: Cells, role: Role) -> Column:
+    known = sorted({cell for cell in cells if cell is not None})
+    values = [*known, None] if None in cells else known
+    codes = np.array([values.index(cell) for cell in cells], np.int32)
+    text = pl.Series(name, values, pl.String)
+    return Column(name, role, ValueType.TEXT, codes, text, text)
+
+
+def suppressible(column: Column, *, top: bool = True) -> Hierarchy:
+    values = column.cardinality
+    levels = [
+        level_from_groups(np.arange(values), column.text.to_list(), np.ones(values, int), values)
+    ]
+    if top:
+        levels.append(level_from_groups(np.zeros(values), ["*"], np.array([values]), values))
+    return Hierarchy(column.name, tuple(levels), values)
+
+
+def task(
+    quasi_identifiers: dict[str, Cells],
+    sensitive: dict[str, Cells],
+    requirements: list[Requirement],
+    *,
+    top: bool = True,
+) -> Task:
+    columns = {name: coded(name, c, Role.QUASI_IDENTIFIER) for name, c in quasi_identifiers.items()}
+    hierarchies = {name: suppressible(column, top=top) for name, column in columns.items()}
+    columns |= {name: coded(name, c, Role.SENSITIVE) for name, c in sensitive.items()}
+    rows = max((len(column.codes) for column in columns.values()), default=0)
+    return Task(CodedTable(columns, rows), hierarchies, requirements, np.random.default_rng(0))
+
+
+SEX: Cells = ["f", "f", "m", "m", "m", None]
+ZIP: Cells = ["1", "1", "2", "2", "3", "3"]
+ILL: Cells = ["a", "b", "a", "b", "a", "a"]
+
+
+def test_the_cheapest_recoding_is_published_with_its_cells() -> None:
+    outcome = FullDomain().run(task({"sex": SEX, "zip": ZIP}, {}, [KAnonymity(k=2)]))
+    assert outcome.facts["levels"] == {"sex": 1, "zip": 0}
+    assert outcome.facts["cost"] == 0.5
+    assert outcome.class_of_row.tolist() == [0, 0, 1, 1, 2, 2]
+    labels = {name: [c.labels[i] for i in c.cell_of_class] for name, c in outcome.cells.items()}
+    assert labels == {"sex": ["*", "*", "*"], "zip": ["1", "2", "3"]}
+
+
+def test_a_suppressed_row_is_marked_and_costs_all_its_cells() -> None:
+    made = task({"sex": SEX, "zip": ZIP}, {}, [KAnonymity(k=2)])
+    outcome = FullDomain(suppression=0.34).run(made)
+    assert outcome.facts["levels"] == {"sex": 0, "zip": 0}
+    assert outcome.class_of_row.tolist() == [0, 0, 1, 1, -1, -1]
+    assert outcome.facts["cost"] == pytest.approx(2 / 6)
+    assert all(len(column.cell_of_class) == 2 for column in outcome.cells.values())
+
+
+def test_a_missing_value_is_a_class_of_its_own() -> None:
+    outcome = FullDomain(minimize="height").run(task({"sex": SEX}, {}, [KAnonymity(k=1)]))
+    cells = outcome.cells["sex"]
+    assert [cells.labels[i] for i in cells.cell_of_class] == ["f", "m", None]
+
+
+def test_all_minimal_recodings() -> None:
+    made = task({"sex": SEX, "zip": ZIP}, {}, [KAnonymity(k=2)])
+    assert minimal_nodes(made) == [{"sex": 1, "zip": 0}]
+    both = task({"a": ["x", "x", "y", "y"], "b": ["x", "y", "x", "y"]}, {}, [KAnonymity(k=2)])
+    assert minimal_nodes(both) == [{"a": 0, "b": 1}, {"a": 1, "b": 0}]
+    assert FullDomain().run(both).facts["levels"] == {"a": 0, "b": 1}  # the tie
+    assert minimal_nodes(task({"sex": SEX}, {}, [KAnonymity(k=7)])) == []
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.5])
+@pytest.mark.parametrize("minimize", ["loss", "discernibility", "entropy", "class-size", "height"])
+def test_no_quasi_identifier_at_all(minimize: str, suppression: float) -> None:
+    method = FullDomain.model_validate({"minimize": minimize, "suppression": suppression})
+    outcome = method.run(task({}, {"ill": ILL}, [KAnonymity(k=6), DistinctLDiversity(l=2)]))
+    assert outcome.class_of_row.tolist() == [0] * 6
+    assert outcome.facts["levels"] == {}
+    with pytest.raises(InfeasibleError):
+        method.run(task({}, {"ill": ILL}, [KAnonymity(k=7)]))
+
+
+def test_one_row_and_one_value() -> None:
+    outcome = FullDomain().run(task({"sex": ["f"]}, {"ill": ["a"]}, [KAnonymity(k=1)]))
+    assert outcome.class_of_row.tolist() == [0]
+    with pytest.raises(InfeasibleError):
+        FullDomain(suppression=1.0).run(task({"sex": ["f"]}, {}, [KAnonymity(k=2)]))
+
+
+def test_no_rows() -> None:
+    with pytest.raises(InputError, match="no rows"):
+        FullDomain().run(task({"sex": []}, {}, [KAnonymity(k=1)]))
+
+
+def test_no_requirement_publishes_the_values_themselves() -> None:
+    assert FullDomain().run(task({"sex": SEX}, {}, [])).facts["levels"] == {"sex": 0}
+
+
+def test_infeasible_says_which_requirement_fails_and_what_is_feasible() -> None:
+    made = task(
+        {"sex": SEX, "zip": ZIP},
+        {"ill": ILL},
+        [KAnonymity(k=2), EntropyLDiversity(l=2), TCloseness(t=0.0)],
+    )
+    with pytest.raises(InfeasibleError, match=r"entropy-l-diversity.*reaches l = 1\.88") as caught:
+        FullDomain().run(made)
+    (failure,) = caught.value.failures
+    assert failure["requirement"] == "entropy-l-diversity"
+    assert failure["parameters"] == {"l": 2.0}
+    assert failure["feasible"] == failure["achieved"]
+    assert "'a'" not in str(caught.value)
+
+
+def test_hierarchies_that_do_not_end_in_one_node() -> None:
+    made = task({"zip": ZIP}, {}, [KAnonymity(k=3)], top=False)
+    with pytest.raises(InfeasibleError, match=r"k-anonymity \(k = 3\) reaches k = 2"):
+        FullDomain().run(made)
+    uneven: Cells = ["1", "1", "1", "2", "2", "2", "3"]
+    made = task({"zip": uneven}, {}, [KAnonymity(k=3)], top=False)
+    with pytest.raises(InfeasibleError, match="reaches k = 1 there"):
+        FullDomain(suppression=0.1).run(made)
+    assert FullDomain(suppression=0.15).run(made).class_of_row.tolist() == [0, 0, 0, 1, 1, 1, -1]
+
+
+def test_infeasible_with_suppression_says_how_many_rows_would_have_to_go() -> None:
+    cells: Cells = ["1", "1", "1", "2", "2", "2", "3", "4"]
+    made = task({"zip": cells}, {}, [KAnonymity(k=3)], top=False)
+    with pytest.raises(InfeasibleError, match="suppress 2 of 8 rows; 1 are allowed"):
+        FullDomain(suppression=0.125).run(made)
+
+
+def test_the_budget_is_the_share_rounded_down() -> None:
+    assert suppression_budget(0.29, 100) == 29
+    assert suppression_budget(0.05, 30162) == 1508
+    assert suppression_budget(1.0, 3) == 3
+
+
+def test_keys_wider_than_64_bits() -> None:
+    rng = np.random.default_rng(5)
+    rows = 300
+    wide: dict[str, Cells] = {
+        f"q{j}": [str(v) for v in rng.integers(0, 200, rows)] for j in range(10)
+    }
+    for cells in wide.values():
+        cells[1] = cells[0]
+    outcome = FullDomain(suppression=0.999).run(task(wide, {}, [KAnonymity(k=2)]))
+    narrow = {name: wide[name] for name in ("q0", "q1")}
+    assert outcome.class_of_row[0] == outcome.class_of_row[1] >= 0
+    assert FullDomain().run(task(narrow, {}, [KAnonymity(k=2)])).facts["levels"] in (
+        {"q0": 0, "q1": 1},
+        {"q0": 1, "q1": 0},
+        {"q0": 1, "q1": 1},
+    )
+
+
+def test_too_many_nodes_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(InputError, match="mondrian"):
+        Lattice([4] * 20)
+    assert Lattice([1] * 10).nodes == 1024 < NODE_LIMIT

@@ -1,0 +1,108 @@
+"""Edges of local recoding, and the example job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.api.audit import audit
+from discreet.pipeline.run import make_release
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def job(requirements=({"k-anonymity": {"k": 2}},), **parameters) -> dc.Job:
+    return dc.Job(
+        attributes={
+            "größe": {
+                "role": "quasi-identifier",
+                "type": "integer",
+                "hierarchy": {"intervals": [10, 20, "*"]},
+            },
+            "q": {"role": "quasi-identifier", "hierarchy": "suppress"},
+            "s": {"role": "sensitive"},
+        },
+        requirements=list(requirements),
+        method={"local-recoding": parameters},
+    )
+
+
+def frame(size: list[int | None], q: list[str | None], s: list[str]) -> pl.DataFrame:
+    return pl.DataFrame({"größe": size, "q": q, "s": s})
+
+
+def cells(release: dc.Release) -> list[tuple[str | None, ...]]:
+    table = release.tables["records"]
+    return sorted(table.select("größe", "q").rows(), key=str)
+
+
+def test_one_row_at_k_1_is_published_as_it_is():
+    release = dc.publish(frame([7], ["ü"], ["flu"]), job([{"k-anonymity": {"k": 1}}]))
+    assert cells(release) == [("7", "ü")]
+    assert release.private["method"]["loss"] == 0
+
+
+def test_one_row_at_k_2_cannot_be():
+    with pytest.raises(dc.InfeasibleError, match="k = 1 there at best"):
+        dc.publish(frame([7], ["ü"], ["flu"]), job())
+
+
+def test_missing_values_are_values():
+    release = dc.publish(frame([None, None, 1, 2], [None, None, "a", "a"], list("abab")), job())
+    assert cells(release) == [("[0, 10)", "a")] * 2 + [(None, None)] * 2
+
+
+def test_free_ranges_are_as_narrow_as_their_rows():
+    table = frame([1, 2, 18, 19], list("aaaa"), list("abab"))
+    release = dc.publish(table, job(ranges=True))
+    assert cells(release) == [("[1, 2]", "a")] * 2 + [("[18, 19]", "a")] * 2
+    assert release.private["method"]["loss"] == pytest.approx(1 / 18 / 2)
+
+
+def test_a_row_alone_borrows_from_those_who_can_spare_one():
+    table = frame([1, 1, 1, 1, 1, 2], list("aaaaaa"), list("ababab"))
+    release = dc.publish(table, job(ranges=True, effort="good"))
+    assert cells(release) == [("1", "a")] * 4 + [("[1, 2]", "a")] * 2
+
+
+def test_the_report_says_the_bound():
+    release = dc.publish(frame([1, 2, 18, 19], list("aabb"), list("abab")), job())
+    assert any("can lose less than" in sentence for sentence in release.explanation)
+
+
+def test_rows_that_say_nothing_are_counted():
+    release = dc.publish(frame([1, 99], ["a", "b"], ["x", "y"]), job())
+    assert cells(release) == [("*", "*")] * 2
+    assert release.private["method"]["root_rows"] == 2
+    assert any("say nothing of who" in sentence for sentence in release.explanation)
+
+
+def test_levels_without_a_common_root_stay_apart():
+    made = job(cells="levels").model_dump(mode="json")
+    made["attributes"]["größe"]["hierarchy"] = {"intervals": [10]}
+    levels = dc.Job.model_validate(made)
+    with pytest.raises(dc.InfeasibleError, match="top labels"):
+        dc.publish(frame([1, 2, 30], list("aaa"), list("xyz")), levels)
+    release = dc.publish(frame([1, 2, 30, 31], list("aaaa"), list("xyzx")), levels)
+    assert {size for size, _ in cells(release)} == {"[0, 10)", "[30, 40)"}
+    assert set(release.manifest.method.hierarchies) == {"größe", "q"}
+
+
+def test_parameters_that_exclude_each_other():
+    with pytest.raises(dc.JobError, match="exclude each other"):
+        dc.Job.parse("attributes: {}\nmethod: {local-recoding: {ranges: true, cells: levels}}")
+
+
+def test_seconds_are_an_effort():
+    table = frame(list(range(40)), list("ab" * 20), list("xyzw" * 10))
+    release = dc.publish(table, job(effort=0.2))
+    assert release.private["method"]["lower_bound"] <= release.private["method"]["loss"]
+
+
+def test_the_example_publishes_and_passes_its_audit(tmp_path):
+    path = ROOT / "examples" / "local-recoding" / "job.yaml"
+    make_release(None, dc.Job.load(path), seed=1).save(tmp_path / "release")
+    assert audit(tmp_path / "release", original=path).ok

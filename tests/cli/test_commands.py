@@ -250,7 +250,7 @@ def test_usage_errors_are_exit_2_without_traceback(hospital, run):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing_behind(hospital, number):
     lines = (hospital / "patients.csv").read_text(encoding="utf-8").splitlines()
-    big = [lines[0], *(lines[1:] * 800)]
+    big = [lines[0], *(f"{number} {line}" for number, line in enumerate(lines[1:] * 800))]
     (hospital / "patients.csv").write_text("\n".join(big) + "\n", encoding="utf-8")
     before = sorted(path.name for path in hospital.iterdir())
     process = subprocess.Popen(

@@ -39,5 +39,10 @@ def write_pages(folder: Path, job: dc.Job) -> dict[str, Path]:
     }
     for name, page in pages.items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
-    made = {"publish": place / "report.html", "compare": folder / "comparison/comparison.html"}
+    private = place.with_name(f"{place.name}.private.html")
+    made = {
+        "publish": place / "report.html",
+        "private": private,
+        "compare": folder / "comparison/comparison.html",
+    }
     return made | {name: folder / f"{name}.html" for name in pages}

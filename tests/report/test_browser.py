@@ -33,7 +33,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1100, 400])
-@pytest.mark.parametrize("kind", ["publish", "attack", "measure", "compare", "profile"])
+@pytest.mark.parametrize("kind", ["publish", "private", "attack", "measure", "compare", "profile"])
 def test_a_page_opens_alone_and_fits_its_window(browser, pages, kind, width, dark):
     page = browser.open(pages[kind], width=width, dark=dark)
     assert page.errors == []
@@ -96,7 +96,7 @@ def test_the_comparison_states_what_was_compared(browser, pages):
 
 
 def test_print_shows_where_to_sign(browser, pages):
-    page = browser.open(pages["publish"])
+    page = browser.open(pages["private"])
     hidden = "getComputedStyle(document.querySelector('.sign')).display"
     assert page.evaluate(hidden) == "none"
     browser.call("Emulation.setEmulatedMedia", {"media": "print"}, page.session)

@@ -130,10 +130,10 @@ def test_mmdcf_takes_the_fullest_buckets_first():
 
 def test_what_the_rivals_do_not_promise_is_refused():
     task = task_of(NINE, [PDiversity(l=3)])
-    with pytest.raises(dc.InfeasibleError, match="bounds no probability"):
+    with pytest.raises(dc.InfeasibleError, match="use msa-diversity or mondrian"):
         dc.Gal(l=2).run(task)
     task = task_of(FOUR, [DistinctLDiversity(l=2)])
-    with pytest.raises(dc.InfeasibleError, match="bounds no probability"):
+    with pytest.raises(dc.InfeasibleError, match="use msa-diversity or mondrian"):
         dc.LiYe(alpha_qi=2, alpha_sa=1).run(task)
 
 

@@ -29,9 +29,9 @@ method: {quasi-sensitive: {search: exact}}
 # Says when the search begins; no signal is sent while kernels are compiled or read from the cache.
 COMMAND = """
 import sys
-from discreet.algorithms import term_removal
+from discreet.methods.quasi_sensitive import removal
 
-search = term_removal._search_rows
+search = removal._search_rows
 
 
 def announced(batch, *given):
@@ -40,7 +40,7 @@ def announced(batch, *given):
     search(batch, *given)
 
 
-term_removal._search_rows = announced
+removal._search_rows = announced
 from discreet.cli.app import main
 
 sys.argv = ["discreet", "publish", "job.yaml"]
@@ -64,13 +64,12 @@ def endless(tmp_path) -> Path:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_exact_search_is_interrupted_inside_its_kernel(endless, number):
     before = sorted(path.name for path in endless.iterdir())
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND], cwd=endless, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    assert "searching\n" in iter(process.stderr.readline, "")
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
+    command = [sys.executable, "-c", COMMAND]
+    with subprocess.Popen(command, cwd=endless, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "searching\n" in iter(process.stderr.readline, "")
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "nothing was published" in errors
     assert sorted(path.name for path in endless.iterdir()) == before

@@ -29,7 +29,7 @@ LARGE = 10_000_000
 
 def results(quick: bool) -> Iterator[Figure]:
     """Every workload with every method, beside the copy of the same file."""
-    present = {method.name for method in METHODS}
+    present = set(METHODS)
     for method in METHOD_BOUNDS:
         if method not in present:
             print(f"  {method}: not among the methods, passed over")

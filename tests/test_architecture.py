@@ -14,9 +14,9 @@ import discreet
 PACKAGE = Path(discreet.__file__).parent
 # A room may import from itself and from the rooms to its left.
 ORDER = [
-    "errors", "by_name", "result", "table", "hierarchies", "knowledge", "requirements", "methods",
-    "io", "utility", "ledger", "releases", "attacks", "job", "report", "pipeline", "engines", "api",
-    "cli", "__main__",
+    "errors", "plugins", "by_name", "result", "table", "hierarchies", "knowledge", "requirements",
+    "methods", "io", "utility", "ledger", "releases", "attacks", "job", "report", "pipeline",
+    "engines", "api", "cli", "testing", "__main__",
 ]  # fmt: skip
 ENGINE_LIBRARIES = {"pyspark"}
 

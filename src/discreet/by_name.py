@@ -7,7 +7,7 @@ default. It writes the mapping, and its JSON Schema is one alternative for each 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
@@ -46,13 +46,13 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
 class ByName(Generic[Value]):
     """Annotate a field that holds one of some kinds of named value."""
 
-    def __init__(self, kinds: Sequence[type[Value]], noun: str) -> None:
-        self.kinds = {kind.name: kind for kind in kinds}
+    def __init__(self, kinds: Mapping[str, type[Value]], noun: str) -> None:
+        self.kinds = kinds  # read at use: plugins are searched for only where one is asked for
         self.noun = noun
 
     def parse(self, written: object) -> Value:
         """Read a value; raise pydantic's errors, which carry their place."""
-        if isinstance(written, tuple(self.kinds.values())):
+        if isinstance(written, Named) and isinstance(written, self.kinds.get(written.name, ())):
             return cast(Value, written)
         if isinstance(written, str):
             return self._build(written, {})

@@ -53,8 +53,8 @@ def reference() -> str:
         lines += [f"### {place}", "", *_parameters(model), ""]
     for title, kinds in (
         ("Requirements", REQUIREMENTS.values()),
-        ("Methods", METHODS),
-        ("Attacks", ATTACKS),
+        ("Methods", METHODS.values()),
+        ("Attacks", ATTACKS.values()),
     ):
         lines += [f"## {title}", "", *_named(kinds)]
     lines += ["## Python", "", *_python()]
@@ -152,7 +152,7 @@ def _type(annotation: Any) -> str:
 
 def _python() -> Iterator[str]:
     functions, classes, errors = [], [], []
-    named = {kind.__name__ for kind in (*REQUIREMENTS.values(), *METHODS)}
+    named = {kind.__name__ for kind in (*REQUIREMENTS.values(), *METHODS.values())}
     for name in dc.__all__:
         value = getattr(dc, name)
         if name in named or name == "__version__":

@@ -46,7 +46,7 @@ def test_every_requirement_is_documented_with_its_parameters(name):
         assert f"`{parameter}`" in page or f"`{parameter}:" in page, parameter
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
 def test_every_method_has_a_page_with_its_parameters_and_stands_in_the_readme(method):
     page = text_of(f"methods/{method.name}.md")
     for parameter in method.model_fields:

@@ -19,5 +19,5 @@ def test_a_tutorial_runs_and_prints_what_it_shows(page, tmp_path):
 def test_tutorials_are_numbered_without_a_gap_and_have_every_method():
     assert [int(page.name[:2]) for page in pages()] == list(range(len(pages())))
     text = "".join(page.read_text(encoding="utf-8") for page in pages())
-    for method in METHODS:
+    for method in METHODS.values():
         assert method.name in text, method.name

@@ -97,7 +97,7 @@ def _count(chosen: Sequence[tuple[str, object]], name: str) -> int:
 
 
 def _names() -> list[str]:
-    return [method.name for method in METHODS]
+    return list(METHODS)
 
 
 def _parsed(method: Method | str | Mapping[str, Any], job: Job) -> tuple[str, dict[str, Any]]:
@@ -119,8 +119,7 @@ def _parsed(method: Method | str | Mapping[str, Any], job: Job) -> tuple[str, di
 
 
 def _check_names(job: Job, methods: Sequence[str], vary: Mapping[str, Sequence[Any]]) -> None:
-    kinds = {method.name: method for method in METHODS}
-    known = {name for method in methods for name in kinds[method].model_fields}
+    known = {name for method in methods for name in METHODS[method].model_fields}
     known |= {name for one in job.requirements for name in type(one).model_fields} | set(USUAL)
     problems = [
         f"'{name}' is no parameter of {', '.join(methods)} or of a requirement of the job. "
@@ -136,7 +135,7 @@ def _check_names(job: Job, methods: Sequence[str], vary: Mapping[str, Sequence[A
 
 
 def _takes(job: Job, method: str, name: str) -> bool:
-    own = {kind.name: kind for kind in METHODS}[method].model_fields
+    own = METHODS[method].model_fields
     asked = any(name in type(one).model_fields for one in job.requirements)
     return name in own or (method, name) in _OTHER_NAMES or asked or name in USUAL
 
@@ -147,7 +146,7 @@ def _of_method(
     """The parameters of a method that a varied one becomes; None where it takes none."""
     if (method, name) in _OTHER_NAMES:
         return _OTHER_NAMES[method, name](value)
-    field = {kind.name: kind for kind in METHODS}[method].model_fields.get(name)
+    field = METHODS[method].model_fields.get(name)
     if field is None:
         return None
     if "Mapping" in str(field.annotation):  # one for each attribute

@@ -173,13 +173,11 @@ def _by_running(scene: Scene, reading: Reading, most: int) -> dict[str, Judged] 
 
 def _method(scene: Scene) -> Method | None:
     """The method of the manifest with its parameters."""
-    for kind in METHODS:
-        if kind.name == scene.manifest.method.name:
-            try:
-                return kind.model_validate(scene.manifest.method.parameters)
-            except ValidationError:
-                return None
-    return None
+    kind = METHODS.get(scene.manifest.method.name)
+    try:
+        return None if kind is None else kind.model_validate(scene.manifest.method.parameters)
+    except ValidationError:
+        return None
 
 
 def _publishes(method: Method, task: Task, group_of_person: NDArray[np.int32]) -> bool:

@@ -1,4 +1,4 @@
-"""The attacks, by the name that a call or a job gives them."""
+"""The attacks, by the name that a call or a job gives them: built-ins, then those of plugins."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from discreet.attacks.non_membership import NonMembership
 from discreet.attacks.quasi_sensitive_linking import QuasiSensitiveLinking
 from discreet.attacks.sensitive_table import LinkThroughSensitiveTable, SetHomogeneity
 from discreet.by_name import ByName
+from discreet.plugins import Registry
 
-ATTACKS: tuple[type[Attack], ...] = (
+_ATTACKS: tuple[type[Attack], ...] = (
     Linking,
     Homogeneity,
     Skewness,
@@ -37,15 +38,15 @@ ATTACKS: tuple[type[Attack], ...] = (
     DeFinetti,
 )
 
-BY_NAME = ByName(ATTACKS, "attack")
-AnyAttack = Annotated[Attack, BY_NAME]
+ATTACKS: Registry[Attack] = Registry("attack", "discreet.attacks", Attack, _ATTACKS)
+AnyAttack = Annotated[Attack, ByName(ATTACKS, "attack")]
 
 
 def attacks_inside() -> list[Attack]:
     """Every attack that the promises speak of."""
-    return [kind() for kind in ATTACKS if kind.inside]
+    return [kind() for kind in ATTACKS.values() if kind.inside]
 
 
 def all_attacks() -> list[Attack]:
     """Every attack with its default parameters."""
-    return [kind() for kind in ATTACKS]
+    return [kind() for kind in ATTACKS.values()]

@@ -7,7 +7,7 @@ job is reported at once; those of a file with their line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -273,8 +273,8 @@ def _known_keys(trail: tuple[str | int, ...]) -> str:
         "ledger": LedgerSettings,
         "measure": MeasureSettings,
     }
-    named: dict[str | int, Iterable[type[BaseModel]]] = {
-        "method": METHODS, "requirements": REQUIREMENTS.values(), "verify": ATTACKS
+    named: dict[str | int, Mapping[str, type[BaseModel]]] = {
+        "method": METHODS, "requirements": REQUIREMENTS, "verify": ATTACKS
     }  # fmt: skip
     kind: type[BaseModel] | None = None
     if not above:
@@ -286,8 +286,7 @@ def _known_keys(trail: tuple[str | int, ...]) -> str:
     elif len(above) == 1:
         kind = parts.get(str(above[0]))
     else:
-        kinds = {getattr(one, "name", ""): one for one in named.get(above[0], ())}
-        kind = kinds.get(above[-1])
+        kind = named.get(above[0], {}).get(str(above[-1]))
     if kind is None or not kind.model_fields:
         return "Remove it."
     return nearest(str(key), kind.model_fields)

@@ -233,5 +233,5 @@ class Verify(Part):
         if written == "attacks":
             return {}
         if isinstance(written, Mapping) and written.get("attacks") == "all":
-            return {**written, "attacks": [kind.name for kind in ATTACKS]}
+            return {**written, "attacks": list(ATTACKS)}
         return written

@@ -320,8 +320,8 @@ def _sensitive(column: Column, classes: Classes, hierarchy: Hierarchy | None) ->
 def _raw_t(column: Column, classes: Classes, hierarchy: Hierarchy | None) -> float | None:
     if not classes.count or (column.distance is Distance.HIERARCHICAL and hierarchy is None):
         return None
-    domain = Domain(tuple(column.text.to_list()), column.distance, hierarchy)
     counts = count_values(classes, column)
+    domain = Domain.of(column, hierarchy)
     return float(earth_movers_distance(counts, classes.size, counts.total, domain).max())
 
 

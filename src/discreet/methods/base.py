@@ -76,9 +76,7 @@ class Task:
     def domains(self) -> Domains:
         """What requirements may know about the sensitive and quasi-sensitive attributes."""
         sensitive = {
-            column.name: Domain(
-                tuple(column.text.to_list()), column.distance, self.hierarchies.get(column.name)
-            )
+            column.name: Domain.of(column, self.hierarchies.get(column.name))
             for column in self.table.sensitive
         }
         linked = {

@@ -1,4 +1,4 @@
-"""The methods, by the name that a job gives them."""
+"""The methods, by the name that a job gives them: built-ins, then those of plugins."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from discreet.methods.rivals.li_ye import LiYe
 from discreet.methods.rivals.mmdcf import Mmdcf
 from discreet.methods.series.m_invariance.m_invariance import MInvariance
 from discreet.methods.series.rho_different.rho_different import RhoDifferent
+from discreet.plugins import Registry
 
-METHODS: tuple[type[Method], ...] = (
+_METHODS: tuple[type[Method], ...] = (
     FullDomain,
     Mondrian,
     LocalRecoding,
@@ -36,4 +37,5 @@ METHODS: tuple[type[Method], ...] = (
     Mmdcf,
 )
 
+METHODS: Registry[Method] = Registry("method", "discreet.methods", Method, _METHODS)
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them

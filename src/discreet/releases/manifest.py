@@ -111,7 +111,8 @@ class Promise(_Part):
         if kind is None:
             raise ReleaseError(
                 f"{FILE_NAME}: unknown requirement '{self.requirement}'. "
-                "The release may come from a newer version of discreet."
+                "The release may come from a newer version of discreet, or need a plugin that is "
+                "not installed."
             )
         try:
             return kind.model_validate(self.parameters)

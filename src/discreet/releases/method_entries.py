@@ -14,18 +14,20 @@ from pydantic import (
     ConfigDict,
     Field,
     NonNegativeInt,
+    PlainSerializer,
     PositiveInt,
+    SerializationInfo,
     ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     model_validator,
 )
 
 from discreet.methods.registry import METHODS
 
-_METHODS = {method.name: method for method in METHODS}
-
 
 class MethodEntry(BaseModel):
-    """A method and its parameters."""
+    """A method and its parameters: all that a manifest says of the method of a plugin."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,7 +37,7 @@ class MethodEntry(BaseModel):
     @model_validator(mode="after")
     def _parameters_of_the_method(self) -> MethodEntry:
         try:
-            written = _METHODS[self.name].model_validate(self.parameters).parameters()
+            written = METHODS[self.name].model_validate(self.parameters).parameters()
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in ("parameters", *first["loc"]))
@@ -143,6 +145,20 @@ _ENTRIES: tuple[type[MethodEntry], ...] = (
     CodipEntry,
     RepublicationEntry,
 )
+
+
+def _of_plugin(written: Any, built_in: ValidatorFunctionWrapHandler) -> Any:
+    """Read the entry of a plugin's method; all others are those of the built-in methods."""
+    name = written.get("name") if isinstance(written, dict) else getattr(written, "name", None)
+    if isinstance(name, str) and name not in METHODS.built_in and name in METHODS:
+        return MethodEntry.model_validate(written)
+    return built_in(written)
+
+
+def _written(entry: MethodEntry, info: SerializationInfo) -> dict[str, Any]:
+    return entry.model_dump(mode=info.mode, exclude_none=info.exclude_none)
+
+
 AnyMethodEntry = Annotated[
     FullDomainEntry
     | LabelledEntry
@@ -155,6 +171,8 @@ AnyMethodEntry = Annotated[
     | CodipEntry
     | RepublicationEntry,
     Field(discriminator="name"),
+    WrapValidator(_of_plugin),
+    PlainSerializer(_written),
 ]
 _ENTRY_OF_METHOD: dict[str, type[MethodEntry]] = {
     name: entry
@@ -165,6 +183,6 @@ _ENTRY_OF_METHOD: dict[str, type[MethodEntry]] = {
 
 def method_entry(name: str, parameters: dict[str, Any], facts: dict[str, Any]) -> Any:
     """Return the entry of a method, with those of its facts that the entry has a field for."""
-    entry = _ENTRY_OF_METHOD[name]
+    entry = _ENTRY_OF_METHOD.get(name, MethodEntry)
     known = {key: fact for key, fact in facts.items() if key in entry.model_fields}
     return entry(name=name, parameters=parameters, **known)

@@ -20,6 +20,7 @@ from pydantic import Field
 from discreet.by_name import Named
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links
+from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.roles import Distance, Role
 
@@ -39,6 +40,13 @@ class Domain:
     distance: Distance = Distance.EQUAL
     hierarchy: Hierarchy | None = None  # for the hierarchical distance
     links: Links | None = None  # of a quasi-sensitive attribute
+    numbers: NDArray[np.float64] | None = None  # (values,) of an ordered type; NaN if missing
+
+    @classmethod
+    def of(cls, column: Column, hierarchy: Hierarchy | None = None) -> Domain:
+        """Return the domain of a sensitive column."""
+        text = tuple(column.text.to_list())
+        return cls(text, column.distance, hierarchy, numbers=column.numbers)
 
     @property
     def role(self) -> Role:

@@ -37,7 +37,8 @@ DIVERSITIES: tuple[type[Diversity], ...] = (
     MDiversity,
 )
 
-AnyDiversity = Annotated[Diversity, ByName(DIVERSITIES, "diversity requirement")]
+_BY_NAME = {kind.name: kind for kind in DIVERSITIES}
+AnyDiversity = Annotated[Diversity, ByName(_BY_NAME, "diversity requirement")]
 
 
 class MultiAttributeLDiversity(AttributeRequirement):

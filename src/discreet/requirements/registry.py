@@ -1,4 +1,4 @@
-"""Every requirement by the name that a job gives it."""
+"""Every requirement by the name that a job gives it: built-ins, then those of plugins."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from discreet.by_name import ByName
 from discreet.errors import JobError
+from discreet.plugins import Registry
 from discreet.requirements.base import Requirement
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.k_anonymity import KAnonymity
@@ -44,9 +45,11 @@ PROMISED: tuple[type[Requirement], ...] = (
     SeriesMInvariance,
     SeriesRhoDifference,
 )
-REQUIREMENTS: dict[str, type[Requirement]] = {kind.name: kind for kind in (*_KINDS, *PROMISED)}
+REQUIREMENTS: Registry[Requirement] = Registry(
+    "requirement", "discreet.requirements", Requirement, (*_KINDS, *PROMISED)
+)
 
-_by_name = ByName(_KINDS, "requirement")
+_by_name = ByName(REQUIREMENTS.without(kind.name for kind in PROMISED), "requirement")
 AnyRequirement = Annotated[Requirement, _by_name]  # a field of a job that holds any of them
 
 

@@ -180,7 +180,7 @@ def publish_folder(
 
 def _require_supported(job: Job) -> None:
     if job.method.spread is None:
-        able = ", ".join(sorted(m.name for m in METHODS if m.spread is not None))
+        able = ", ".join(sorted(m.name for m in METHODS.values() if m.spread is not None))
         raise InputError(
             f"The engine 'spark' does not run {job.method.name}, which needs the whole table on "
             f"one machine. Use one of {able}, or --engine local."

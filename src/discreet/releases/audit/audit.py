@@ -276,7 +276,7 @@ def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str
             attribute = manifest.attributes.get(column.name)
             rows = attribute.hierarchy if attribute else None
             hierarchy = hierarchy_from_rows(column, rows, "manifest") if rows else None
-            domains[column.name] = Domain(tuple(column.text.to_list()), column.distance, hierarchy)
+            domains[column.name] = Domain.of(column, hierarchy)
     return domains
 
 

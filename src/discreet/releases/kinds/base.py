@@ -36,6 +36,7 @@ class Kind(ABC):
     """One kind of release."""
 
     name: ClassVar[str]
+    outcome: ClassVar[type]  # what a method returns for a release of this kind
     publishes_counts: ClassVar[bool] = True  # how often a group has each value, not only which
     makes_alike: ClassVar[bool] = True  # whether the people of a group have the same cells
 

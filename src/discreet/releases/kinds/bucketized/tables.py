@@ -62,6 +62,7 @@ class BucketizedKind(Kind):
     """Two tables that share the group."""
 
     name: ClassVar[str] = "bucketized"
+    outcome: ClassVar[type] = Bucketized
     makes_alike: ClassVar[bool] = False
 
     def tables(self, task: Task, outcome: Bucketized) -> dict[str, PublishedTable]:

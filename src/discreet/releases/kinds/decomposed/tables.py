@@ -71,6 +71,7 @@ class DecomposedKind(Kind):
     """Three tables; only ``groups`` and ``group_values`` share the group."""
 
     name: ClassVar[str] = "decomposed"
+    outcome: ClassVar[type] = Decomposed
     publishes_counts: ClassVar[bool] = False
     makes_alike: ClassVar[bool] = False
 

@@ -31,6 +31,7 @@ class GeneralizedKind(Kind):
     """One table, a row for each published person."""
 
     name: ClassVar[str] = "generalized"
+    outcome: ClassVar[type] = Generalized
 
     def tables(self, task: Task, outcome: Generalized) -> dict[str, PublishedTable]:
         return {RECORDS: recoded_table(RECORDS, list(task.table), outcome)}

@@ -38,6 +38,7 @@ class ProjectedKind(Kind):
     """N tables, in each a row for every published person."""
 
     name: ClassVar[str] = "projected"
+    outcome: ClassVar[type] = Projected
 
     def tables(self, task: Task, outcome: Projected) -> dict[str, PublishedTable]:
         tables = {}

@@ -1,0 +1,106 @@
+"""Registries: the built-in requirements, methods, attacks and kinds, and those of plugins.
+
+A plugin is an installed package with entry points in one of the groups ``discreet.requirements``,
+``discreet.methods``, ``discreet.attacks`` and ``discreet.kinds``; each names one class by the name
+that jobs and manifests use. Built-ins are found without searching the installed packages, so a job
+of built-ins alone does not wait for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from discreet.errors import EngineError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Registered = TypeVar("Registered")
+
+
+class Registry(Mapping[str, type[Registered]], Generic[Registered]):
+    """Classes by name: built-ins in their order, then those of installed packages."""
+
+    def __init__(
+        self,
+        noun: str,
+        group: str,
+        base: type,
+        built_in: Iterable[type[Registered]],
+        reserved: Iterable[str] = (),
+    ) -> None:
+        self.noun, self.group, self.base = noun, group, base
+        self.built_in = {name_of(kind): kind for kind in built_in}
+        self._reserved = {*self.built_in, *reserved}
+        self._loaded: dict[str, type[Registered]] = {}
+
+    def without(self, names: Iterable[str]) -> Registry[Registered]:
+        """Return a registry without some built-ins, whose names no plugin may use either."""
+        hidden = set(names)
+        left = (kind for name, kind in self.built_in.items() if name not in hidden)
+        return Registry(self.noun, self.group, self.base, left, self._reserved)
+
+    def __getitem__(self, name: str) -> type[Registered]:
+        if name in self.built_in:
+            return self.built_in[name]
+        if name not in self._loaded:
+            self._loaded[name] = self._load(self._plugins[name])
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.built_in
+        yield from self._plugins
+
+    def __len__(self) -> int:
+        return len(self.built_in) + len(self._plugins)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.built_in or name in self._plugins
+
+    @cached_property
+    def _plugins(self) -> dict[str, EntryPoint]:
+        """The entry points of installed packages, by name; nothing is imported yet."""
+        from importlib.metadata import entry_points
+
+        found: dict[str, EntryPoint] = {}
+        for point in sorted(entry_points(group=self.group), key=lambda p: (p.name, _origin(p))):
+            if point.name in self._reserved:
+                raise EngineError(
+                    f"{_origin(point)} adds a {self.noun} '{point.name}', which is a built-in "
+                    "name. Uninstall the package, or ask its authors for another name."
+                )
+            if point.name in found:
+                raise EngineError(
+                    f"{_origin(found[point.name])} and {_origin(point)} both add a {self.noun} "
+                    f"'{point.name}'. Uninstall one of them."
+                )
+            found[point.name] = point
+        return found
+
+    def _load(self, point: EntryPoint) -> type[Registered]:
+        failed = f"{_origin(point)} adds a {self.noun} '{point.name}', which cannot be used: "
+        repair = ". Update or uninstall the package."
+        try:
+            loaded: Any = point.load()
+        except Exception as error:  # whatever the code of a plugin raises
+            said = f"{type(error).__name__}: {error}"
+            raise EngineError(f"{failed}{point.value} raises {said}{repair}") from error
+        if not (isinstance(loaded, type) and issubclass(loaded, self.base)):
+            said = f"{point.value} is not a subclass of {self.base.__name__}"
+            raise EngineError(f"{failed}{said}{repair}")
+        if name_of(loaded) != point.name:
+            raise EngineError(f"{failed}{point.value} is named '{name_of(loaded)}'{repair}")
+        return loaded
+
+
+def name_of(kind: type) -> str:
+    """Return the name that jobs and manifests use for a class."""
+    return str(getattr(kind, "name", ""))
+
+
+def _origin(point: EntryPoint) -> str:
+    """The distribution that an entry point comes from."""
+    dist = point.dist
+    return "A package" if dist is None else f"The package {dist.name} {dist.version}"

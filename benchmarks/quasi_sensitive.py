@@ -32,8 +32,8 @@ from discreet.methods.quasi_sensitive.removal import (
     PAPER_ADAPTIVE,
     PAPER_PLAIN,
     ROWS,
-    Groups,
     Removal,
+    TermGroups,
     remove_terms,
 )
 from discreet.methods.quasi_sensitive.state import Principles
@@ -76,7 +76,7 @@ def draw_groups(
     rows: int,
     terms: int,
     likelihood: NDArray[np.float64] | None = None,
-) -> Groups:
+) -> TermGroups:
     """Groups of rows, each with so many terms of one label (a random one that has them)."""
     start = knowledge.term_start
     able = np.flatnonzero(np.diff(start) >= terms)
@@ -86,7 +86,7 @@ def draw_groups(
         np.sort(rng.choice(knowledge.term[start[label] : start[label + 1]], terms, replace=False))
         for label in drawn
     ]
-    return Groups(
+    return TermGroups(
         np.arange(groups + 1) * rows,
         np.arange(groups * rows + 1) * terms,
         np.concatenate(chosen).astype(np.int32),
@@ -94,7 +94,9 @@ def draw_groups(
     )
 
 
-def principles(knowledge: Knowledge, groups: Groups, requirement: LinkRequirement) -> Principles:
+def principles(
+    knowledge: Knowledge, groups: TermGroups, requirement: LinkRequirement
+) -> Principles:
     """A principle with the prior that the groups themselves give."""
     terms = Terms(groups.term_start, groups.term, pl.Series(knowledge.terms))
     links: Links = link_terms(terms, knowledge)
@@ -102,7 +104,7 @@ def principles(knowledge: Knowledge, groups: Groups, requirement: LinkRequiremen
     return principles_of([requirement], links.with_prior(estimated_prior(links, ones)))
 
 
-def timed(groups: Groups, asked: Principles, **options: Any) -> tuple[Removal, float]:
+def timed(groups: TermGroups, asked: Principles, **options: Any) -> tuple[Removal, float]:
     """A removal and its seconds."""
     started = time.perf_counter()
     removal = remove_terms(groups, asked, **options)

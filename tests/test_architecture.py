@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,9 @@ import discreet
 PACKAGE = Path(discreet.__file__).parent
 # A room may import from itself and from the rooms to its left.
 ORDER = [
-    "errors", "plugins", "by_name", "result", "table", "hierarchies", "knowledge", "requirements",
-    "methods", "io", "utility", "ledger", "releases", "attacks", "job", "report", "pipeline",
-    "engines", "api", "cli", "testing", "__main__",
+    "errors", "typing", "plugins", "by_name", "result", "table", "hierarchies", "knowledge",
+    "requirements", "methods", "io", "utility", "ledger", "releases", "attacks", "job", "report",
+    "pipeline", "engines", "api", "cli", "testing", "__main__",
 ]  # fmt: skip
 ENGINE_LIBRARIES = {"pyspark"}
 
@@ -54,6 +56,26 @@ def test_imports_go_one_way(path):
         if parts[0] == "discreet" and len(parts) > 1 and parts[1] in ORDER:
             assert ORDER.index(parts[1]) <= rank, f"{room} imports {name}"
         assert parts[0] not in ENGINE_LIBRARIES or "engines" in path.parts
+
+
+def test_no_folder_has_more_than_15_modules():
+    counted = Counter(path.parent for path in modules() if path.name != "__init__.py")
+    assert [folder for folder, count in counted.items() if count > 15] == []
+
+
+def test_no_class_name_is_used_twice():
+    homes = defaultdict(list)
+    for path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(str(path.relative_to(PACKAGE)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_array_types_have_names_in_one_module():
+    named = re.compile(r"^\w+(: TypeAlias)? = NDArray", re.MULTILINE)
+    found = [path for path in modules() if named.search(path.read_text(encoding="utf-8"))]
+    assert found == [PACKAGE / "typing.py"]
 
 
 def test_every_public_name_loads_and_is_its_home_s():

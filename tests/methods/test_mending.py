@@ -19,7 +19,7 @@ from discreet.methods.local_recoding.hulls import (
     rank_by_value,
 )
 from discreet.methods.local_recoding.nearest_groups import nearest_of_all
-from discreet.methods.local_recoding.unit_groups import Grouping
+from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.table.coded_table import Column
 from discreet.table.roles import Role, ValueType
 
@@ -43,7 +43,7 @@ def numbers(name: str, codes: np.ndarray, values: int, *, missing: bool = False)
 
 
 @st.composite
-def grouped(draw: st.DrawFn) -> Grouping:
+def grouped(draw: st.DrawFn) -> UnitGrouping:
     """Random groups of units over a hierarchy or two and a free range."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     units = draw(st.integers(2, 300))
@@ -66,10 +66,10 @@ def grouped(draw: st.DrawFn) -> Grouping:
     group = np.arange(units) // draw(st.integers(1, 5))
     if draw(st.booleans()):  # neighbours in the last attribute, else anybody
         group = group[np.argsort(np.argsort(codes, kind="stable"))]
-    return Grouping.of(space, first_row, group, rows)
+    return UnitGrouping.of(space, first_row, group, rows)
 
 
-def adds(made: Grouping, one: int, other: int) -> float:
+def adds(made: UnitGrouping, one: int, other: int) -> float:
     """What all rows pay more if two groups are joined."""
     low, high = (np.stack([ranks[one], ranks[other]]) for ranks in (made.low, made.high))
     both, paid = made.size[[one, other]], made.cost[[one, other]]
@@ -89,7 +89,7 @@ def test_the_tree_finds_what_comparing_all_finds(made, count):
         assert added[i][: len(found)] == pytest.approx([all_[g] for g in found], abs=1e-9)
 
 
-def many_groups(count: int, seed: int = 0) -> Grouping:
+def many_groups(count: int, seed: int = 0) -> UnitGrouping:
     """Groups of two neighbouring units each, spread over three free ranges."""
     rng = np.random.default_rng(seed)
     base = np.repeat(rng.integers(0, 999, (count, 3)), 2, axis=0)
@@ -98,7 +98,7 @@ def many_groups(count: int, seed: int = 0) -> Grouping:
     units, rows = np.arange(2 * count), np.ones(2 * count, np.int64)
     rankings = [rank_by_value(of) for of in columns]
     space = build_space(columns, rankings, [None] * 3, units, rows)
-    return Grouping.of(space, units, units // 2, rows)
+    return UnitGrouping.of(space, units, units // 2, rows)
 
 
 @pytest.mark.parametrize("alike", [False, True])
@@ -108,7 +108,7 @@ def test_ten_times_the_groups_are_not_a_hundred_times_the_work(alike):
         made = many_groups(count)
         if alike:  # all groups have one hull: nothing tells them apart
             space = made.space._replace(rank=np.zeros_like(made.space.rank))
-            made = Grouping.of(space, made.unit, made.group_of_piece, made.rows)
+            made = UnitGrouping.of(space, made.unit, made.group_of_piece, made.rows)
         some = np.arange(made.count)
         nearest_of_all(made, some[:2], 24)
         taken = []

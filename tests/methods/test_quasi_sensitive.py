@@ -19,7 +19,7 @@ from discreet.methods.quasi_sensitive.removal import (
     PAPER_ADAPTIVE,
     PAPER_PLAIN,
     ROWS,
-    Groups,
+    TermGroups,
     remove_terms,
 )
 from discreet.requirements.quasi_sensitive import QSTCloseness
@@ -156,7 +156,7 @@ def test_first_solutions_on_the_real_symptom_table():
         np.sort(rng.choice(knowledge.term[start[label] : start[label + 1]], 5, replace=False))
         for label in rng.choice(able, 500)
     ]
-    groups = Groups(
+    groups = TermGroups(
         np.arange(101) * 5,
         np.arange(501) * 5,
         np.concatenate(drawn).astype(np.int32),

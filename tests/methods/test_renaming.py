@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from discreet.methods.series.beliefs.components import Belief, Groups, beliefs
+from discreet.methods.series.beliefs.components import BeliefStatus, PublishedGroups, beliefs
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.series.rho_different.renaming import alike_values, names_of
 from discreet.methods.series.rho_different.shapes import Shapes, read_run
@@ -95,8 +95,8 @@ def test_renaming_moves_no_belief(seed):
         found = []
         for run in (shapes.original, shapes.run):
             group_of, _, *groups = read_run(run[own], 2)
-            kind, belief = beliefs(group_of, Groups(*groups), matrix)
-            assert kind is Belief.EXACT
+            kind, belief = beliefs(group_of, PublishedGroups(*groups), matrix)
+            assert kind is BeliefStatus.EXACT
             found.append(belief)
         name = names_of(shapes.original[own], 2, np.zeros(0, np.int64), shapes.alike)
         assert found[0] == pytest.approx(found[1][:, :, name], abs=1e-9)

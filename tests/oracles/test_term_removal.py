@@ -20,8 +20,8 @@ from discreet.methods.quasi_sensitive.removal import (
     PAPER_PLAIN,
     ROWS,
     UNTOUCHED,
-    Groups,
     Removal,
+    TermGroups,
     remove_terms,
 )
 from discreet.requirements.quasi_sensitive import LinkRequirement, QSCLDiversity, QSTCloseness
@@ -70,10 +70,10 @@ def links(knowledge: Knowledge, prior: plain.Prior) -> Links:
     return Links(knowledge, nothing, np.zeros(1, np.int64), nothing, alpha)
 
 
-def groups(knowledge: Knowledge, rows: list[list[str]]) -> Groups:
+def groups(knowledge: Knowledge, rows: list[list[str]]) -> TermGroups:
     code = {term: number for number, term in enumerate(knowledge.terms)}
     ordered = sorted(rows)
-    return Groups(
+    return TermGroups(
         np.array([0, len(rows)]),
         np.concatenate(([0], np.cumsum([len(row) for row in ordered]))).astype(np.int64),
         np.array([code[term] for row in ordered for term in row], np.int32),

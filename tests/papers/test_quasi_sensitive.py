@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.knowledge.links import estimated_prior, link
 from discreet.knowledge.table import knowledge_from_sets
 from discreet.requirements.base import Domain
-from discreet.requirements.quasi_sensitive import Beliefs, QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import LabelPosteriors, QSCLDiversity, QSTCloseness
 from discreet.table.classes import Classes, classes_of
 from discreet.table.counts import count_values
 from discreet.table.roles import Role
@@ -64,7 +64,7 @@ def test_who_links_to_what(table, column):
 
 def test_the_first_group_is_certain_of_the_flu(table, column, groups):
     links = link(column, table)
-    head, tail = Beliefs(count_values(groups, column), links, "equal").head_and_tail(2)
+    head, tail = LabelPosteriors(count_values(groups, column), links, "equal").head_and_tail(2)
     assert list(head) == [1.0, 1.0]  # the fourth row links to nothing and is not counted
     assert list(tail) == [0.0, 0.0]
     domain = Domain(table.labels, links=links)

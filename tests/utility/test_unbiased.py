@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from tests.tables import coded_table
 
-from discreet.releases.kinds.implied_groups import ImpliedGroups, People, SensitiveRows
+from discreet.releases.kinds.implied_groups import ImpliedGroups, PublishedPeople, SensitiveRows
 from discreet.utility.implied import QueryBatch
 
 TIMES, SIZE = 600, 4
@@ -36,7 +36,7 @@ def estimates(quasi, hidden, asked, rng):
     found = []
     for _ in range(TIMES):
         order = rng.permutation(rows)
-        people = People({"q": table["q"].codes[order]}, start)
+        people = PublishedPeople({"q": table["q"].codes[order]}, start)
         held = SensitiveRows(
             {"s": every}, len(every), start, table["s"].codes[order], np.ones(rows)
         )

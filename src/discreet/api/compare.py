@@ -31,8 +31,9 @@ from discreet.pipeline.prepare import expand_sets, read_data
 from discreet.pipeline.run import Release, audit_in_memory, make_release
 from discreet.releases.measure import read_utility
 from discreet.table.code_maps import code_of_text
-from discreet.table.coded_table import CodedTable, Codes
+from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Role
+from discreet.typing import Codes
 from discreet.utility.comparison import CEILING, Comparison, Point, Use, mark_dominated
 from discreet.utility.divergence import diverge
 from discreet.utility.fixed_attacker import fixed_reader

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
 from discreet.methods.codip.codip import Codip
-from discreet.methods.codip.frontier import Frontier, Step
+from discreet.methods.codip.frontier import Frontier, FrontierStep
 from discreet.pipeline.prepare import prepare
 from discreet.report.charts.altair_charts import altair_charts
 from discreet.report.charts.result_charts import plan_chart
@@ -27,7 +27,7 @@ class Exploration:
     frontier: Frontier
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[FrontierStep, ...]:
         """A step for every number of tables, from one for each attribute to a single one."""
         return self.frontier.steps
 

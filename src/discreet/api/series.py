@@ -33,7 +33,7 @@ from discreet.io.regular_files import require_regular
 from discreet.ledger.keys import hex_of
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.terms import CORRELATION_HASH, RHO_DIFFERENT, least_rho
-from discreet.methods.series.beliefs.components import Groups
+from discreet.methods.series.beliefs.components import PublishedGroups
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated, Value
 from discreet.pipeline.series_check import belief_problems, overlap_problem
 from discreet.releases.audit.audit import Audit, audit_folder, read_tables
@@ -277,7 +277,7 @@ def _series(
                 raise ReleaseError(f"Release {layer + 1} has no group {group}; was it changed?")
             group_of[layer, number[name]] = begun + place[group]
         begun += len(labels)
-    joined, _ = Groups.of(parts)
+    joined, _ = PublishedGroups.of(parts)
     return Series(people, group_of, joined, values)
 
 

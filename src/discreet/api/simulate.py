@@ -36,7 +36,7 @@ METHODS = (INDEPENDENT, MInvariance.name, RhoDifferent.name)
 
 
 @dataclass(frozen=True)
-class Population:
+class SimulatedPopulation:
     """How people come, go and change between two releases, as shares."""
 
     people: int = 2000
@@ -48,7 +48,7 @@ class Population:
 
 
 @dataclass(frozen=True)
-class Step:
+class SimulatedRelease:
     """One release of one publisher."""
 
     release: int
@@ -71,8 +71,12 @@ class _Publisher:
 
 
 def simulate(
-    population: Population, *, rho: float = 0.5, seed: int = 0, progress: Progress = no_progress
-) -> list[Step]:
+    population: SimulatedPopulation,
+    *,
+    rho: float = 0.5,
+    seed: int = 0,
+    progress: Progress = no_progress,
+) -> list[SimulatedRelease]:
     """Publish the series three times over; a step for each release and publisher."""
     rng = np.random.default_rng(seed)
     values = population.values
@@ -144,7 +148,7 @@ def _numbers(name: str, cells: NDArray[np.float64]) -> Column:
 
 def _publish(
     publisher: _Publisher, task: Task, release: int, rho: float, correlation: Correlation
-) -> Step:
+) -> SimulatedRelease:
     outcome = _outcome(publisher.method, task, rho)
     history = task.history
     assert history is not None
@@ -172,7 +176,7 @@ def _publish(
             Series.of_history(replace(history, releases=publisher.past)), correlation, rho
         )
         greatest, above = max(found.greatest), found.above / max(len(people), 1)
-    return Step(
+    return SimulatedRelease(
         release=release,
         method=publisher.method,
         published=len(people),
@@ -219,7 +223,7 @@ def _look(publisher: _Publisher, matrix: NDArray[np.float64], values: int) -> ND
     return result
 
 
-def table_of(steps: Sequence[Step]) -> str:
+def table_of(steps: Sequence[SimulatedRelease]) -> str:
     """The steps as a table for a terminal or a page: a row a release, a column a publisher."""
     lines = [
         "| release | " + " | ".join(f"{m}: greatest (above, right)" for m in METHODS) + " |",
@@ -232,12 +236,12 @@ def table_of(steps: Sequence[Step]) -> str:
     return "\n".join(lines)
 
 
-def plot_of(steps: Sequence[Step], rho: float) -> str:
+def plot_of(steps: Sequence[SimulatedRelease], rho: float) -> str:
     """The greatest belief by release, a line for each publisher, as an SVG."""
     beliefs = {name: [s.greatest for s in steps if s.method == name] for name in METHODS}
     return standalone(series_chart(beliefs, rho))
 
 
-def to_dict(steps: Sequence[Step]) -> dict[str, Any]:
+def to_dict(steps: Sequence[SimulatedRelease]) -> dict[str, Any]:
     """The steps as plain data."""
     return {"steps": [asdict(step) for step in steps]}

@@ -22,17 +22,16 @@ from numpy.typing import NDArray
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.placement import EXACT
 from discreet.methods.series.beliefs.components import components
 from discreet.table.code_maps import recoded
-from discreet.table.coded_table import Codes
+from discreet.typing import Codes, Floats
 
 PEOPLE = 40  # of a component that is counted
 STATES = 5000  # of any step of a component
 MOVES = 5_000_000  # of all components of a release together
 
-Figures = NDArray[np.float64]
 State = tuple[int, ...]  # rows left, by class and value
 Option = tuple[int, int, float]  # the places of two values in a state, and what the pair weighs
 
@@ -46,7 +45,7 @@ class _Budget:
 class _Side:
     """One attribute in its table."""
 
-    reading: Reading
+    reading: AdversaryView
     name: str
     truth: Codes  # (people,) in the published codes
 
@@ -55,7 +54,7 @@ class _Side:
         return self.reading.sensitive[self.name].cardinality
 
     @property
-    def share(self) -> Figures:
+    def share(self) -> Floats:
         """The share of each value in the source; the last: values that were not published."""
         return np.bincount(self.truth, minlength=self.values + 1) / max(len(self.truth), 1)
 
@@ -105,7 +104,7 @@ class Associated(Attack):
         """What is believed of each of two attributes by way of the other."""
         lift = _lift(one, other)
         members: list[NDArray[np.int64]] = []
-        beliefs: list[tuple[Figures, Figures]] = []
+        beliefs: list[tuple[Floats, Floats]] = []
         for component in people:
             if budget.moves < 0:
                 break
@@ -134,11 +133,11 @@ class Associated(Attack):
         return findings
 
 
-def _side(scene: Scene, reading: Reading, name: str) -> _Side:
+def _side(scene: Scene, reading: AdversaryView, name: str) -> _Side:
     return _Side(reading, name, recoded(reading.sensitive[name], scene.task.table[name]))
 
 
-def _small_components(one: Reading, other: Reading) -> list[NDArray[np.int64]]:
+def _small_components(one: AdversaryView, other: AdversaryView) -> list[NDArray[np.int64]]:
     """The people of each component that is small and of whose classes every member is known."""
     group_of = np.stack([one.group_of_person, other.group_of_person]).astype(np.int64)
     group_of[1, group_of[1] >= 0] += one.groups
@@ -156,7 +155,7 @@ def _small_components(one: Reading, other: Reading) -> list[NDArray[np.int64]]:
     return np.split(chosen, np.flatnonzero(np.diff(component[chosen])) + 1) if len(chosen) else []
 
 
-def _lift(one: _Side, other: _Side) -> Figures:
+def _lift(one: _Side, other: _Side) -> Floats:
     """(values, values) p(a, b)/(p(a)·p(b)) in the source."""
     joint = np.zeros((one.values + 1, other.values + 1))
     np.add.at(joint, (one.truth, other.truth), 1 / max(len(one.truth), 1))
@@ -165,8 +164,8 @@ def _lift(one: _Side, other: _Side) -> Figures:
 
 
 def _beliefs(
-    one: _Side, other: _Side, people: NDArray[np.int64], lift: Figures, budget: _Budget
-) -> tuple[Figures, Figures] | None:
+    one: _Side, other: _Side, people: NDArray[np.int64], lift: Floats, budget: _Budget
+) -> tuple[Floats, Floats] | None:
     """The belief in the truth of everybody in a component, for both attributes."""
     place: dict[tuple[int, int, int], int] = {}  # of a side, class and value in the state
     full: list[int] = []

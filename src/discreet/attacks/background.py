@@ -16,12 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.bounds import value_bounds
 from discreet.attacks.inference.permanents import matching_beliefs
 from discreet.table.code_maps import recoded
-from discreet.table.coded_table import Codes
 from discreet.table.counts import order_by_class
+from discreet.typing import Codes
 
 
 class Rule(BaseModel):
@@ -61,7 +61,7 @@ class BackgroundKnowledge(Attack):
             if attribute in reading.sensitive
         ]
 
-    def _one(self, scene: Scene, reading: Reading, attribute: str) -> Finding:
+    def _one(self, scene: Scene, reading: AdversaryView, attribute: str) -> Finding:
         column = reading.sensitive[attribute]
         people = np.flatnonzero(reading.group_of_person >= 0)
         group = reading.group_of_person[people]

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import Beliefs, beliefs_in
 from discreet.attacks.inference.bounds import value_bounds
 from discreet.attacks.inference.placement import Placement
@@ -53,7 +53,7 @@ class BackgroundJoin(Attack):
         return findings
 
     def _one(
-        self, scene: Scene, reading: Reading, attribute: str, known: tuple[str, ...]
+        self, scene: Scene, reading: AdversaryView, attribute: str, known: tuple[str, ...]
     ) -> Finding:
         beliefs = beliefs_in(reading, attribute, known)
         bounds = value_bounds(
@@ -69,7 +69,7 @@ class BackgroundJoin(Attack):
         )  # fmt: skip
 
 
-def _without_groups(reading: Reading, attribute: str, known: tuple[str, ...]) -> Beliefs:
+def _without_groups(reading: AdversaryView, attribute: str, known: tuple[str, ...]) -> Beliefs:
     """The beliefs of a reader who has the whole table as one group."""
     whole = replace(
         reading,

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import Beliefs
 from discreet.attacks.inference.placement import EXACT
 from discreet.attacks.inference.population import Population
@@ -25,14 +25,13 @@ from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.manifest import Manifest
 from discreet.requirements.base import Domains, Requirement
 from discreet.table.coded_table import CodedTable
+from discreet.typing import Floats
 
 BINS = 20  # of the plot of beliefs
 TOLERANCE = 1e-9
 BEYOND = "beyond the promise"
 NO_BETTER = "no better than guessing"
 UNBOUNDED = "no guarantee against this"
-
-Figures = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class Scene:
     manifest: Manifest
     tables: Mapping[str, CodedTable]  # as published
     task: Task  # the original: people's quasi-identifiers, and the truth to score by
-    readings: Sequence[Reading]
+    readings: Sequence[AdversaryView]
     domains: Domains  # of the sensitive attributes, from the release
     population: Population | None = None  # everybody, also who is not in the table
     threshold: float = 0.5
@@ -136,11 +135,11 @@ class Attack(Named):
     def finding(
         self,
         scene: Scene,
-        reading: Reading,
+        reading: AdversaryView,
         aim: str,
         beliefs: Beliefs,
         baseline: float,
-        bounds: Figures | None = None,
+        bounds: Floats | None = None,
         *,
         knowledge: str | None = None,
         method: str | None = None,
@@ -167,16 +166,16 @@ def summarize(
     attack: Attack,
     aim: str,
     table: str,
-    belief: Figures,
+    belief: Floats,
     count: NDArray[np.int64],
     baseline: float,
     threshold: float,
-    bounds: Figures | None = None,
+    bounds: Floats | None = None,
     *,
     knowledge: str,
     method: str = EXACT,
     sampled: bool = False,
-    sure: Figures | None = None,
+    sure: Floats | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> Finding:
     """A finding from lines of beliefs and how many targets each stands for.
@@ -211,7 +210,7 @@ def summarize(
     )
 
 
-def wilson_low(share: Figures, trials: int | NDArray[np.int64], z: float = 4.0) -> Figures:
+def wilson_low(share: Floats, trials: int | NDArray[np.int64], z: float = 4.0) -> Floats:
     """The lower ends of Wilson's intervals; z = 4 before a single target is called above."""
     spread = z * z / trials
     reach = z * np.sqrt(share * (1 - share) / trials + spread / (4 * trials))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import Beliefs, beliefs_in, weighted_beliefs
 from discreet.attacks.inference.bounds import kind_bounds, least_group, value_bounds
 from discreet.hierarchies.hierarchy import Level
@@ -26,7 +26,7 @@ from discreet.table.code_maps import code_of_text
 IN_TABLE = "knows everybody's quasi-identifiers and who is in the table"
 
 
-def baseline_of(reading: Reading, attribute: str, beliefs: Beliefs) -> float:
+def baseline_of(reading: AdversaryView, attribute: str, beliefs: Beliefs) -> float:
     """The mean share of the true values in the whole table."""
     return _mean_share(reading.share(attribute), beliefs)
 
@@ -148,7 +148,7 @@ class Similarity(Attack):
     def _one(
         self,
         scene: Scene,
-        reading: Reading,
+        reading: AdversaryView,
         attribute: str,
         title: str,
         kind_of_value: NDArray[np.int32],  # (published values,)
@@ -167,7 +167,7 @@ class Similarity(Attack):
         )
 
     def _groupings(
-        self, scene: Scene, reading: Reading, attribute: str
+        self, scene: Scene, reading: AdversaryView, attribute: str
     ) -> list[tuple[str, NDArray[np.int32], float | None]]:
         """Each way to group an attribute's values: its title, the groups, how far apart."""
         column = reading.sensitive[attribute]

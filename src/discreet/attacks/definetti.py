@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.base import Attack, Finding, Scene, wilson
-from discreet.attacks.inference.adversary_view import Members, Reading
+from discreet.attacks.inference.adversary_view import AdversaryView, KnownMembers
 from discreet.attacks.inference.permanents import matching_beliefs_within
 from discreet.table.code_maps import recoded
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, order_by_class
 from discreet.table.kernels import kernel
+from discreet.typing import Codes, Floats
 
 ROUNDS = 30
 PEOPLE = 50_000  # at most so many learn and are guessed: whole groups, drawn at random
@@ -34,8 +35,6 @@ SMALL_STATES = 256  # of the exact one-to-one posterior
 MOVED, STILL = 0.01, 0.001  # beliefs stand still when so few of them move by more than so much
 FEW_VALUES = 100  # an ordered quasi-identifier with more is cut into quantiles
 QUANTILES = 50
-
-Figures = NDArray[np.float64]
 
 
 class DeFinetti(Attack):
@@ -66,7 +65,7 @@ class DeFinetti(Attack):
             for attribute in reading.sensitive
         ]
 
-    def _one(self, scene: Scene, reading: Reading, attribute: str) -> Finding:
+    def _one(self, scene: Scene, reading: AdversaryView, attribute: str) -> Finding:
         members, starts = _chosen_members(reading, attribute, scene.rng)
         quasi = [_binned(column) for column in scene.task.table.quasi_identifiers]
         if not quasi:
@@ -105,15 +104,15 @@ class DeFinetti(Attack):
         )  # fmt: skip
 
 
-def _whole_groups(reading: Reading) -> NDArray[np.bool_]:
+def _whole_groups(reading: AdversaryView) -> NDArray[np.bool_]:
     """The groups of which every member is known."""
     held = np.bincount(reading.members.group, minlength=reading.groups)
     return np.asarray(held == reading.size)
 
 
 def _chosen_members(
-    reading: Reading, attribute: str, rng: np.random.Generator
-) -> tuple[Members, NDArray[np.int64]]:
+    reading: AdversaryView, attribute: str, rng: np.random.Generator
+) -> tuple[KnownMembers, NDArray[np.int64]]:
     """Members of whole groups, ordered by group, and where each of these groups starts."""
     whole = np.flatnonzero(_whole_groups(reading))
     distinct = np.diff(reading.counts.values[attribute].start)
@@ -133,8 +132,8 @@ def _chosen_members(
 
 
 def _expected_right(
-    members: Members,  # who were guessed
-    everybody: Members,
+    members: KnownMembers,  # who were guessed
+    everybody: KnownMembers,
     guess: NDArray[np.int64],
     truth: Codes,  # (original rows,)
     cardinality: int,
@@ -247,7 +246,7 @@ def _learn(
     value: Codes,
     count: NDArray[np.int64],
     cardinality: int,
-) -> tuple[NDArray[np.int64], Figures]:
+) -> tuple[NDArray[np.int64], Floats]:
     """The best guess for everybody, and the greatest share in each one's group."""
     columns, people = values.shape
     offset = np.zeros(columns + 1, np.int64)
@@ -316,9 +315,9 @@ def _likelihoods(
     entry: NDArray[np.int64],
     value_start: NDArray[np.int64],
     value: Codes,
-    belief: Figures,
+    belief: Floats,
     cardinality: int,
-) -> Figures:
+) -> Floats:
     """ln P(q_j | s) by believed counts, with 1 added to each."""
     columns, people = values.shape
     seen = np.ones((offset[columns], cardinality))

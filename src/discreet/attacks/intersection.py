@@ -25,7 +25,7 @@ from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.adversary_view import Reading, read_release
+from discreet.attacks.inference.adversary_view import AdversaryView, read_release
 from discreet.attacks.inference.beliefs import beliefs_in
 from discreet.attacks.inference.bounds import value_bounds
 from discreet.attacks.inference.placement import EXACT
@@ -37,7 +37,6 @@ from discreet.table.code_maps import code_of_text, recoded
 COMPONENT = 14  # people of a component that is enumerated
 STEPS = 200_000  # of one enumeration
 
-Figures = NDArray[np.float64]
 Row = tuple[int, ...]  # codes of the original
 
 
@@ -72,7 +71,9 @@ class Intersection(Attack):
             for b in second.sensitive
         ]
 
-    def _pair(self, scene: Scene, one: Reading, other: Reading, a: str, b: str) -> Finding:
+    def _pair(
+        self, scene: Scene, one: AdversaryView, other: AdversaryView, a: str, b: str
+    ) -> Finding:
         """Both values of a pair of attributes in two tables."""
         beliefs = [beliefs_in(one, a), beliefs_in(other, b)]
         first, second = (found.belief[found.line_of_target] for found in beliefs)
@@ -133,7 +134,7 @@ def _chance(rows: dict[Row, float], place: int, value: int) -> float:
     return sum((chance for row, chance in rows.items() if row[place] == value), 0.0)
 
 
-def of_people(reading: Reading, scene: Scene) -> Reading:
+def of_people(reading: AdversaryView, scene: Scene) -> AdversaryView:
     """The reading with the original people as targets, whoever they are certain to be."""
     if not reading.placement.sole:
         return reading
@@ -148,7 +149,7 @@ def of_people(reading: Reading, scene: Scene) -> Reading:
 class _System:
     """The groups of one release and the rows, in the original's codes, that each must have."""
 
-    def __init__(self, reading: Reading, attributes: Sequence[str], scene: Scene) -> None:
+    def __init__(self, reading: AdversaryView, attributes: Sequence[str], scene: Scene) -> None:
         self.group_of_person = reading.group_of_person
         codes = [
             code_of_text(scene.task.table[name].text, reading.sensitive[name].text)[

@@ -23,11 +23,10 @@ from discreet.attacks.inference.population import Population
 from discreet.table.classes import Classes
 from discreet.table.code_maps import recoded
 from discreet.table.roles import Role
+from discreet.typing import Floats
 
 ROUNDS = 500
 EVERY_KIND = frozenset({"generalized", "bucketized", "projected", "decomposed"})
-
-Figures = NDArray[np.float64]
 
 
 class Membership(Attack):
@@ -70,7 +69,7 @@ class Membership(Attack):
         ]  # fmt: skip
 
 
-def _in_table(scene: Scene, population: Population) -> tuple[Figures, str]:
+def _in_table(scene: Scene, population: Population) -> tuple[Floats, str]:
     """For each kind of the population the belief that a person of it is in the table."""
     tables = [
         (name, table)
@@ -103,7 +102,7 @@ def _scaled(
     classes: Classes,
     people: NDArray[np.int64],
     rows: int,
-) -> Figures:
+) -> Floats:
     """The same where people fit several groups: everybody may also be in none."""
     kinds, outside = len(people), rows - int(classes.size.sum())
     if outside <= 0:
@@ -121,7 +120,7 @@ def _scaled(
 
 def _fit_odds(
     found: list[tuple[NDArray[np.int64], NDArray[np.int32], Classes]], people: NDArray[np.int64]
-) -> Figures:
+) -> Floats:
     """The chance of each kind to be in the table, every group of every table filled."""
     groups = []
     for start, group, classes in found:
@@ -144,11 +143,11 @@ def _fit_odds(
     return np.where(log_odds >= 30, 1.0, np.where(log_odds <= -30, 0.0, chance))
 
 
-def _log_odds(part: Figures, whole: Figures) -> Figures:
+def _log_odds(part: Floats, whole: Floats) -> Floats:
     out = np.maximum(whole - part, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(part) - np.log(out)
-    finite: Figures = np.nan_to_num(ratio, nan=0.0, posinf=100, neginf=-100)
+    finite: Floats = np.nan_to_num(ratio, nan=0.0, posinf=100, neginf=-100)
     return np.clip(finite, -100, 100)
 
 

@@ -29,7 +29,7 @@ from pydantic import Field, ValidationError
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize, wilson
 from discreet.attacks.class_attacks import baseline_of
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import beliefs_in
 from discreet.attacks.inference.minimality_mondrian import Judged, leaf_beliefs
 from discreet.attacks.inference.worlds import all_worlds, count_worlds
@@ -40,8 +40,8 @@ from discreet.releases.weaknesses import BLIND_TO_QUASI_IDENTIFIERS
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.code_maps import recoded
-from discreet.table.coded_table import Codes
 from discreet.table.counts import count_classes
+from discreet.typing import Codes
 
 RERUN_ROWS = 200
 DRAWN_CELLS = 20_000_000  # rows that are dealt out in all drawn worlds together
@@ -118,14 +118,14 @@ class Minimality(Attack):
         return findings
 
 
-def _everybody_certain(reading: Reading) -> bool:
+def _everybody_certain(reading: AdversaryView) -> bool:
     held = np.bincount(
         reading.group_of_person[reading.group_of_person >= 0], minlength=reading.groups
     )
     return bool((held == reading.size).all())
 
 
-def _by_running(scene: Scene, reading: Reading, most: int) -> dict[str, Judged] | None:
+def _by_running(scene: Scene, reading: AdversaryView, most: int) -> dict[str, Judged] | None:
     """The beliefs over all worlds on which the method does the same; None if there are too many."""
     if scene.task.table.rows > RERUN_ROWS:
         return None
@@ -196,7 +196,7 @@ def _publishes(method: Method, task: Task, group_of_person: NDArray[np.int32]) -
     return len(pairs) == len(set(formed.tolist())) == len(set(group_of_person.tolist()))
 
 
-def _by_predecessors(scene: Scene, reading: Reading) -> tuple[dict[str, Judged] | None, str]:
+def _by_predecessors(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged] | None, str]:
     """Upper bounds from the share of drawn worlds in which every finer node fails."""
     if scene.manifest.method.parameters.get("suppression"):
         return None, "rows might have been suppressed"
@@ -253,7 +253,7 @@ def _finer_classes(scene: Scene) -> list[Classes]:
 
 def _passes(
     scene: Scene,
-    reading: Reading,
+    reading: AdversaryView,
     classes: Classes,
     row_of_person: NDArray[np.int64] | None,
     requirements: Sequence[Requirement],

@@ -18,16 +18,15 @@ from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene
 from discreet.attacks.class_attacks import IN_TABLE, baseline_of
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import Beliefs
 from discreet.attacks.inference.bounds import value_bounds
 from discreet.table.classes import group_codes
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
+from discreet.typing import Floats
 
 EXACT_VALUES = 200
-
-Figures = NDArray[np.float64]
 
 
 class NonMembership(Attack):
@@ -71,7 +70,9 @@ class NonMembership(Attack):
         return findings
 
 
-def non_membership_beliefs(reading: Reading, attribute: str, bits: int) -> tuple[Beliefs, bool]:
+def non_membership_beliefs(
+    reading: AdversaryView, attribute: str, bits: int
+) -> tuple[Beliefs, bool]:
     """The greatest belief in each target's value after ``bits`` facts; whether it is exact."""
     names = [attribute, *(name for name in reading.sensitive if name != attribute)]
     columns = [reading.sensitive[name] for name in names]
@@ -110,16 +111,16 @@ def non_membership_beliefs(reading: Reading, attribute: str, bits: int) -> tuple
 def _greatest(
     start: NDArray[np.int64],  # (groups + 1,) of the distinct rows
     codes: NDArray[np.int64],  # (distinct rows, attributes) the attribute aimed at first
-    count: Figures,
+    count: Floats,
     size: NDArray[np.int64],
     place_start: NDArray[np.int64],
     group: NDArray[np.int32],
-    weight: Figures,
+    weight: Floats,
     line_start: NDArray[np.int64],  # (places + 1,) of the targets, by value within a place
     line_codes: NDArray[np.int64],  # (lines, attributes)
     all_values: int,
     bits: int,
-) -> tuple[Figures, bool]:
+) -> tuple[Floats, bool]:
     attributes = codes.shape[1]
     belief = np.zeros(len(line_codes))
     local = np.full(all_values, -1, np.int64)  # the number of a value within the place
@@ -178,12 +179,12 @@ def _greatest(
 @kernel
 def _tally(
     rows: NDArray[np.int64],
-    mass: Figures,
+    mass: Floats,
     truth: int,
     values: int,
     bits: int,
-    single: Figures,
-    pairs: Figures,
+    single: Floats,
+    pairs: Floats,
 ) -> None:
     """The mass of each value and of each pair, among the rows with the truth (all if −1)."""
     single[:values] = 0.0
@@ -202,10 +203,10 @@ def _tally(
 
 @kernel
 def _best(
-    single: Figures,
-    pairs: Figures,
-    of_truth: Figures,
-    pairs_of_truth: Figures,
+    single: Floats,
+    pairs: Floats,
+    of_truth: Floats,
+    pairs_of_truth: Floats,
     own: NDArray[np.int64],
     values: int,
     bits: int,
@@ -242,7 +243,7 @@ def _is_own(value: int, own: NDArray[np.int64]) -> bool:
 
 @kernel
 def _greedy(
-    rows: NDArray[np.int64], mass: Figures, own: NDArray[np.int64], values: int, bits: int
+    rows: NDArray[np.int64], mass: Floats, own: NDArray[np.int64], values: int, bits: int
 ) -> float:
     """Bar one value after the other, each time the one that leaves the greatest share."""
     alive = np.ones(len(rows), np.bool_)

@@ -16,7 +16,7 @@ from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.releases.audit.linked_labels import linked_domains
 from discreet.releases.kinds.generalized.tables import RECORDS
-from discreet.requirements.quasi_sensitive import Beliefs, QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import LabelPosteriors, QSCLDiversity, QSTCloseness
 from discreet.table.classes import classes_of
 from discreet.table.counts import count_values
 
@@ -47,7 +47,7 @@ class QuasiSensitiveLinking(Attack):
             if links is None:
                 continue
             values = count_values(classes, records[name])
-            head, _ = Beliefs(values, links, "equal").head_and_tail(1)
+            head, _ = LabelPosteriors(values, links, "equal").head_and_tail(1)
             is_linked = links.set_of_value[values.value] >= 0
             linked = np.bincount(
                 values.class_of_entry[is_linked], values.count[is_linked], classes.count

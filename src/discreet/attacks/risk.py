@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.inference.adversary_view import Reading, levels_of
+from discreet.attacks.inference.adversary_view import AdversaryView, levels_of
 from discreet.attacks.inference.population import Population
 from discreet.releases.manifest import Manifest
 from discreet.table.classes import classes_of
@@ -43,7 +43,7 @@ def risks_of(
     tables: dict[str, CodedTable],
     manifest: Manifest,
     original: CodedTable,
-    readings: Sequence[Reading],
+    readings: Sequence[AdversaryView],
     population: Population | None,
 ) -> list[Risk]:
     """The risk of the original, and of every published table."""
@@ -67,7 +67,10 @@ def risks_of(
 
 
 def _population_of_classes(
-    tables: dict[str, CodedTable], manifest: Manifest, reading: Reading, population: Population
+    tables: dict[str, CodedTable],
+    manifest: Manifest,
+    reading: AdversaryView,
+    population: Population,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None:
     """For each class the people of the population that it covers, and its rows."""
     table = tables[reading.name]

@@ -17,15 +17,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.inference.assignment_shares import expected_rows
-from discreet.attacks.inference.set_beliefs import Found, People, pair_beliefs, row_beliefs
+from discreet.attacks.inference.set_beliefs import Found, PossibleMembers, pair_beliefs, row_beliefs
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     PEOPLE,
     SENSITIVE,
-    Signatures,
+    SensitiveSignatures,
     index_signatures,
     read_sets,
 )
@@ -41,16 +40,14 @@ from discreet.table.assignments import (
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.published import GROUP
+from discreet.typing import Floats
 
 IN_GROUP = "knows everybody's quasi-identifiers and who is in the table"
 MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out
 ESTIMATE = "estimate: assignments by scaling, no lower than weaker readers"
 
-Ints = NDArray[np.int64]
-Figures = NDArray[np.float64]
 
-
-def read_people(scene: Scene, names: list[str]) -> People:
+def read_people(scene: Scene, names: list[str]) -> PossibleMembers:
     """Place everybody by exact quasi-identifiers."""
     people, original = scene.tables[PEOPLE], scene.task.table
     quasi = people.quasi_identifiers
@@ -65,7 +62,7 @@ def read_people(scene: Scene, names: list[str]) -> People:
     start = np.searchsorted(kind[order], np.arange(kinds.count + 1))
     alike = np.bincount(published, minlength=kinds.count)
     truth = [recoded(scene.tables[SENSITIVE][name], original[name]) for name in names]
-    return People(
+    return PossibleMembers(
         of_person,
         start,
         groups.codes[pairs.first_row][order],
@@ -162,7 +159,7 @@ class LinkThroughSensitiveTable(Attack):
     def _finding(
         self,
         scene: Scene,
-        signatures: Signatures,
+        signatures: SensitiveSignatures,
         name: str,
         known_name: str,
         reader: str,
@@ -194,7 +191,7 @@ class _Matching:
 
     sets: Sets
     possible: PossibleRows
-    chance: Figures  # of each possible row, for a person of its group
+    chance: Floats  # of each possible row, for a person of its group
     exact: bool
 
     @property
@@ -203,8 +200,8 @@ class _Matching:
 
     def beliefs(
         self,
-        people: People,
-        signatures: Signatures,
+        people: PossibleMembers,
+        signatures: SensitiveSignatures,
         target: int,
         known: int | None,
         seed: int,
@@ -223,7 +220,7 @@ class _Matching:
 
 
 def _matching(
-    scene: Scene, names: list[str], sets: Sets, signatures: Signatures
+    scene: Scene, names: list[str], sets: Sets, signatures: SensitiveSignatures
 ) -> _Matching | None:
     """None where the graph of people and rows is too large, or no assignment exists."""
     primary = names.index(str(getattr(scene.manifest.method, "primary", names[0])))
@@ -241,18 +238,18 @@ def _rng(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def _opened(scene: Scene) -> tuple[list[str], Sets, Signatures]:
+def _opened(scene: Scene) -> tuple[list[str], Sets, SensitiveSignatures]:
     sensitive = scene.tables[SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
     return names, read_sets(scene.tables, names), index_signatures(sensitive, names)
 
 
-def _share(signatures: Signatures, attribute: int) -> Figures:
+def _share(signatures: SensitiveSignatures, attribute: int) -> Floats:
     counted = np.bincount(signatures.codes[:, attribute], signatures.count)
     return np.asarray(counted / max(counted.sum(), 1), np.float64)
 
 
-def _baseline(signatures: Signatures, target: int, known: int) -> float:
+def _baseline(signatures: SensitiveSignatures, target: int, known: int) -> float:
     """The mean of P(true value | known value) in T^S as a whole."""
     codes = signatures.codes
     pairs = group_codes(

@@ -27,9 +27,9 @@ def simulate_series(
 ) -> None:
     """Publish a made-up population again and again, and show what a reader of all believes."""
     with guarded(as_json=json, debug=debug):
-        from discreet.api.simulate import Population, plot_of, simulate, table_of, to_dict
+        from discreet.api.simulate import SimulatedPopulation, plot_of, simulate, table_of, to_dict
 
-        population = Population(people, releases, insertions, deletions, updates)
+        population = SimulatedPopulation(people, releases, insertions, deletions, updates)
         with progress_bar(quiet=quiet) as progress:
             steps = simulate(population, rho=rho, seed=seed, progress=progress)
         if plot is not None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.typing import Words
+
 ROUNDS = 6
-Words = NDArray[np.uint64]
 
 
 def permuted(numbers: NDArray[np.int64], size: int, key: int) -> NDArray[np.int64]:

@@ -27,11 +27,12 @@ from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest, TableEntry
 from discreet.releases.registry import kind_of_outcome
 from discreet.requirements.base import Requirement
-from discreet.table.coded_table import CodedTable, Codes
+from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.entropy import secret_generator
 from discreet.table.published import GROUP, PublishedTable
 from discreet.table.roles import Role
+from discreet.typing import Codes
 
 ORDER, PART = "order", "part"  # columns of a staged table beside its own, which are c0, c1, …
 
@@ -45,7 +46,7 @@ def coded_columns(specs: Mapping[str, ColumnSpec]) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class PartPlan:
     """What everybody who works on a part knows."""
 
     job: Job
@@ -124,7 +125,7 @@ class PartResult:
 
 
 def stage_part(
-    plan: Plan, task: Task, outcome: Outcome, part: int, folder: Path, name: str
+    plan: PartPlan, task: Task, outcome: Outcome, part: int, folder: Path, name: str
 ) -> PartResult:
     """Form the tables of a part, trace each row to its source, and write them to a folder."""
     task = replace(task, orders=task.rng if plan.fixed_order else secret_generator())
@@ -201,7 +202,7 @@ def fingerprint(frame: pl.DataFrame) -> int:
 
 
 def _traced(
-    plan: Plan,
+    plan: PartPlan,
     kind: Kind,
     task: Task,
     outcome: Outcome,
@@ -237,7 +238,7 @@ def _traced(
 
 
 def manifest_of(
-    plan: Plan,
+    plan: PartPlan,
     task: Task,
     kind: Kind,
     facts: Mapping[str, Any],

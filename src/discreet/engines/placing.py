@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.engines.parts import Plan
+from discreet.engines.parts import PartPlan
 from discreet.methods.base import Task
 from discreet.methods.mondrian.cuts_from_sample import CutTree
 from discreet.methods.shared.hilbert import task_keys
@@ -40,7 +40,7 @@ class ByStretches:
     """The part of a row by the stretch of the curve that it lies on."""
 
     def __init__(
-        self, plan: Plan, place_of: Mapping[str, str], bounds: NDArray[np.uint64], parts: int
+        self, plan: PartPlan, place_of: Mapping[str, str], bounds: NDArray[np.uint64], parts: int
     ) -> None:
         self.plan, self.place_of, self.bounds, self.parts = plan, dict(place_of), bounds, parts
 

@@ -19,7 +19,7 @@ from discreet.hierarchies.coverage import cover, identity
 from discreet.io.frames import code_frame
 from discreet.methods.base import Task
 from discreet.releases.audit.audit import Audit, domains_of, specs_of
-from discreet.releases.audit.figures import Tally, tally
+from discreet.releases.audit.figures import ReleaseTally, tally
 from discreet.releases.audit.linked_labels import linked_domains
 from discreet.releases.group_summary import Picture, picture_of
 from discreet.releases.kinds.base import View
@@ -54,7 +54,7 @@ Totals = Mapping[str, Mapping[str | None, int]]  # by sensitive column: how ofte
 
 
 @dataclass
-class Figures:
+class CellSums:
     """Sums over the cells of some classes."""
 
     rows: int = 0
@@ -64,8 +64,8 @@ class Figures:
     bits: float = 0.0
     further: dict[str, float] = field(default_factory=dict)
 
-    def __add__(self, other: Figures) -> Figures:
-        return Figures(
+    def __add__(self, other: CellSums) -> CellSums:
+        return CellSums(
             self.rows + other.rows,
             self.classes + other.classes,
             self.squares + other.squares,
@@ -80,10 +80,10 @@ class ShardResult:
     """What one shard says."""
 
     verdicts: list[Verdict | None]  # one a promise; None where the shard has nothing it speaks of
-    figures: dict[str, Figures]  # by table, or "" for the release
+    figures: dict[str, CellSums]  # by table, or "" for the release
     problems: list[str]
     picture: Picture
-    tally: Tally
+    tally: ReleaseTally
     listed: NDArray[np.int64] | None = None  # of a decomposed release: primary values of groups
     crowded: list[tuple[list[int], int]] = field(default_factory=list)  # values, people
 
@@ -179,11 +179,11 @@ def _levels(manifest: Manifest, table: str) -> Mapping[str, int]:
     return levels.get(table) or {}
 
 
-def _structure(size: NDArray[np.int64]) -> Figures:
-    return Figures(int(size.sum()), len(size), int((size**2).sum()))
+def _structure(size: NDArray[np.int64]) -> CellSums:
+    return CellSums(int(size.sum()), len(size), int((size**2).sum()))
 
 
-def _generalized(table: CodedTable, task: Task, levels: Mapping[str, int]) -> Figures:
+def _generalized(table: CodedTable, task: Task, levels: Mapping[str, int]) -> CellSums:
     figures = _structure(table.classes.size)
     for published in [*table.quasi_identifiers, *table.sensitive]:
         column = task.table[published.name]
@@ -198,7 +198,7 @@ def _generalized(table: CodedTable, task: Task, levels: Mapping[str, int]) -> Fi
     return figures
 
 
-def _exact_figures(people: CodedTable, task: Task) -> Figures:
+def _exact_figures(people: CodedTable, task: Task) -> CellSums:
     figures = _structure(people[GROUP].counts)
     for column in task.table.quasi_identifiers:
         published = people[column.name]
@@ -211,7 +211,7 @@ def _exact_figures(people: CodedTable, task: Task) -> Figures:
     return figures
 
 
-def _buckets(tables: Mapping[str, CodedTable], task: Task) -> Figures:
+def _buckets(tables: Mapping[str, CodedTable], task: Task) -> CellSums:
     people, sensitive = tables[bucketized.PEOPLE], tables[bucketized.SENSITIVE]
     figures = _exact_figures(people, task)
     for name, share in loss_of_buckets(task.table, sensitive, 0).items():
@@ -225,7 +225,7 @@ def _decomposed(
     task: Task,
     verdicts: list[Verdict | None],
     picture: Picture,
-    counted: Tally,
+    counted: ReleaseTally,
 ) -> ShardResult:
     people, sensitive = tables[sensitive_sets.PEOPLE], tables[sensitive_sets.SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
@@ -288,21 +288,21 @@ def joined_audit(
         if ceiling is not None and figures.squares > ceiling:
             found.append(f"the discernibility of '{name}' is {figures.squares}, above dm")
     picture = Picture.joined([result.picture for result in results])
-    counted = sum((result.tally for result in results), Tally())
+    counted = sum((result.tally for result in results), ReleaseTally())
     return Audit(tuple(promises), tuple(found), True, manifest.unit, picture=picture, tally=counted)
 
 
-def joined_figures(results: Sequence[ShardResult]) -> dict[str, Figures]:
+def joined_figures(results: Sequence[ShardResult]) -> dict[str, CellSums]:
     """The sums over all shards, by table."""
-    joined: dict[str, Figures] = {}
+    joined: dict[str, CellSums] = {}
     for result in results:
         for name, figures in result.figures.items():
-            joined[name] = joined.get(name, Figures()) + figures
+            joined[name] = joined.get(name, CellSums()) + figures
     return joined
 
 
 def utility_of(
-    figures: Mapping[str, Figures], task: Task, manifest: Manifest, facts: Mapping[str, Any]
+    figures: Mapping[str, CellSums], task: Task, manifest: Manifest, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The publisher's ``utility``, as the measures of a whole release have it."""
     if manifest.kind != ProjectedKind.name:
@@ -320,7 +320,7 @@ def utility_of(
 
 
 def _measures(
-    figures: Figures,
+    figures: CellSums,
     task: Task,
     manifest: Manifest,
     levels: Mapping[str, int] | None,

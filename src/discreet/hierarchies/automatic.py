@@ -18,7 +18,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.hierarchies.building import Grouping, assemble, closed_ranges, everything, present
+from discreet.hierarchies.building import (
+    LevelGrouping,
+    assemble,
+    closed_ranges,
+    everything,
+    present,
+)
 from discreet.hierarchies.cells import set_cell
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.intervals import exact, interval_grouping
@@ -64,7 +70,7 @@ def propose(column: Column) -> str | dict[str, object]:
     return "automatic" if values > 3 else "suppress"
 
 
-def _range_groupings(column: Column) -> list[Grouping]:
+def _range_groupings(column: Column) -> list[LevelGrouping]:
     """2, 4, …, 32 ranges of about equal frequency, finest first."""
     assert column.numbers is not None
     values = present(column)
@@ -76,7 +82,7 @@ def _range_groupings(column: Column) -> list[Grouping]:
     middle = np.cumsum(count) - count / 2
     # Values that no row of the table has (a part of it was taken) weigh nothing.
     bin_of_value = np.floor(middle / max(count.sum(), 1) * bins).astype(np.int64)[place]
-    groupings: list[Grouping] = []
+    groupings: list[LevelGrouping] = []
     while bins > 1:
         grouping = closed_ranges(column, bin_of_value)
         if 1 < len(grouping.labels) < len(groupings[-1].labels if groupings else distinct):
@@ -96,13 +102,13 @@ def _looks_like_codes(text: pl.Series) -> bool:
     )
 
 
-def _code_groupings(text: pl.Series) -> list[Grouping]:
+def _code_groupings(text: pl.Series) -> list[LevelGrouping]:
     length = int(text.str.len_chars()[0])
     lengths = _halving(text, range(length - 1, 0, -1))
     return _readable(text, [prefixes(text, keep, "*" * (length - keep)) for keep in lengths])
 
 
-def _prefix_groupings(text: pl.Series) -> list[Grouping]:
+def _prefix_groupings(text: pl.Series) -> list[LevelGrouping]:
     shared = 0
     first, last = text[0], text[-1]  # sorted: what these two share, all share
     while shared < min(len(first), len(last)) and first[shared] == last[shared]:
@@ -124,29 +130,29 @@ def _halving(text: pl.Series, lengths: range) -> list[int]:
     return chosen[-(LEVELS - 1) :]
 
 
-def _with_exact_labels(text: pl.Series, grouping: Grouping) -> Grouping:
+def _with_exact_labels(text: pl.Series, grouping: LevelGrouping) -> LevelGrouping:
     """The same, where a node with a single value has that value as its label."""
     first = np.zeros(len(grouping.labels), np.int64)
     first[grouping.node_of_leaf] = np.arange(len(text))
     alone = np.bincount(grouping.node_of_leaf) == 1
     labels = pl.DataFrame({"alone": alone, "value": text.gather(first), "label": grouping.labels})
     chosen = labels.select(pl.when("alone").then("value").otherwise("label"))
-    return Grouping(grouping.node_of_leaf, chosen.to_series().to_list())
+    return LevelGrouping(grouping.node_of_leaf, chosen.to_series().to_list())
 
 
-def _readable(text: pl.Series, levels: list[Grouping]) -> list[Grouping]:
+def _readable(text: pl.Series, levels: list[LevelGrouping]) -> list[LevelGrouping]:
     """The levels whose labels no value looks like."""
     if not text.str.contains("*", literal=True).any():
         return levels
     return [level for level in levels if not collisions(text, level)]
 
 
-def _set_groupings(values: list[str], counts: NDArray[np.int64]) -> list[Grouping]:
+def _set_groupings(values: list[str], counts: NDArray[np.int64]) -> list[LevelGrouping]:
     """Join the two rarest groups until half are left, again and again."""
     groups: list[tuple[int, tuple[int, ...]]] = [
         (int(count), (value,)) for value, count in enumerate(counts)
     ]
-    groupings: list[Grouping] = []
+    groupings: list[LevelGrouping] = []
     while len(groups) > 2:
         target = (len(groups) + 1) // 2
         heapq.heapify(groups)
@@ -159,7 +165,7 @@ def _set_groupings(values: list[str], counts: NDArray[np.int64]) -> list[Groupin
             node_of_leaf[list(members)] = node
             names = [values[member] for member in members]
             labels.append(names[0] if len(names) == 1 else set_cell(names))
-        groupings.append(Grouping(node_of_leaf, labels))
+        groupings.append(LevelGrouping(node_of_leaf, labels))
     return groupings[: LEVELS - 1]
 
 

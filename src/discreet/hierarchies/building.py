@@ -30,7 +30,7 @@ NAMED_AT_MOST = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Grouping:
+class LevelGrouping:
     """One level as a builder sees it: the values that are not missing, then further leaves."""
 
     node_of_leaf: NDArray[np.integer]  # (values that are not missing + further leaves,)
@@ -44,14 +44,14 @@ def present(column: Column) -> int:
     return column.cardinality - int(column.has_null)
 
 
-def everything(leaves: int) -> Grouping:
+def everything(leaves: int) -> LevelGrouping:
     """The level on which all is suppressed."""
-    return Grouping(np.zeros(leaves, np.int64), (SUPPRESSED,), np.ones(1))
+    return LevelGrouping(np.zeros(leaves, np.int64), (SUPPRESSED,), np.ones(1))
 
 
 def assemble(
     column: Column,
-    groupings: Sequence[Grouping],
+    groupings: Sequence[LevelGrouping],
     place: str,
     *,
     further_leaves: int = 0,
@@ -75,7 +75,7 @@ def assemble(
     return hierarchy
 
 
-def _null_beside_root(column: Column, groupings: Sequence[Grouping]) -> bool:
+def _null_beside_root(column: Column, groupings: Sequence[LevelGrouping]) -> bool:
     """Whether a published missing value has no common ancestor with the other values.
 
     A sensitive attribute's levels only measure distances, which need no level above.
@@ -86,7 +86,7 @@ def _null_beside_root(column: Column, groupings: Sequence[Grouping]) -> bool:
     return len(top.labels) == 1 and top.labels[0] != SUPPRESSED and top.null_node is None
 
 
-def _level(column: Column, grouping: Grouping, total: int) -> Level:
+def _level(column: Column, grouping: LevelGrouping, total: int) -> Level:
     values = present(column)
     node_of_leaf = np.asarray(grouping.node_of_leaf, np.int64)
     labels = list(grouping.labels)
@@ -117,21 +117,21 @@ def _level(column: Column, grouping: Grouping, total: int) -> Level:
     )
 
 
-def grouping_by_key(key: pl.Series, label: pl.Series) -> Grouping:
+def grouping_by_key(key: pl.Series, label: pl.Series) -> LevelGrouping:
     """Values with the same key form a node, labelled with the label of the first of them."""
     frame = pl.DataFrame({"key": key, "label": label})
     nodes = frame.group_by("key", maintain_order=True).agg(pl.col("label").first())
     nodes = nodes.with_row_index("node")
     node_of_leaf = frame.join(nodes, on="key", how="left", maintain_order="left")["node"]
-    return Grouping(node_of_leaf.to_numpy().astype(np.int64), nodes["label"].to_list())
+    return LevelGrouping(node_of_leaf.to_numpy().astype(np.int64), nodes["label"].to_list())
 
 
-def closed_ranges(column: Column, group_of_value: NDArray[np.integer]) -> Grouping:
+def closed_ranges(column: Column, group_of_value: NDArray[np.integer]) -> LevelGrouping:
     """Runs of neighbouring values as closed ranges; loss is a range's share of the data's."""
     assert column.numbers is not None
     numbers = column.numbers[: present(column)]
     if not len(numbers):
-        return Grouping(np.zeros(0, np.int64), ())
+        return LevelGrouping(np.zeros(0, np.int64), ())
     first = np.flatnonzero(np.diff(group_of_value, prepend=group_of_value[0] - 1))
     last = np.append(first[1:], len(numbers)) - 1
     text = column.text
@@ -142,7 +142,7 @@ def closed_ranges(column: Column, group_of_value: NDArray[np.integer]) -> Groupi
     spread = numbers[-1] - numbers[0]
     loss = (numbers[last] - numbers[first]) / (spread if spread > 0 else 1.0)
     node_of_leaf = np.repeat(np.arange(len(first)), last - first + 1)
-    return Grouping(node_of_leaf, labels, loss)
+    return LevelGrouping(node_of_leaf, labels, loss)
 
 
 def match_leaves(column: Column, leaves: Sequence[str]) -> NDArray[np.int64]:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from discreet.hierarchies.coverage import Coverage, cover
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.classes import Classes, group_codes
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
+from discreet.typing import Codes
 
 EDGE_LIMIT = 50_000_000  # pairs of a kind and a group that fits it
 WORK_LIMIT = 20_000_000_000  # pairs that are looked at

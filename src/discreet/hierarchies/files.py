@@ -19,7 +19,7 @@ import numpy as np
 from discreet.errors import HierarchyError
 from discreet.hierarchies.building import (
     NAMED_AT_MOST,
-    Grouping,
+    LevelGrouping,
     assemble,
     match_leaves,
     missing_problem,
@@ -121,7 +121,7 @@ def _hierarchy(
             null_node = node_of_label.setdefault(label, len(node_of_label))
             if null_absent:
                 node_of_leaf = np.append(node_of_leaf, null_node)
-        groupings.append(Grouping(node_of_leaf, list(node_of_label), null_node=null_node))
+        groupings.append(LevelGrouping(node_of_leaf, list(node_of_label), null_node=null_node))
     return assemble(
         column,
         groupings,

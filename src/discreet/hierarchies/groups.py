@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.errors import HierarchyError
 from discreet.hierarchies.building import (
-    Grouping,
+    LevelGrouping,
     assemble,
     closed_ranges,
     everything,
@@ -51,7 +51,9 @@ def order_hierarchy(
     return assemble(column, [*groupings, *top], place, further_leaves=len(absent))
 
 
-def _sets(order: Sequence[str], node_of_leaf: np.typing.NDArray[np.int64], size: int) -> Grouping:
+def _sets(
+    order: Sequence[str], node_of_leaf: np.typing.NDArray[np.int64], size: int
+) -> LevelGrouping:
     members = [order[start : start + size] for start in range(0, len(order), size)]
     labels = [group[0] if len(group) == 1 else set_cell(group) for group in members]
-    return Grouping(node_of_leaf, labels)
+    return LevelGrouping(node_of_leaf, labels)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import HierarchyError
 from discreet.hierarchies.cells import SUPPRESSED
-from discreet.table.coded_table import Codes
+from discreet.typing import Codes
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import HierarchyError
-from discreet.hierarchies.building import Grouping, present
+from discreet.hierarchies.building import LevelGrouping, present
 from discreet.hierarchies.cells import range_cell
 from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
@@ -30,7 +30,7 @@ def exact(number: int | float) -> Fraction:
     return Fraction(repr(number))
 
 
-def interval_grouping(column: Column, width: Fraction, origin: Fraction) -> Grouping:
+def interval_grouping(column: Column, width: Fraction, origin: Fraction) -> LevelGrouping:
     """Half-open ranges of one width, counted from the origin."""
     numbers = _numbers(column, "intervals", (ValueType.INTEGER, ValueType.NUMBER))
     quotients, node_of_leaf = np.unique(
@@ -45,16 +45,16 @@ def interval_grouping(column: Column, width: Fraction, origin: Fraction) -> Grou
     ]
     low = np.array(bounds, np.float64) / 10.0**digits
     high = low + float(width)
-    return Grouping(node_of_leaf, labels, _clipped_share(low, high, numbers))
+    return LevelGrouping(node_of_leaf, labels, _clipped_share(low, high, numbers))
 
 
-def calendar_grouping(column: Column, unit: CalendarUnit) -> Grouping:
+def calendar_grouping(column: Column, unit: CalendarUnit) -> LevelGrouping:
     """The days, months, quarters, years or decades of a date column."""
     days = np.floor(_numbers(column, "dates", (ValueType.DATE,))).astype(np.int64)
     if unit == "day":
         starts, node_of_leaf = np.unique(days, return_inverse=True)
         labels = [str(day) for day in starts.astype("datetime64[D]")]
-        return Grouping(node_of_leaf, labels, np.zeros(len(starts)))
+        return LevelGrouping(node_of_leaf, labels, np.zeros(len(starts)))
     step = _MONTHS[unit]
     month_of_day = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     # Months count from 1970-01, and 1970 begins a decade: floor division finds every unit's start.
@@ -62,7 +62,7 @@ def calendar_grouping(column: Column, unit: CalendarUnit) -> Grouping:
     low = starts.astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
     high = (starts + step).astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
     labels = [_calendar_label(int(month), unit) for month in starts]
-    return Grouping(node_of_leaf, labels, _clipped_share(low, high, days.astype(np.float64)))
+    return LevelGrouping(node_of_leaf, labels, _clipped_share(low, high, days.astype(np.float64)))
 
 
 def _calendar_label(month: int, unit: CalendarUnit) -> str:

@@ -16,13 +16,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import HierarchyError
-from discreet.hierarchies.building import Grouping, everything, grouping_by_key, named, present
+from discreet.hierarchies.building import LevelGrouping, everything, grouping_by_key, named, present
 from discreet.table.coded_table import Column
 
 Side = Literal["left", "right"]
 
 
-def mask_groupings(column: Column, side: Side, character: str) -> list[Grouping]:
+def mask_groupings(column: Column, side: Side, character: str) -> list[LevelGrouping]:
     """One level for each character of the longest value; the last is ``*``."""
     text = column.text.head(present(column))
     longest = _longest(text)
@@ -39,7 +39,7 @@ def mask_groupings(column: Column, side: Side, character: str) -> list[Grouping]
     return [*groupings, everything(len(text))]
 
 
-def masked(text: pl.Series, keep: int, side: Side, mask: str) -> Grouping:
+def masked(text: pl.Series, keep: int, side: Side, mask: str) -> LevelGrouping:
     """Keep some characters of every value, counted from the side that is not masked."""
     value = pl.col("value")
     kept = value.str.head(keep) if side == "right" else value.str.tail(keep)
@@ -63,7 +63,7 @@ def begins_alike(text: pl.Series, keep: int) -> NDArray[np.bool_]:
     return (heads.slice(1) == heads.head(max(len(heads) - 1, 0))).to_numpy()
 
 
-def prefixes(text: pl.Series, keep: int, mask: str) -> Grouping:
+def prefixes(text: pl.Series, keep: int, mask: str) -> LevelGrouping:
     """``masked`` from the right for sorted values, where groups are runs: far faster."""
     first = np.flatnonzero(np.concatenate(([True], ~begins_alike(text, keep))))
     node_of_leaf = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(text))))
@@ -72,10 +72,10 @@ def prefixes(text: pl.Series, keep: int, mask: str) -> Grouping:
         .then("value")
         .otherwise(pl.concat_str(pl.col("value").str.head(keep), pl.lit(mask)))
     )
-    return Grouping(node_of_leaf, frame.to_series().to_list())
+    return LevelGrouping(node_of_leaf, frame.to_series().to_list())
 
 
-def collisions(text: pl.Series, grouping: Grouping) -> list[str]:
+def collisions(text: pl.Series, grouping: LevelGrouping) -> list[str]:
     """Values that equal the label of a node which is not theirs alone."""
     labels = pl.Series(grouping.labels, dtype=pl.String)
     same = np.flatnonzero(text.is_in(labels.implode()).to_numpy())

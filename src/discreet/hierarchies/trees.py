@@ -17,7 +17,7 @@ from typing_extensions import TypeAliasType
 
 from discreet.errors import HierarchyError
 from discreet.hierarchies.building import (
-    Grouping,
+    LevelGrouping,
     assemble,
     everything,
     match_leaves,
@@ -102,6 +102,6 @@ def _climb(
     return result
 
 
-def _grouping(nodes: Sequence[_Node], node_of_leaf: np.typing.NDArray[np.int64]) -> Grouping:
+def _grouping(nodes: Sequence[_Node], node_of_leaf: np.typing.NDArray[np.int64]) -> LevelGrouping:
     used, group_of_leaf = np.unique(node_of_leaf, return_inverse=True)
-    return Grouping(group_of_leaf, [nodes[number].label for number in used])
+    return LevelGrouping(group_of_leaf, [nodes[number].label for number in used])

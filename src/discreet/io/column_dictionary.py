@@ -12,10 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.table.coded_table import Codes, Column, exact_value
+from discreet.table.coded_table import Column, exact_value
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.kernels import kernel
 from discreet.table.roles import Distance, Role, ValueType
+from discreet.typing import Codes
 
 Locate = Callable[[NDArray[np.int64]], str]  # where a cell with one of these raw values stands
 

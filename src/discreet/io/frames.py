@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from discreet.errors import InputError
 from discreet.io.column_dictionary import is_cell_type, no_cells, recode, sort_dictionary
 from discreet.io.header import require_names
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.published import PublishedColumn
+from discreet.typing import Codes
 
 DIRECT_RANGE = 1 << 22  # integers within such a range are counted by direct address
 

@@ -25,9 +25,9 @@ from discreet.io.column_dictionary import render
 from discreet.io.source import Tell, tell_nobody
 from discreet.table.kernels import kernel
 from discreet.table.published import PublishedColumn
+from discreet.typing import AnyInts
 
 OutputFormat = Literal["csv", "parquet"]
-Order = NDArray[np.integer]
 
 CSV_ROWS = 1 << 14  # a block that stays in the cache between rendering and writing
 PARQUET_ROWS = 1 << 20
@@ -39,7 +39,7 @@ def write_table(
     path: Path,
     format: OutputFormat,
     columns: Sequence[PublishedColumn],
-    order: Order | None = None,
+    order: AnyInts | None = None,
     tell: Tell = tell_nobody,
 ) -> None:
     """Write a table and bring it to the disk; nothing is left where that fails."""
@@ -62,20 +62,20 @@ def write_table(
         ) from None
 
 
-def _slices(rows: int, size: int, order: Order | None) -> Iterator[slice | Order]:
+def _slices(rows: int, size: int, order: AnyInts | None) -> Iterator[slice | AnyInts]:
     for start in range(0, rows, size):
         part = slice(start, min(start + size, rows))
         yield part if order is None else order[part]
 
 
-def _row_count(columns: Sequence[PublishedColumn], order: Order | None) -> int:
+def _row_count(columns: Sequence[PublishedColumn], order: AnyInts | None) -> int:
     return len(columns[0].codes) if order is None else len(order)
 
 
 def write_csv(
     file: IO[bytes] | io.RawIOBase,
     columns: Sequence[PublishedColumn],
-    order: Order | None,
+    order: AnyInts | None,
     tell: Tell,
 ) -> None:
     """Write a table to an open file."""
@@ -86,7 +86,7 @@ def write_csv(
     length = np.diff(start)
     codes = [_narrow(column) for column in columns]
 
-    def render_rows(part: slice | Order) -> NDArray[np.uint8]:
+    def render_rows(part: slice | AnyInts) -> NDArray[np.uint8]:
         rows = len(codes[0][part])
         cells = np.empty((len(columns), rows), np.int32)
         for number, column in enumerate(codes):
@@ -101,7 +101,7 @@ def write_csv(
 
 
 def _ahead(
-    work: Callable[[slice | Order], NDArray[np.uint8]], parts: Iterator[slice | Order]
+    work: Callable[[slice | AnyInts], NDArray[np.uint8]], parts: Iterator[slice | AnyInts]
 ) -> Iterator[NDArray[np.uint8]]:
     """The results in order, computed a few ahead in threads."""
     workers = os.cpu_count() or 1
@@ -208,7 +208,7 @@ def _render_rows(
 
 
 def _write_parquet(
-    file: IO[bytes], columns: Sequence[PublishedColumn], order: Order | None, tell: Tell
+    file: IO[bytes], columns: Sequence[PublishedColumn], order: AnyInts | None, tell: Tell
 ) -> None:
     dictionaries = [column.dictionary.drop_nulls().to_arrow() for column in columns]
     schema = pa.schema(

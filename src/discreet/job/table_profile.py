@@ -37,9 +37,10 @@ from discreet.requirements.feasibility import (
 from discreet.requirements.mutual_information import mutual_information
 from discreet.result import Shown
 from discreet.table.classes import Classes, classes_of, group_codes
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import count_values
 from discreet.table.roles import Distance, Role
+from discreet.typing import Codes
 
 ALL_SUBSETS = 8  # quasi-identifiers of which every subset is measured
 SUBSET_LIMIT = 1000  # subsets beyond that

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.ledger.keys import People
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import Contents, Entry
 from discreet.table.past_releases import History, PastRelease
+from discreet.typing import PersonHashes
 
 
 def past_contents(ledger: Ledger, entries: Sequence[Entry], attribute: str) -> list[Contents]:
@@ -40,7 +40,7 @@ def values_of(past: Sequence[Contents], attribute: str) -> set[str | None]:
 def history_of(
     past: Sequence[Contents],
     attribute: str,
-    people: People,
+    people: PersonHashes,
     values: Sequence[str | None],
     *,
     fixed: bool = False,
@@ -68,7 +68,7 @@ def history_of(
     return History(tuple(releases), numbers[0], count, tuple(values), fixed)
 
 
-def _numbered(parts: Sequence[People]) -> tuple[list[NDArray[np.int32]], int]:
+def _numbered(parts: Sequence[PersonHashes]) -> tuple[list[NDArray[np.int32]], int]:
     """One number for each person, the same in every part."""
     together = np.concatenate(parts)
     order = np.lexsort((together[:, 1], together[:, 0]))

@@ -17,16 +17,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.io.regular_files import require_regular
+from discreet.typing import PersonHashes
 
 KEY_BYTES = 32
 HASH_BYTES = 16
 CHECK = b"discreet ledger: check of the key"
-
-People = NDArray[np.uint64]  # (people, 2) the hash of each person
 
 
 def create_key(path: Path) -> bytes:
@@ -84,7 +82,7 @@ def authenticate(key: bytes, data: bytes) -> str:
     return hmac.new(key, data, hashlib.sha256).hexdigest()
 
 
-def hash_people(identifiers: Iterable[str], key: bytes) -> People:
+def hash_people(identifiers: Iterable[str], key: bytes) -> PersonHashes:
     """The keyed hash of every identifier."""
     digests = b"".join(
         hashlib.blake2b(text.encode(), digest_size=HASH_BYTES, key=key).digest()
@@ -93,6 +91,6 @@ def hash_people(identifiers: Iterable[str], key: bytes) -> People:
     return np.frombuffer(digests, np.uint64).reshape(-1, 2)
 
 
-def hex_of(people: People) -> list[str]:
+def hex_of(people: PersonHashes) -> list[str]:
     """Hashes as text, for a private file."""
     return [row.tobytes().hex() for row in np.ascontiguousarray(people)]

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.ledger.keys import People, authenticate
+from discreet.ledger.keys import authenticate
+from discreet.typing import PersonHashes
 
 FIRST_SEAL = "0" * 64
 
 
 @dataclass(frozen=True, eq=False)
-class Signatures:
+class GroupSignatures:
     """The published values of every group, for one attribute."""
 
     start: NDArray[np.int64]  # (groups + 1,)
@@ -37,10 +38,10 @@ class Signatures:
 class Contents:
     """Who was published where."""
 
-    people: People  # (people, 2), in random order
+    people: PersonHashes  # (people, 2), in random order
     group: NDArray[np.int32]  # (people,) −1 for a person who was held back
     counterfeits: NDArray[np.int32]  # (groups,)
-    signatures: Mapping[str, Signatures]  # by sensitive attribute
+    signatures: Mapping[str, GroupSignatures]  # by sensitive attribute
 
     @property
     def groups(self) -> int:
@@ -71,7 +72,7 @@ class Contents:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             names = json.loads(arrays["attributes"].tobytes())
             signatures = {
-                name: Signatures(
+                name: GroupSignatures(
                     arrays[f"start{number}"],
                     arrays[f"value{number}"],
                     arrays[f"count{number}"],
@@ -127,7 +128,7 @@ def hash_of_contents(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def require_people(people: People, place: str) -> None:
+def require_people(people: PersonHashes, place: str) -> None:
     """Refuse a table in which a person stands twice."""
     order = np.lexsort((people[:, 1], people[:, 0]))
     doubled = int((np.diff(people[order], axis=0) == 0).all(axis=1).sum())

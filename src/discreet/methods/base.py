@@ -26,11 +26,12 @@ from discreet.requirements.base import Domain, Domains, Requirement, requirement
 from discreet.requirements.mutual_information import Information, measure_information
 from discreet.table.bitmaps import Bitmap
 from discreet.table.classes import Classes
-from discreet.table.coded_table import CodedTable, Codes
+from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.table.entropy import secret_generator
 from discreet.table.past_releases import History
 from discreet.table.roles import Unit
+from discreet.typing import Codes
 
 Progress = Callable[[str, float], None]  # the phase, and how much of it is done in [0, 1]
 

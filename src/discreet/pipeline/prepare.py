@@ -24,7 +24,7 @@ from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import column_names, read_table
 from discreet.job.model import Job
 from discreet.knowledge.table import Knowledge
-from discreet.ledger.keys import People, hash_people
+from discreet.ledger.keys import hash_people
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import require_people
 from discreet.methods.base import Progress, Task, no_progress
@@ -34,6 +34,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.identifying import identifying_values
 from discreet.table.roles import Role, Unit, ValueType
+from discreet.typing import PersonHashes
 
 _NOTATION_START = r"^\s*[\[{*]"
 
@@ -184,7 +185,7 @@ def read_data(job: Job, data: Any = None, tell: Tell = tell_nobody) -> CodedTabl
 
 def _read(
     job: Job, data: Any, ledger: Ledger | None, tell: Tell
-) -> tuple[CodedTable, list[Column], People | None]:
+) -> tuple[CodedTable, list[Column], PersonHashes | None]:
     """The coded table, its identifiers, and for a ledger the keyed hash of every row's person.
 
     Identifiers are coded to count how often each value is used, and go no further.

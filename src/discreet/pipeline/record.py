@@ -15,7 +15,7 @@ from discreet.io.atomic import hash_of_folder
 from discreet.job.model import Job
 from discreet.ledger.keys import hex_of
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.record import Contents, Entry, Signatures
+from discreet.ledger.record import Contents, Entry, GroupSignatures
 from discreet.ledger.settings import LedgerSettings
 from discreet.ledger.terms import terms_of
 from discreet.methods.base import Bucketized, Counterfeits, Generalized, Outcome, Task
@@ -116,7 +116,7 @@ def _groups(
 
 def _signatures(
     column: Column, group: NDArray[np.int32], groups: int, fakes: Counterfeits | None
-) -> Signatures:
+) -> GroupSignatures:
     kept = group >= 0
     of_row, codes = group[kept], column.codes[kept]
     if fakes is not None:
@@ -125,7 +125,7 @@ def _signatures(
     entries = group_codes([of_row, codes], [groups, column.cardinality], len(of_row))
     of_group, value = of_row[entries.first_row], codes[entries.first_row]
     start, order = order_by_class(of_group, value, groups, column.cardinality)
-    return Signatures(
+    return GroupSignatures(
         start, value[order], entries.size[order].astype(np.int32), tuple(column.text.to_list())
     )
 

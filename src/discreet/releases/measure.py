@@ -16,14 +16,14 @@ from discreet.releases.manifest import Manifest
 from discreet.table.coded_table import CodedTable
 from discreet.utility.figures import Measures, ProjectedMeasures
 from discreet.utility.queries import QueryWorkload
-from discreet.utility.reading import Reading
+from discreet.utility.reading import ImpliedReading
 
 Utility = Measures | ProjectedMeasures
 
 
 def read_utility(
     tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-) -> Reading[Measures] | Reading[ProjectedMeasures]:
+) -> ImpliedReading[Measures] | ImpliedReading[ProjectedMeasures]:
     """A release of any kind as measures read it, beside the original."""
     if manifest.kind == ProjectedKind.name:
         return read_projected(tables, task, manifest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.methods.codip.frontier import Frontier, Step
+from discreet.methods.codip.frontier import Frontier, FrontierStep
 from discreet.report.charts.result_charts import plan_chart
 from discreet.report.pieces import Page, Section, figures, table
 
@@ -49,7 +49,7 @@ def _nodes(frontier: Frontier) -> str:
     )
 
 
-def _cells(step: Step) -> tuple[str, ...]:
+def _cells(step: FrontierStep) -> tuple[str, ...]:
     together = [" + ".join(block) for block in step.plan if len(block) > 1]
     return (
         str(step.tables),

@@ -23,10 +23,9 @@ from discreet.knowledge.links import Links
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.roles import Distance, Role
+from discreet.typing import Floats
 
 TOLERANCE = 1e-9  # for figures that are sums of logarithms or of shares; counts compare exactly
-
-Figures = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +148,11 @@ class Requirement(Named):
         """
 
     @abstractmethod
-    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         """The figure of every class for one attribute (``""`` for a requirement on sizes)."""
 
     @abstractmethod
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         """Which figures are within the bound, as far as a float can tell; ``judge`` decides."""
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
@@ -217,7 +216,7 @@ class Requirement(Named):
         verdict = self.check(counts, domains)
         return replace(verdict, vacuous_for=self.vacuous_for(counts, domains))
 
-    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:
+    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Floats:
         """At least how many rows of each class have to go before the rest of it can pass.
 
         It holds whatever is left out of the table elsewhere, up to the ``share`` of all rows. A
@@ -274,7 +273,7 @@ class AttributeRequirement(Requirement):
     )
 
     @abstractmethod
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
         """The figure of every class, from the counts of one attribute and the classes' sizes."""
 
     def admits(
@@ -294,7 +293,7 @@ class AttributeRequirement(Requirement):
         own = tuple(name for name, role in roles.items() if role is self.role)
         return own if self.attribute is None else tuple(n for n in own if n in self.named)
 
-    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return self.measure(self.counted(counts)[attribute], counts.size, domains[attribute])
 
     def excess(
@@ -303,11 +302,11 @@ class AttributeRequirement(Requirement):
         size: NDArray[np.int64],
         domain: Domain,
         share: float,
-    ) -> Figures:
+    ) -> Floats:
         """``least_removed`` for one attribute that is not absorbing."""
         return np.zeros(len(size))
 
-    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Figures:
+    def least_removed(self, counts: ClassCounts, domains: Domains, share: float) -> Floats:
         if self.absorbing:
             return super().least_removed(counts, domains, share)
         least = np.zeros(counts.classes)

@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.table.counts import ValueCounts
-
-Beliefs = NDArray[np.float64]  # (kinds, values)
+from discreet.typing import Floats
 
 
 def dense_counts(values: ValueCounts) -> NDArray[np.int64]:
@@ -41,19 +40,19 @@ def dense_counts(values: ValueCounts) -> NDArray[np.int64]:
     return dense
 
 
-def estimated_prior(by_kind: ValueCounts) -> Beliefs:
+def estimated_prior(by_kind: ValueCounts) -> Floats:
     """f(s|q) as the table itself has it."""
     dense = dense_counts(by_kind)
-    prior: Beliefs = dense / dense.sum(axis=1, keepdims=True)
+    prior: Floats = dense / dense.sum(axis=1, keepdims=True)
     return prior
 
 
 def posterior_belief(
     by_class: ValueCounts,
     class_of_kind: NDArray[np.integer],  # (kinds,)
-    prior: Beliefs,
+    prior: Floats,
     weight: NDArray[np.float64],  # (kinds,) f(q), or any multiple of it
-) -> Beliefs:
+) -> Floats:
     """β(q, s, T*) for every kind and value (equation 1)."""
     _check_prior(prior, weight, len(class_of_kind), by_class.cardinality)
     mass_of_class = np.bincount(class_of_kind, weight, by_class.classes)
@@ -76,11 +75,11 @@ def posterior_belief(
             "The supplied f(s|q) rules out, for some quasi-identifiers, all values of their class."
             " Give one of them a probability above 0."
         )
-    result: Beliefs = belief / total
+    result: Floats = belief / total
     return result
 
 
-def _check_prior(prior: Beliefs, weight: NDArray[np.float64], kinds: int, cardinality: int) -> None:
+def _check_prior(prior: Floats, weight: NDArray[np.float64], kinds: int, cardinality: int) -> None:
     if prior.shape != (kinds, cardinality) or weight.shape != (kinds,):
         raise InputError(
             f"f(s|q) has the shape {prior.shape} and f(q) {weight.shape}; they must be"
@@ -92,9 +91,7 @@ def _check_prior(prior: Beliefs, weight: NDArray[np.float64], kinds: int, cardin
         raise InputError("f(s|q) must sum to 1 over the values, for all quasi-identifiers.")
 
 
-def positive_disclosure(
-    belief: Beliefs, rows: NDArray[np.int64], delta: float
-) -> NDArray[np.bool_]:
+def positive_disclosure(belief: Floats, rows: NDArray[np.int64], delta: float) -> NDArray[np.bool_]:
     """Definition 3.1: β > 1 − δ, and someone of that kind does have the value.
 
     ``rows`` is the original table's count of each kind and value.
@@ -104,7 +101,7 @@ def positive_disclosure(
 
 
 def negative_disclosure(
-    belief: Beliefs, rows: NDArray[np.int64], epsilon: float
+    belief: Floats, rows: NDArray[np.int64], epsilon: float
 ) -> NDArray[np.bool_]:
     """Definition 3.2: β < ε, and someone of that kind does not have the value."""
     others = rows.sum(axis=1, keepdims=True) - rows
@@ -112,7 +109,7 @@ def negative_disclosure(
     return found
 
 
-def privacy_breach(prior: Beliefs, belief: Beliefs, rho1: float, rho2: float) -> NDArray[np.bool_]:
+def privacy_breach(prior: Floats, belief: Floats, rho1: float, rho2: float) -> NDArray[np.bool_]:
     """The (ρ1, ρ2)-breach: unlikely before and likely after, or likely before and not after."""
     upward = (prior < rho1) & (belief > rho2)
     downward = (prior > 1 - rho1) & (belief < 1 - rho2)
@@ -135,7 +132,7 @@ def bayes_audit(
     by_kind: ValueCounts,
     class_of_kind: NDArray[np.integer],
     *,
-    prior: Beliefs | None = None,
+    prior: Floats | None = None,
     delta: float = 0.1,
     epsilon: float = 0.01,
     rho: tuple[float, float] = (0.2, 0.8),

@@ -24,20 +24,12 @@ from pydantic import Field
 
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.requirements.base import (
-    TOLERANCE,
-    AttributeRequirement,
-    Domain,
-    Domains,
-    Figures,
-)
+from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain, Domains
 from discreet.requirements.exact_ratios import by_class
-from discreet.table.coded_table import Codes
 from discreet.table.counts import ValueCounts
 from discreet.table.kernels import kernel
 from discreet.table.roles import Distance
-
-Counts = NDArray[np.int64]
+from discreet.typing import Codes, Floats, Ints
 
 
 class TCloseness(AttributeRequirement):
@@ -55,10 +47,10 @@ class TCloseness(AttributeRequirement):
 
     t: float = Field(ge=0, le=1, description="The greatest distance of a class from the table.")
 
-    def measure(self, values: ValueCounts, size: Counts, domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         return earth_movers_distance(values, size, values.total, domain)
 
-    def excess(self, values: ValueCounts, size: Counts, domain: Domain, share: float) -> Figures:
+    def excess(self, values: ValueCounts, size: Ints, domain: Domain, share: float) -> Floats:
         """The distance is convex and at most 1, and leaving out a share moves it by no more.
 
         So if x of n rows go and the rest is within t of what is published, n·d is at most
@@ -75,7 +67,7 @@ class TCloseness(AttributeRequirement):
         if reach >= 1:
             return np.zeros(len(size))
         distance = self.measure(values, size, domain)
-        least: Figures = size * np.maximum(distance - reach, 0.0) / (1 - reach)
+        least: Floats = size * np.maximum(distance - reach, 0.0) / (1 - reach)
         if domain.distance is Distance.EQUAL:
             rows = size.sum()
             covered = by_class(np.add, values.total[values.value], values)
@@ -83,7 +75,7 @@ class TCloseness(AttributeRequirement):
             least = np.where(covered < enough, size, least)
         return least
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures <= self.t + TOLERANCE
 
     def problems(self, domains: Domains) -> list[str]:
@@ -106,10 +98,10 @@ class TCloseness(AttributeRequirement):
 
 def earth_movers_distance(
     values: ValueCounts,
-    size: Counts,
-    reference: Counts,  # (values,) how often each occurs in the reference
+    size: Ints,
+    reference: Ints,  # (values,) how often each occurs in the reference
     domain: Domain,
-) -> Figures:
+) -> Floats:
     """The distance of every class from a reference that holds all the classes' values."""
     if domain.distance is Distance.ORDERED:
         occurs = reference > 0
@@ -124,9 +116,7 @@ def earth_movers_distance(
     return _hierarchical(values, size, reference, domain.hierarchy)
 
 
-def _hierarchical(
-    values: ValueCounts, size: Counts, reference: Counts, hierarchy: Hierarchy
-) -> Figures:
+def _hierarchical(values: ValueCounts, size: Ints, reference: Ints, hierarchy: Hierarchy) -> Floats:
     distance = np.zeros(values.classes)
     for level in hierarchy.levels[: hierarchy.height]:
         at_level = np.bincount(level.node_of_leaf, reference, level.nodes).astype(np.int64)
@@ -138,13 +128,13 @@ def _hierarchical(
 
 @kernel
 def _equal(
-    start: Counts,
+    start: Ints,
     value: Codes,
-    count: Counts,
-    size: Counts,
-    reference: Counts,  # (nodes,)
+    count: Ints,
+    size: Ints,
+    reference: Ints,  # (nodes,)
     node_of_value: Codes,
-) -> Figures:
+) -> Floats:
     """Σ (p − q) over the nodes where p > q."""
     distance = np.zeros(len(start) - 1)
     rows = reference.sum()
@@ -163,13 +153,13 @@ def _equal(
 
 @kernel
 def _ordered(
-    start: Counts,
+    start: Ints,
     value: Codes,
-    count: Counts,
-    size: Counts,
-    rank_of_value: Counts,
-    cumulative: Counts,  # (m,) rows of the reference up to each rank
-) -> Figures:
+    count: Ints,
+    size: Ints,
+    rank_of_value: Ints,
+    cumulative: Ints,  # (m,) rows of the reference up to each rank
+) -> Floats:
     """Σ |P(≤ i) − Q(≤ i)| / (m − 1), in rows of the reference until the end."""
     distance = np.zeros(len(start) - 1)
     m = len(cumulative)

@@ -35,7 +35,6 @@ from discreet.requirements.base import (
     AttributeRequirement,
     Domain,
     Domains,
-    Figures,
     PublishedValues,
     Requirement,
     codes_of,
@@ -43,8 +42,8 @@ from discreet.requirements.base import (
 from discreet.requirements.exact_ratios import by_class, exact, scaled
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints
 
-Sizes = NDArray[np.int64]
 Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None
 
 
@@ -69,10 +68,10 @@ class DistinctLDiversity(Diversity):
     def least_values(self) -> int:
         return self.l
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         return np.diff(values.start).astype(np.float64)
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l
 
     def sentence(self) -> str:
@@ -101,22 +100,22 @@ class EntropyLDiversity(Diversity):
     def least_values(self) -> int:
         return math.ceil(self.l * (1 - TOLERANCE))
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         spread = by_class(np.add, values.count * np.log(values.count), values)
-        figures: Figures = np.exp(np.log(size) - spread / size)
+        figures: Floats = np.exp(np.log(size) - spread / size)
         return figures
 
-    def excess(self, values: ValueCounts, size: Sizes, domain: Domain, share: float) -> Figures:
+    def excess(self, values: ValueCounts, size: Ints, domain: Domain, share: float) -> Floats:
         """Entropy is concave: if x of n rows go and the rest has ln ℓ, n·H ≥ (n − x)·ln ℓ."""
         figures = self.measure(values, size, domain)
-        least: Figures = np.where(
+        least: Floats = np.where(
             self.accepts(figures),
             0.0,
             size * (1 - np.log(figures) / max(np.log(self.l), TOLERANCE)),
         )
         return least
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l * (1 - TOLERANCE)
 
     def sentence(self) -> str:
@@ -152,7 +151,7 @@ class RecursiveCLDiversity(Diversity):
     def least_values(self) -> int:
         return self.l
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         if self.l == 1:
             return np.zeros(len(size))
         head, tail = self._head_and_tail(values, domain)
@@ -160,20 +159,20 @@ class RecursiveCLDiversity(Diversity):
         np.divide(head, tail, out=figures, where=tail > 0)
         return figures
 
-    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
         if self.l == 1:
             return np.ones(len(size), bool)
         head, tail = scaled(*self._head_and_tail(values, domain), exact(self.c))
         return head < tail
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures < self.c
 
     def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
         """The codes of the values that may be disclosed."""
         return np.zeros(0, np.int64)
 
-    def _head_and_tail(self, values: ValueCounts, domain: Domain) -> tuple[Sizes, Sizes]:
+    def _head_and_tail(self, values: ValueCounts, domain: Domain) -> tuple[Ints, Ints]:
         may_disclose = np.zeros(values.cardinality, np.bool_)
         may_disclose[self._may_disclose(domain)] = True
         return head_and_tail(values.start, values.value, values.count, may_disclose, self.l - 2)
@@ -267,17 +266,17 @@ class NpdRecursiveCLDiversity(Diversity):
             attribute=self.attribute, c=self.c1, l=self.l, disclosable=self.disclosable
         )
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         return self.positive.measure(values, size, domain)
 
-    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
         result = self.positive.admits(values, size, domain)
         if self.not_ruled_out:
             part, whole = scaled(self._rarest(values, domain), size, exact(self.c2))
             result &= part >= whole
         return result
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures < self.c1 if self.l > 1 else np.ones(len(figures), bool)
 
     def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
@@ -286,7 +285,7 @@ class NpdRecursiveCLDiversity(Diversity):
         rarest = self._rarest(counts.values[attribute], domains[attribute])
         return {"c2": float((rarest / counts.size).min())}
 
-    def _rarest(self, values: ValueCounts, domain: Domain) -> Sizes:
+    def _rarest(self, values: ValueCounts, domain: Domain) -> Ints:
         """How often the rarest value of W occurs in each class."""
         codes = codes_of(domain, self.not_ruled_out)
         if len(codes) < len(set(self.not_ruled_out)):
@@ -339,16 +338,16 @@ class PDiversity(Diversity):
     def least_values(self) -> int:
         return math.ceil(exact(self.l))
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
-        figures: Figures = size / by_class(np.maximum, values.count, values)
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
+        figures: Floats = size / by_class(np.maximum, values.count, values)
         return figures
 
-    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
         greatest = by_class(np.maximum, values.count, values)
         whole, part = scaled(size, greatest, exact(self.l))
         return whole >= part
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l
 
     def sentence(self) -> str:

@@ -1,34 +1,36 @@
-"""Bounds on what a release can promise, from the counts of an attribute's values alone."""
+"""Bounds on what a release can promise, from the counts of an attribute's values alone.
+
+``counts`` (values,) is how often each value occurs in the table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Counts = NDArray[np.int64]  # (values,) how often each value occurs in the table
+from discreet.typing import Ints
 
 
-def permissible_ell(counts: Counts) -> int:
+def permissible_ell(counts: Ints) -> int:
     """l_per = ⌊n / n1⌋, n1 the count of the most frequent value: beliefs can be kept at 1/l_per."""
     greatest = int(counts.max(initial=0))
     return int(counts.sum()) // greatest if greatest else 0
 
 
-def value_entropy(counts: Counts) -> float:
+def value_entropy(counts: Ints) -> float:
     """H of the values' distribution, in nats."""
     occurring = counts[counts > 0]
     shares = occurring / max(occurring.sum(), 1)
     return max(0.0, -float(shares @ np.log(shares)))  # no −0
 
 
-def entropy_ell(counts: Counts) -> float:
+def entropy_ell(counts: Ints) -> float:
     """exp H, the largest feasible ℓ of entropy ℓ-diversity: merging all rows reaches it."""
     return float(np.exp(value_entropy(counts)))
 
 
-def least_suppressed(counts_of_attributes: Sequence[Counts], ell: int) -> int:
+def least_suppressed(counts_of_attributes: Sequence[Ints], ell: int) -> int:
     """The rows that ℓ-pdiversity, or anything stronger, must suppress at least.
 
     n minus the greatest K with Σ_v min(c_v, ⌊K/ℓ⌋) ≥ K for every attribute. With j = ⌊K/ℓ⌋ the sum

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.requirements.base import Domains, Figures, SizeRequirement
+from discreet.requirements.base import Domains, SizeRequirement
 from discreet.table.counts import ClassCounts
+from discreet.typing import Floats
 
 
 class KAnonymity(SizeRequirement):
@@ -25,10 +26,10 @@ class KAnonymity(SizeRequirement):
     def least_rows(self) -> int:
         return self.k
 
-    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return counts.size.astype(np.float64)
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.k
 
     def sentence(self) -> str:

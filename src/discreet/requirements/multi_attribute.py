@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from discreet.by_name import ByName
-from discreet.requirements.base import AttributeRequirement, Domain, Domains, Figures
+from discreet.requirements.base import AttributeRequirement, Domain, Domains
 from discreet.requirements.diversity import (
     DistinctLDiversity,
     Diversity,
@@ -26,6 +26,7 @@ from discreet.requirements.diversity import (
     RecursiveCLDiversity,
 )
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
+from discreet.typing import Floats
 
 DIVERSITIES: tuple[type[Diversity], ...] = (
     DistinctLDiversity,
@@ -84,7 +85,7 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def figure(self) -> tuple[str, bool]:
         return self.model.figure
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
         return self.model.measure(values, size, domain)
 
     def admits(
@@ -92,10 +93,10 @@ class MultiAttributeLDiversity(AttributeRequirement):
     ) -> NDArray[np.bool_]:
         return self.model.admits(values, size, domain)
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return self.model.accepts(figures)
 
-    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         refined = _refined(counts, attribute)
         inner = self.measure(refined.counts, refined.size, domains[attribute])
         _, smaller_is_better = self.figure

@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 
 from discreet.requirements.feasibility import value_entropy
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
+from discreet.typing import Codes, Floats
 
 Plan = Sequence[Sequence[int]]  # the numbers of the attributes in each table
-Matrix = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-12  # what floating point leaves of a sum that is 0
 DENSE_LIMIT = 2**22  # joint values that are counted in an array
@@ -47,14 +47,14 @@ class Information:
 
     names: tuple[str, ...]
     entropy: NDArray[np.float64]  # (attributes,)
-    mutual: Matrix  # (attributes, attributes) symmetric, 0 on the diagonal
+    mutual: Floats  # (attributes, attributes) symmetric, 0 on the diagonal
     sensitive_share: NDArray[np.float64]  # (attributes,) of rows whose value is sensitive
 
     @cached_property
-    def exposable(self) -> Matrix:
+    def exposable(self) -> Floats:
         """E of every pair; 0 on the diagonal."""
         new = np.maximum(self.entropy[:, None] - self.mutual, 0.0) * self.sensitive_share[:, None]
-        exposable: Matrix = new + new.T
+        exposable: Floats = new + new.T
         np.fill_diagonal(exposable, 0.0)
         return exposable
 
@@ -126,7 +126,7 @@ def information_exposure(information: Information, plan: Plan) -> float:
     return exposed / information.total_exposable / len(information.names)
 
 
-def _within(matrix: Matrix, block: Sequence[int]) -> float:
+def _within(matrix: Floats, block: Sequence[int]) -> float:
     """The sum over the pairs of a block."""
     chosen = np.array(block, np.int64)
     return float(np.triu(matrix[np.ix_(chosen, chosen)], 1).sum())

@@ -32,10 +32,11 @@ from pydantic import Field
 
 from discreet.errors import InputError
 from discreet.knowledge.links import Links
-from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain, Figures
+from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels import kernel
 from discreet.table.roles import Role
+from discreet.typing import Floats
 
 Weights = Literal["equal", "prior"]
 
@@ -82,7 +83,7 @@ class QSCLDiversity(LinkRequirement):
         ge=1, description="The tail begins with the l-th likeliest label."
     )
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
         head, tail = self._head_and_tail(values, domain)
         figures = np.full(len(head), np.inf)
         np.divide(head, tail, out=figures, where=tail > TOLERANCE)
@@ -95,12 +96,12 @@ class QSCLDiversity(LinkRequirement):
         head, tail = self._head_and_tail(values, domain)
         return head <= self.c * tail + TOLERANCE
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures <= self.c + TOLERANCE
 
-    def _head_and_tail(self, values: ValueCounts, domain: Domain) -> tuple[Figures, Figures]:
+    def _head_and_tail(self, values: ValueCounts, domain: Domain) -> tuple[Floats, Floats]:
         links = links_of(domain)
-        beliefs = Beliefs(values, links, self.weights)
+        beliefs = LabelPosteriors(values, links, self.weights)
         return beliefs.head_and_tail(self.l)
 
     def sentence(self) -> str:
@@ -128,10 +129,10 @@ class QSTCloseness(LinkRequirement):
     def needs_prior(self) -> bool:
         return True
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
-        return Beliefs(values, links_of(domain), self.weights).distance(self.distance)
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
+        return LabelPosteriors(values, links_of(domain), self.weights).distance(self.distance)
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures <= self.t + TOLERANCE
 
     def sentence(self) -> str:
@@ -149,7 +150,7 @@ def links_of(domain: Domain) -> Links:
     return domain.links
 
 
-class Beliefs:
+class LabelPosteriors:
     """The posterior β of every class over the labels."""
 
     def __init__(self, values: ValueCounts, links: Links, weights: Weights) -> None:
@@ -161,15 +162,15 @@ class Beliefs:
         else:
             self.weight = _known_prior(links)
 
-    def head_and_tail(self, ell: int) -> tuple[Figures, Figures]:
+    def head_and_tail(self, ell: int) -> tuple[Floats, Floats]:
         """For every class p1, and p_ℓ + …; both 0 for a class that links to nothing."""
         return _head_and_tail(self._evidence(), ell)
 
-    def distance(self, distance: Literal["l2", "l1"]) -> Figures:
+    def distance(self, distance: Literal["l2", "l1"]) -> Floats:
         """For every class its distance from the prior; 0 for a class that links to nothing."""
         return _distances(self._evidence(), _known_prior(self.links), distance == "l2")
 
-    def changes(self) -> tuple[Figures, Figures]:
+    def changes(self) -> tuple[Floats, Floats]:
         """For every class the mean and the greatest |β − α| over the labels."""
         return _changes(self._evidence(), _known_prior(self.links))
 
@@ -196,7 +197,7 @@ class _Evidence(NamedTuple):
     weight: NDArray[np.float64]  # (labels,)
 
 
-def _known_prior(links: Links) -> Figures:
+def _known_prior(links: Links) -> Floats:
     if links.prior is None:
         raise InputError(
             "The prior over the labels was estimated from the original table and is not known here."

@@ -17,7 +17,7 @@ from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
 from discreet.requirements.quasi_sensitive import QSCLDiversity, QSTCloseness
 from discreet.requirements.republication import (
-    MInvariance,
+    MInvarianceRequirement,
     RhoDifference,
     SeriesMInvariance,
     SeriesRhoDifference,
@@ -40,7 +40,7 @@ _KINDS: tuple[type[Requirement], ...] = (
 )
 # What methods promise and no job may ask of another method.
 PROMISED: tuple[type[Requirement], ...] = (
-    MInvariance,
+    MInvarianceRequirement,
     RhoDifference,
     SeriesMInvariance,
     SeriesRhoDifference,

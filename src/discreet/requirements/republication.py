@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain, Figures
+from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain
 from discreet.table.counts import ValueCounts
+from discreet.typing import Floats
 
 Buckets = Literal["distinct", "equal-multiplicity"]
 
 
-class MInvariance(AttributeRequirement):
+class MInvarianceRequirement(AttributeRequirement):
     """Every group has at least ``m`` values, each once (or each equally often)."""
 
     name: ClassVar[str] = "m-invariance"
@@ -32,13 +33,13 @@ class MInvariance(AttributeRequirement):
         "distinct", description="Whether each value occurs once, or all of them equally often."
     )
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
         distinct = np.diff(values.start)
         most = _extreme(np.maximum, values)
         even = most <= 1 if self.buckets == "distinct" else most == _extreme(np.minimum, values)
         return np.where(even, distinct, 0).astype(np.float64)
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.m
 
     def sentence(self) -> str:
@@ -58,10 +59,10 @@ class RhoDifference(AttributeRequirement):
 
     rho: float = Field(gt=0, le=1, description="The greatest belief that a reader may reach.")
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
         return _extreme(np.maximum, values) / np.maximum(size, 1)
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures <= self.rho + TOLERANCE
 
     def sentence(self) -> str:
@@ -74,10 +75,10 @@ class RhoDifference(AttributeRequirement):
 class SeriesRequirement(AttributeRequirement):
     """A guarantee about all releases of a series, which no single release can prove."""
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
         raise NotImplementedError(f"{self.name} is judged on a series, not on one release.")
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         raise NotImplementedError(f"{self.name} is judged on a series, not on one release.")
 
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.errors import InputError
-from discreet.requirements.base import Domains, Figures, Requirement
+from discreet.requirements.base import Domains, Requirement
 from discreet.table.counts import ClassCounts
 from discreet.table.roles import Role
+from discreet.typing import Floats
 
 Reader = Literal["pair", "row"]
 
@@ -46,10 +47,10 @@ class SADiversity(Requirement):
     def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
         return tuple(name for name in roles if name in self.l)
 
-    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         return np.diff(counts.values[attribute].start).astype(np.float64)
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= min(self.l.values())
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
@@ -103,7 +104,7 @@ class ConditionalLDiversity(Requirement):
         sensitive = (name for name, role in roles.items() if role is Role.SENSITIVE)
         return tuple(name for name in sensitive if name != self.known)
 
-    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Figures:
+    def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
         kept = (counts.kept or {}).get((self.reader, self.known))
         if kept is None:
             raise InputError(
@@ -112,7 +113,7 @@ class ConditionalLDiversity(Requirement):
             )
         return kept[attribute]
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l
 
     def vacuous_for(self, counts: ClassCounts, domains: Domains) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ from discreet.requirements.base import (
     AttributeRequirement,
     Domain,
     Domains,
-    Figures,
     PublishedValues,
     Requirement,
     codes_of,
@@ -33,8 +32,7 @@ from discreet.requirements.diversity import Value
 from discreet.requirements.exact_ratios import by_class, exact, scaled
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.counts import ClassCounts, ValueCounts
-
-Sizes = NDArray[np.int64]
+from discreet.typing import Floats, Ints
 
 
 class AlphaKAnonymity(AttributeRequirement):
@@ -68,15 +66,15 @@ class AlphaKAnonymity(AttributeRequirement):
     def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
         return super().passes(counts, domains) & (counts.size >= self.k)
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
-        figures: Figures = self._greatest(values, domain) / size
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
+        figures: Floats = self._greatest(values, domain) / size
         return figures
 
-    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
         part, whole = scaled(self._greatest(values, domain), size, exact(self.alpha))
         return part <= whole
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures <= self.alpha
 
     def further(
@@ -87,9 +85,9 @@ class AlphaKAnonymity(AttributeRequirement):
     ) -> dict[str, float]:
         return {"k": float(counts.size.min())}
 
-    def _greatest(self, values: ValueCounts, domain: Domain) -> Sizes:
+    def _greatest(self, values: ValueCounts, domain: Domain) -> Ints:
         if self.value is None:
-            greatest: Sizes = by_class(np.maximum, values.count, values)
+            greatest: Ints = by_class(np.maximum, values.count, values)
             return greatest
         found = np.isin(values.value, codes_of(domain, (self.value,)))
         occurs = np.zeros(values.classes, np.int64)
@@ -134,11 +132,11 @@ class BetaLikeness(AttributeRequirement):
         default=False, description="Bound the gain by −ln(share in the table) as well."
     )
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
-        figures: Figures = by_class(np.maximum, _lift(values, size), values) - 1
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
+        figures: Floats = by_class(np.maximum, _lift(values, size), values) - 1
         return figures
 
-    def admits(self, values: ValueCounts, size: Sizes, domain: Domain) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
         total = values.total
         part, whole = scaled(
             values.count * total.sum(),
@@ -151,7 +149,7 @@ class BetaLikeness(AttributeRequirement):
             within &= _lift(values, size) - 1 <= surprise[values.value] + TOLERANCE
         return by_class(np.logical_and, within, values)
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures <= self.beta
 
     def sentence(self) -> str:
@@ -180,13 +178,13 @@ class DeltaDisclosure(AttributeRequirement):
         gt=0, allow_inf_nan=False, description="The bound on |ln(share in class / in table)|."
     )
 
-    def measure(self, values: ValueCounts, size: Sizes, domain: Domain) -> Figures:
-        figures: Figures = by_class(np.maximum, np.abs(np.log(_lift(values, size))), values)
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
+        figures: Floats = by_class(np.maximum, np.abs(np.log(_lift(values, size))), values)
         lacks = np.diff(values.start) < np.count_nonzero(values.total)
         figures[lacks] = np.inf
         return figures
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures < self.delta
 
     def sentence(self) -> str:
@@ -197,10 +195,10 @@ class DeltaDisclosure(AttributeRequirement):
         )
 
 
-def _lift(values: ValueCounts, size: Sizes) -> Figures:
+def _lift(values: ValueCounts, size: Ints) -> Floats:
     """q/p of every entry: its share in the class over its share in the table."""
     total = values.total
-    lift: Figures = (values.count * total.sum()) / (
+    lift: Floats = (values.count * total.sum()) / (
         size[values.class_of_entry] * total[values.value]
     )
     return lift

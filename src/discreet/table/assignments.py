@@ -23,9 +23,7 @@ from numpy.typing import NDArray
 from discreet.table.classes import group_lists
 from discreet.table.graphs import greatest_flow, usable_edges
 from discreet.table.kernels import kernel
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
+from discreet.typing import Ints, Ints32
 
 EDGES = 2**26  # pairs of a group and a row within its sets; with more, assignments are not judged
 SCANNED = 8  # signatures that are compared one by one, not by search
@@ -36,12 +34,12 @@ class Sets:
     """The set of every group and attribute, in the codes of T^S and of the people's groups."""
 
     start: Ints  # (attributes × groups + 1,) by attribute, then by group
-    value: Small  # (entries,) ascending in each set
+    value: Ints32  # (entries,) ascending in each set
     groups: int
     unknown: int = 0  # entries that name no group, no attribute or no value of T^S
     doubled: int = 0  # entries that were there twice
 
-    def of(self, attribute: int) -> tuple[Ints, Small]:
+    def of(self, attribute: int) -> tuple[Ints, Ints32]:
         """Where the sets of one attribute begin, and their values."""
         start = self.start[attribute * self.groups : (attribute + 1) * self.groups + 1]
         return start - start[0], self.value[start[0] : start[-1]]
@@ -52,11 +50,13 @@ class PossibleRows:
     """The signatures that people of each group have in some world."""
 
     start: Ints  # (groups + 1,)
-    row: Small  # (edges,)
+    row: Ints32  # (edges,)
     complete: bool  # False where no world exists at all
 
 
-def supporting_rows(sets: Sets, codes: Small, known: int, limit: int) -> tuple[Ints, Small | None]:
+def supporting_rows(
+    sets: Sets, codes: Ints32, known: int, limit: int
+) -> tuple[Ints, Ints32 | None]:
     """The signatures within the sets, for each known value of each group, and where those begin.
 
     By the entries of the known attribute's sets; None where they are more than a limit. ``codes``
@@ -73,7 +73,7 @@ def supporting_rows(sets: Sets, codes: Small, known: int, limit: int) -> tuple[I
 
 
 def possible_rows(
-    sets: Sets, codes: Small, count: Ints, primary: int, size: Ints, limit: int = EDGES
+    sets: Sets, codes: Ints32, count: Ints, primary: int, size: Ints, limit: int = EDGES
 ) -> PossibleRows | None:
     """What people of each group have in some world; None where the graph would pass a limit.
 
@@ -102,7 +102,7 @@ def possible_rows(
     return PossibleRows(kept[group_start], row[possible], True)
 
 
-def _usable(first: Ints, box: Small, supply: Ints, count: Ints) -> NDArray[np.bool_] | None:
+def _usable(first: Ints, box: Ints32, supply: Ints, count: Ints) -> NDArray[np.bool_] | None:
     """Which edges complete flows use, found on one of each kind of point; None without any."""
     kinds = group_lists(first, box, len(count))
     low = first[kinds.first_row]
@@ -120,7 +120,7 @@ def _usable(first: Ints, box: Small, supply: Ints, count: Ints) -> NDArray[np.bo
     return found
 
 
-def impossible_values(sets: Sets, codes: Small, possible: PossibleRows) -> NDArray[np.bool_]:
+def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> NDArray[np.bool_]:
     """Which entries of the sets no possible row of their group has."""
     values = codes.max(axis=0, initial=-1).astype(np.int64) + 1
     return _impossible_values(
@@ -129,7 +129,7 @@ def impossible_values(sets: Sets, codes: Small, possible: PossibleRows) -> NDArr
 
 
 def rows_by_value(
-    sets: Sets, codes: Small, known: int, possible: PossibleRows
+    sets: Sets, codes: Ints32, known: int, possible: PossibleRows
 ) -> tuple[Ints, Ints]:
     """The possible rows by the entries of an attribute's sets: where each begins, the order."""
     start, value = sets.of(known)
@@ -143,7 +143,7 @@ def rows_by_value(
 
 
 @kernel
-def _mark(group: int, start: Ints, value: Small, groups: int, base: Ints, stamp: Small) -> None:
+def _mark(group: int, start: Ints, value: Ints32, groups: int, base: Ints, stamp: Ints32) -> None:
     """Stamp the values of a group's sets with its number."""
     for attribute in range(len(base) - 1):
         which = attribute * groups + group
@@ -162,7 +162,7 @@ def _bases(values: Ints) -> Ints:
 
 @kernel
 def _first_at_least(
-    codes: Small, order: Small, attribute: int, low: int, high: int, value: int
+    codes: Ints32, order: Ints32, attribute: int, low: int, high: int, value: int
 ) -> int:
     while low < high:
         middle = (low + high) // 2
@@ -176,14 +176,14 @@ def _first_at_least(
 @kernel
 def _supporting_rows(
     start: Ints,
-    value: Small,
+    value: Ints32,
     groups: int,
-    codes: Small,
-    order: Small,  # of the signatures, by their values of the attributes in turn
+    codes: Ints32,
+    order: Ints32,  # of the signatures, by their values of the attributes in turn
     attributes: Ints,  # the known one first
     values: Ints,
     limit: int,
-) -> tuple[Ints, Small]:
+) -> tuple[Ints, Ints32]:
     """Descend through the ordered signatures, one attribute after the other."""
     base = _bases(values)
     stamp = np.full(base[len(values)], -1, np.int32)
@@ -240,12 +240,12 @@ def _supporting_rows(
 @kernel
 def _impossible_values(
     start: Ints,
-    value: Small,
+    value: Ints32,
     groups: int,
-    codes: Small,
+    codes: Ints32,
     values: Ints,
     row_start: Ints,
-    row: Small,
+    row: Ints32,
 ) -> NDArray[np.bool_]:
     base = _bases(values)
     stamp = np.full(base[len(values)], -1, np.int32)

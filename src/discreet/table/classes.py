@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.coded_table import Codes, Column, count_codes
+from discreet.table.coded_table import Column, count_codes
 from discreet.table.kernels import kernel
+from discreet.typing import Codes
 
 KEY_LIMIT = 2**62
 DIRECT_LIMIT = 2**24  # entries of a direct-address table; 64 MB of int32

@@ -9,7 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import CodedTable, Codes, Column, exact_value
+from discreet.table.coded_table import CodedTable, Column, exact_value
+from discreet.typing import Codes
 
 
 def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:

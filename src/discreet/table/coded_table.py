@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
 from discreet.table.roles import Distance, Role, ValueType
+from discreet.typing import Codes
 
 if TYPE_CHECKING:
     from discreet.table.classes import Classes
-
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
-
-Numbers = NDArray[np.int64]
-Places = NDArray[np.int32]
+from discreet.typing import Ints, Ints32
 
 
 @kernel
-def greatest_flow(demand: Numbers, supply: Numbers, first: Numbers, box: Places) -> Numbers:
+def greatest_flow(demand: Ints, supply: Ints, first: Ints, box: Ints32) -> Ints:
     """Return the flow on each edge of a greatest flow from the points to the boxes."""
     points, boxes = len(supply), len(demand)
     wanted, left = demand.copy(), supply.copy()
@@ -50,14 +48,14 @@ def greatest_flow(demand: Numbers, supply: Numbers, first: Numbers, box: Places)
 
 @kernel
 def _augment(
-    wanted: Numbers,
-    left: Numbers,
-    flow: Numbers,
-    first: Numbers,
-    box: Places,
-    box_first: Numbers,
-    edge_of_box: Numbers,
-    point_of_edge: Places,
+    wanted: Ints,
+    left: Ints,
+    flow: Ints,
+    first: Ints,
+    box: Ints32,
+    box_first: Ints,
+    edge_of_box: Ints,
+    point_of_edge: Ints32,
 ) -> bool:
     """Send all that shortest ways can take (Dinic); whether it was anything.
 
@@ -133,7 +131,7 @@ def _augment(
 
 
 @kernel
-def usable_edges(boxes: int, first: Numbers, box: Places, flow: Numbers) -> NDArray[np.bool_]:
+def usable_edges(boxes: int, first: Ints, box: Ints32, flow: Ints) -> NDArray[np.bool_]:
     """Return the edges that some flow of the same supplies and demands uses.
 
     Such a flow differs from the given one by cycles of the residual graph: the edge has flow
@@ -149,7 +147,7 @@ def usable_edges(boxes: int, first: Numbers, box: Places, flow: Numbers) -> NDAr
 
 
 @kernel
-def _components(boxes: int, first: Numbers, box: Places, flow: Numbers) -> Places:
+def _components(boxes: int, first: Ints, box: Ints32, flow: Ints) -> Ints32:
     """The component of each point, then of each box (Tarjan, without recursion).
 
     A point leads to all its boxes, a box to the points that have flow to it.

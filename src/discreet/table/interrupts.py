@@ -16,14 +16,14 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from discreet.typing import StopFlag
 
 Result = TypeVar("Result")
-Flag = NDArray[np.uint8]  # (1,) not 0 once the work must end
 
 POLL = 0.1  # seconds between two looks for a signal
 
-_flags: dict[int, Flag] = {}  # of all work that runs now
+_flags: dict[int, StopFlag] = {}  # of all work that runs now
 _abandoned: list[threading.Thread] = []
 
 
@@ -58,9 +58,9 @@ def left_running() -> bool:
 
 
 @contextmanager
-def stop_flag(seconds: float | None = None) -> Iterator[Flag]:
+def stop_flag(seconds: float | None = None) -> Iterator[StopFlag]:
     """Yield a flag that is set by an interrupt, or after some seconds."""
-    flag: Flag = np.zeros(1, np.uint8)
+    flag: StopFlag = np.zeros(1, np.uint8)
     _flags[id(flag)] = flag
     timer = None
     if seconds is not None:

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.table.coded_table import Codes, count_codes, gather
+from discreet.table.coded_table import count_codes, gather
 from discreet.table.roles import Role
+from discreet.typing import Codes
 
 GROUP = "group"  # columns that a release makes for itself
 COUNT = "count"

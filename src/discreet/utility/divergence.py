@@ -23,7 +23,8 @@ from discreet.requirements.mutual_information import NEGLIGIBLE
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role
-from discreet.utility.implied import Floats, Implied
+from discreet.typing import Floats
+from discreet.utility.implied import Implied
 from discreet.utility.implied_cells import Unlinked, exact
 
 Pair = tuple[Column, Column]
@@ -33,7 +34,7 @@ PAIR_CELLS = 2**24  # a two-way table with more cells is left out, and counted a
 
 
 @dataclass(frozen=True)
-class Distance:
+class DistributionDistance:
     """How far one distribution is from the original."""
 
     kl_divergence: float | None  # nats, of the joint distribution of all attributes
@@ -46,8 +47,8 @@ class Distance:
 class Divergence:
     """The distance of a release beside that of the unlinked baseline."""
 
-    release: Distance
-    unlinked: Distance
+    release: DistributionDistance
+    unlinked: DistributionDistance
     pairs_left_out: int  # two-way tables that are too large
 
     def lines(self) -> list[str]:
@@ -98,7 +99,7 @@ def diverge(original: CodedTable, release: Implied) -> Divergence:
     )
 
 
-def distance(original: CodedTable, release: Implied, pairs: Sequence[Pair]) -> Distance:
+def distance(original: CodedTable, release: Implied, pairs: Sequence[Pair]) -> DistributionDistance:
     """How far one distribution is from the original."""
     truth = exact([*original.quasi_identifiers, *original.sensitive], original.rows)
     figures: dict[bool, list[tuple[float, float, float]]] = {True: [], False: []}
@@ -107,7 +108,7 @@ def distance(original: CodedTable, release: Implied, pairs: Sequence[Pair]) -> D
         figures[first.role is Role.QUASI_IDENTIFIER].append(_compare(*tables))
     every = [*figures[True], *figures[False]]
     linked = sum(information for information, _, _ in every)
-    return Distance(
+    return DistributionDistance(
         kl_divergence=kl_divergence(original, release),
         ratio=sum(away for _, _, away in every) / linked if linked > NEGLIGIBLE else None,
         association=_lost(figures[True]),

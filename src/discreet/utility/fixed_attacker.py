@@ -13,25 +13,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.table.coded_table import CodedTable
+from discreet.typing import Floats
 from discreet.utility.divergence import sample_of
-from discreet.utility.implied import Floats, Implied
+from discreet.utility.implied import Implied
 
 
 @dataclass(frozen=True)
-class Belief:
+class WorstBelief:
     """The beliefs in the truth of the worst sensitive attribute."""
 
     percentile_99: float
     greatest: float
 
 
-def fixed_reader(original: CodedTable, release: Implied) -> Belief | None:
+def fixed_reader(original: CodedTable, release: Implied) -> WorstBelief | None:
     """What the reader believes; None where nothing is sensitive or cells overlap too much."""
     found = [beliefs_in(original, release, column.name) for column in original.sensitive]
     beliefs = [belief for belief in found if belief is not None and len(belief)]
     if not beliefs:
         return None
-    return Belief(
+    return WorstBelief(
         max(float(np.percentile(belief, 99)) for belief in beliefs),
         max(float(belief.max()) for belief in beliefs),
     )

@@ -34,10 +34,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role
-
-Floats = NDArray[np.float64]
+from discreet.typing import Codes, Floats
 
 PAIR_CELLS = 2**22  # of a two-way table that is kept for queries
 

@@ -16,19 +16,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import Coverage, identity
 from discreet.hierarchies.covering_classes import fitting_groups
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
 from discreet.table.roles import Role
-from discreet.utility.implied import Floats, Implied, QueryBatch, below, even_draw
+from discreet.typing import Codes, Floats, Ints
+from discreet.utility.implied import Implied, QueryBatch, below, even_draw
 from discreet.utility.term_coverage import TermCoverage, exact_terms
-
-Ints = NDArray[np.int64]
 
 
 class ImpliedGeneralized(Implied):

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.table.coded_table import CodedTable, Codes
+from discreet.table.coded_table import CodedTable
+from discreet.typing import Codes
 
 TRAINED = 0.7  # of the people
 DRAWS = 3

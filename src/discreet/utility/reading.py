@@ -20,7 +20,7 @@ Found = TypeVar("Found", Measures, ProjectedMeasures)
 
 
 @dataclass(frozen=True, eq=False)
-class Reading(Generic[Found]):
+class ImpliedReading(Generic[Found]):
     """Figures of a release's shape, and the distribution p2 that it implies."""
 
     original: CodedTable  # with the domains that the release shows

@@ -18,12 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.knowledge.terms import Terms, terms_of
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Words = NDArray[np.uint64]  # eight queries each
+from discreet.typing import Codes, Floats, Ints, Words
 
 QUERIES_OF_WORD = 8
 BYTE = 255

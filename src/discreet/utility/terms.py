@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.knowledge.links import Links, link_terms
 from discreet.knowledge.terms import Terms, terms_of
-from discreet.requirements.quasi_sensitive import Beliefs
+from discreet.requirements.quasi_sensitive import LabelPosteriors
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
 from discreet.table.counts import count_values
@@ -124,5 +124,5 @@ def _change(column: Column, terms: Terms, classes: Classes, links: Links) -> Bel
     if not classes.count:
         return None
     published = link_terms(terms, links.knowledge).with_prior(links.prior)
-    mean, greatest = Beliefs(count_values(classes, column), published, "equal").changes()
+    mean, greatest = LabelPosteriors(count_values(classes, column), published, "equal").changes()
     return BeliefChange(float(mean.mean()), float(greatest.max()))

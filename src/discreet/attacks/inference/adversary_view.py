@@ -27,16 +27,17 @@ from discreet.releases.kinds.generalized.tables import RECORDS
 from discreet.releases.manifest import Manifest
 from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.code_maps import code_of_text, recoded
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.table.published import GROUP
+from discreet.typing import Codes
 
 SAMPLED_KINDS = 2000
 EQUAL_ROWS = "sampled people; every row that fits a person weighed equally"
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class KnownMembers:
     """People whose group is known, so far as what they look like goes."""
 
     row: NDArray[np.int64]  # (members,) an original row with the same quasi-identifiers
@@ -44,13 +45,15 @@ class Members:
     kind: NDArray[np.int32]  # (members,) equal for people who look alike
     kind_of_person: NDArray[np.int32]  # (original rows,)
 
-    def take(self, chosen: NDArray[np.integer]) -> Members:
+    def take(self, chosen: NDArray[np.integer]) -> KnownMembers:
         """Some of the members."""
-        return Members(self.row[chosen], self.group[chosen], self.kind[chosen], self.kind_of_person)
+        return KnownMembers(
+            self.row[chosen], self.group[chosen], self.kind[chosen], self.kind_of_person
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class AdversaryView:
     """The groups of one published table, or of a pair that a group number links."""
 
     name: str
@@ -61,7 +64,7 @@ class Reading:
     place_of_target: NDArray[np.int32]  # (targets,)
     truth: Mapping[str, Codes]  # (targets,) in the published codes; cardinality where unpublished
     group_of_person: NDArray[np.int32]  # (original rows,) −1 where unpublished or not certain
-    members: Members
+    members: KnownMembers
     sampled: bool = False  # whether the targets are a sample of the people
 
     @property
@@ -96,7 +99,7 @@ class Reading:
 
 def read_release(
     tables: Mapping[str, CodedTable], manifest: Manifest, task: Task, rng: np.random.Generator
-) -> list[Reading]:
+) -> list[AdversaryView]:
     """All readings of a release; none for a kind that is read otherwise."""
     reader = _READERS.get(manifest.kind)
     return [] if reader is None else reader(tables, manifest, task, rng)
@@ -104,14 +107,14 @@ def read_release(
 
 def _read_records(
     tables: Mapping[str, CodedTable], manifest: Manifest, task: Task, rng: np.random.Generator
-) -> list[Reading]:
+) -> list[AdversaryView]:
     levels = levels_of(manifest, RECORDS)
     return [read_generalized(RECORDS, tables[RECORDS], task, levels, rng)]
 
 
 def _read_projections(
     tables: Mapping[str, CodedTable], manifest: Manifest, task: Task, rng: np.random.Generator
-) -> list[Reading]:
+) -> list[AdversaryView]:
     readings = []
     for name, table in tables.items():
         levels = levels_of(manifest, name)
@@ -129,11 +132,13 @@ def levels_of(manifest: Manifest, table: str) -> Mapping[str, int]:
 
 def _read_buckets(
     tables: Mapping[str, CodedTable], manifest: Manifest, task: Task, rng: np.random.Generator
-) -> list[Reading]:
+) -> list[AdversaryView]:
     return [read_bucketized(tables[PEOPLE], tables[SENSITIVE], task)]
 
 
-_Reader = Callable[[Mapping[str, CodedTable], Manifest, Task, np.random.Generator], list[Reading]]
+_Reader = Callable[
+    [Mapping[str, CodedTable], Manifest, Task, np.random.Generator], list[AdversaryView]
+]
 _READERS: dict[str, _Reader] = {
     "generalized": _read_records,
     "projected": _read_projections,
@@ -147,7 +152,7 @@ def read_generalized(
     task: Task,
     levels: Mapping[str, int],
     rng: np.random.Generator,
-) -> Reading:
+) -> AdversaryView:
     """Read one generalized table with everybody's quasi-identifiers at hand."""
     people = [task.table[column.name] for column in table.quasi_identifiers]
     classes = classes_of(table.quasi_identifiers, table.rows)
@@ -179,7 +184,7 @@ def read_generalized(
     return _mixed(name, classes, sensitive, placement, kinds.class_of_row, task)
 
 
-def read_bucketized(people: CodedTable, sensitive: CodedTable, task: Task) -> Reading:
+def read_bucketized(people: CodedTable, sensitive: CodedTable, task: Task) -> AdversaryView:
     """Read exact quasi-identifiers with their group, and the group's sensitive rows."""
     counted = people_counted(sensitive)
     rows = np.arange(sensitive.rows) if counted is None else np.repeat(
@@ -214,7 +219,7 @@ def read_bucketized(people: CodedTable, sensitive: CodedTable, task: Task) -> Re
         return _certain(SENSITIVE, classes, columns, group_of_kind, of_person)
     first_person = np.zeros(kinds.count, np.int64)
     first_person[of_person[::-1]] = np.arange(task.table.rows)[::-1]
-    members = Members(
+    members = KnownMembers(
         first_person[of_people], group_of_people.astype(np.int32), of_people, of_person
     )
     mixed = _mixed(SENSITIVE, classes, columns, placement, of_person, task)
@@ -227,10 +232,10 @@ def _certain(
     sensitive: Mapping[str, Column],
     group_of_kind: NDArray[np.int32],
     kind_of_person: NDArray[np.int32],
-) -> Reading:
+) -> AdversaryView:
     """Everybody fits one group, so the published rows themselves are the targets."""
     group_of_person = group_of_kind[kind_of_person]
-    return Reading(
+    return AdversaryView(
         name,
         classes.size,
         classes.class_of_row,
@@ -250,7 +255,7 @@ def _mixed(
     placement: Placement,
     place_of_person: NDArray[np.int32],
     task: Task,
-) -> Reading:
+) -> AdversaryView:
     """Some people fit several groups: the targets are the people who fit any."""
     degree = np.diff(placement.start)
     targets = np.flatnonzero((place_of_person >= 0) & (degree[place_of_person] > 0))
@@ -263,7 +268,7 @@ def _mixed(
     has_one = np.flatnonzero(sole)
     group_of_place[has_one] = placement.group[placement.start[has_one]]
     group_of_person = np.where(place_of_person >= 0, group_of_place[place_of_person], -1)
-    return Reading(
+    return AdversaryView(
         name,
         classes.size,
         classes.class_of_row,
@@ -277,7 +282,7 @@ def _mixed(
     )
 
 
-def _placed(group_of_person: NDArray[np.int32], kind_of_person: NDArray[np.int32]) -> Members:
+def _placed(group_of_person: NDArray[np.int32], kind_of_person: NDArray[np.int32]) -> KnownMembers:
     """The people who fit one group alone."""
     row = np.flatnonzero(group_of_person >= 0)
-    return Members(row, group_of_person[row], kind_of_person[row], kind_of_person)
+    return KnownMembers(row, group_of_person[row], kind_of_person[row], kind_of_person)

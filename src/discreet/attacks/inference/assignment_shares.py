@@ -8,19 +8,16 @@ are left out first; what remains falls into components. Small ones are counted, 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attacks.inference.placement import count_components, scale
-from discreet.releases.kinds.decomposed.sensitive_sets import Signatures
+from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignatures
 from discreet.table.assignments import PossibleRows, Sets, rows_by_value
-
-Ints = NDArray[np.int64]
-Figures = NDArray[np.float64]
+from discreet.typing import Floats, Ints
 
 
 def expected_rows(
-    sets: Sets, signatures: Signatures, primary: int, size: Ints, possible: PossibleRows
-) -> tuple[Figures, bool]:
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, possible: PossibleRows
+) -> tuple[Floats, bool]:
     """The expected number of people for each possible row of each group; whether it is exact."""
     begin, order = rows_by_value(sets, signatures.codes, primary, possible)
     start, _ = sets.of(primary)

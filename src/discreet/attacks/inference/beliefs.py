@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import Codes
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
+from discreet.typing import Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Beliefs:
         return float((self.belief * self.count).sum() / max(self.targets, 1))
 
 
-def beliefs_in(reading: Reading, attribute: str, known: Sequence[str] = ()) -> Beliefs:
+def beliefs_in(reading: AdversaryView, attribute: str, known: Sequence[str] = ()) -> Beliefs:
     """The belief in each target's true value, given the target's values of other attributes."""
     return weighted_beliefs(
         reading,
@@ -54,7 +54,7 @@ def beliefs_in(reading: Reading, attribute: str, known: Sequence[str] = ()) -> B
 
 
 def weighted_beliefs(
-    reading: Reading, of_row: Codes, truth: Codes, cardinality: int, known: Sequence[str] = ()
+    reading: AdversaryView, of_row: Codes, truth: Codes, cardinality: int, known: Sequence[str] = ()
 ) -> Beliefs:
     """The same for any grouping of rows: kinds of values, for one."""
     if not known:
@@ -89,7 +89,9 @@ def weighted_beliefs(
     )
 
 
-def _beliefs_of_groups(reading: Reading, of_row: Codes, truth: Codes, cardinality: int) -> Beliefs:
+def _beliefs_of_groups(
+    reading: AdversaryView, of_row: Codes, truth: Codes, cardinality: int
+) -> Beliefs:
     """The beliefs of a reader who knows no sensitive value: all values of a place at once."""
     placement, groups = reading.placement, reading.groups
     pairs = group_codes([reading.group_of_row, of_row], [groups, cardinality], reading.rows)
@@ -139,7 +141,7 @@ def _mix_places(
     return belief
 
 
-def _known(reading: Reading, known: Sequence[str]) -> tuple[Codes, Codes, int]:
+def _known(reading: AdversaryView, known: Sequence[str]) -> tuple[Codes, Codes, int]:
     """The known values of rows and targets as one code each, and how many there are."""
     rows, targets = reading.rows, reading.targets
     codes = [np.concatenate([reading.sensitive[n].codes, reading.truth[n]]) for n in known]

@@ -25,9 +25,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import Beliefs
 from discreet.requirements.base import AttributeRequirement, Domain, Domains, Requirement
 from discreet.requirements.closeness import TCloseness
@@ -41,18 +40,17 @@ from discreet.requirements.diversity import (
 )
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
-from discreet.requirements.republication import MInvariance, RhoDifference
+from discreet.requirements.republication import MInvarianceRequirement, RhoDifference
 from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.table.roles import Distance
-
-Figures = NDArray[np.float64]
+from discreet.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
 class ValueBounds:
     """The greatest share that each value of an attribute may have in a group."""
 
-    of_value: Figures  # (values,) infinite where nothing is promised
+    of_value: Floats  # (values,) infinite where nothing is promised
     distinct: int = 1  # at least so many values in every group
 
     @property
@@ -60,7 +58,7 @@ class ValueBounds:
         """A bound for every value, infinite where some value has none."""
         return float(self.of_value.max(initial=0.0))
 
-    def of_lines(self, reading: Reading, beliefs: Beliefs) -> Figures:
+    def of_lines(self, reading: AdversaryView, beliefs: Beliefs) -> Floats:
         """The bound of each line of beliefs, infinite where nothing is promised."""
         padded = np.append(self.of_value, 1.0)  # the last: a value that was not published
         bounds = padded[np.minimum(beliefs.value, len(self.of_value))]
@@ -82,7 +80,7 @@ def least_group(requirements: Sequence[Requirement]) -> int | None:
 def value_bounds(
     requirements: Sequence[Requirement],
     domains: Domains,
-    reading: Reading,
+    reading: AdversaryView,
     attribute: str,
     *,
     others_known: bool = False,
@@ -110,9 +108,9 @@ def kind_bounds(
     requirements: Sequence[Requirement],
     domains: Domains,
     attribute: str,
-    share: Figures,  # (kinds,) of the table
+    share: Floats,  # (kinds,) of the table
     apart: float | None,  # the least hierarchical distance between values of two kinds
-) -> Figures:
+) -> Floats:
     """What t-closeness promises for kinds of values."""
     bounds = np.full(len(share), np.inf)
     for requirement in requirements:
@@ -132,12 +130,12 @@ def _speaks_of(requirement: Requirement, attribute: str) -> bool:
     )
 
 
-def _share_bound(requirement: Requirement, share: Figures, domain: Domain) -> Figures:
+def _share_bound(requirement: Requirement, share: Floats, domain: Domain) -> Floats:
     """The greatest share of each value in any group that passes."""
     unbounded = np.full(len(share), np.inf)
     if isinstance(requirement, PDiversity):
         return np.full(len(share), 1 / requirement.l)
-    if isinstance(requirement, MInvariance):
+    if isinstance(requirement, MInvarianceRequirement):
         return np.full(len(share), 1 / requirement.m)
     if isinstance(requirement, RhoDifference):
         return np.full(len(share), requirement.rho)
@@ -165,7 +163,7 @@ def _share_bound(requirement: Requirement, share: Figures, domain: Domain) -> Fi
     return unbounded
 
 
-def _steps(domain: Domain, share: Figures) -> float:
+def _steps(domain: Domain, share: Floats) -> float:
     """One over the least ground distance between two values."""
     if domain.distance is Distance.ORDERED:
         return max(int((share > 0).sum()) - 1, 1)

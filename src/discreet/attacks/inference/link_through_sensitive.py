@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.releases.audit.audit import read_tables
@@ -28,7 +27,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     PEOPLE,
     READERS,
     SENSITIVE,
-    Signatures,
+    SensitiveSignatures,
     index_signatures,
     kept_values,
     read_sets,
@@ -39,9 +38,7 @@ from discreet.table.assignments import Sets, possible_rows, rows_by_value
 from discreet.table.coded_table import CodedTable
 from discreet.table.kernels import kernel
 from discreet.table.published import GROUP
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
+from discreet.typing import Ints, Ints32
 
 FINDING_ROWS = 100_000  # of a release whose audit tells what readers find
 
@@ -100,7 +97,7 @@ def link_through_sensitive_table(
 
 
 def _certain_people(
-    sets: Sets, known: int, left: Small, size: Ints, occur: bool
+    sets: Sets, known: int, left: Ints32, size: Ints, occur: bool
 ) -> tuple[int, bool]:
     """How many people at most have a known value that leaves a single one; whether so many do.
 
@@ -133,8 +130,8 @@ def readers_of_folder(folder: Path, manifest: Manifest) -> list[dict[str, Any]]:
 
 
 def matched_values(
-    sets: Sets, signatures: Signatures, known: int, primary: int, size: Ints
-) -> Small | None:
+    sets: Sets, signatures: SensitiveSignatures, known: int, primary: int, size: Ints
+) -> Ints32 | None:
     """For each known value of each group, how many values of each attribute assignments use.
 
     None where the graph of people and rows is too large.
@@ -147,7 +144,7 @@ def matched_values(
 
 
 @kernel
-def _count_values(begin: Ints, row: Small, codes: Small, offset: Ints) -> Small:
+def _count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints32:
     """How many values of each attribute the rows of each entry have."""
     seen = np.full(offset[len(offset) - 1], -1, np.int64)
     kept = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)

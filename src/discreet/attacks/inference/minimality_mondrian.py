@@ -17,19 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.base import Scene, wilson_low
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.code_maps import recoded
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.counts import count_classes
+from discreet.typing import Codes, Floats
 
 DEALINGS = 20_000  # ways to deal out a class's rows to its types; beyond, worlds are drawn
 DRAWN = 2000
 LEAVES = 5000  # looked at, drawn at random
 
-Figures = NDArray[np.float64]
-Judged = tuple[Figures, Figures]  # beliefs, and what they surely are
+Judged = tuple[Floats, Floats]  # beliefs, and what they surely are
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +47,11 @@ class _Worlds:
     """Worlds of a class, or what its cuts see of them."""
 
     rows: NDArray[np.int64]  # (worlds, members)
-    weight: Figures  # (worlds,)
+    weight: Floats  # (worlds,)
     complete: bool  # whether these are all
 
 
-def leaf_beliefs(scene: Scene, reading: Reading) -> tuple[dict[str, Judged] | None, str]:
+def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged] | None, str]:
     """The belief in everybody's truth with only the worlds of each class in which no cut passes.
 
     Beside each a lower bound of it, which is less where worlds were drawn.
@@ -64,8 +64,8 @@ def leaf_beliefs(scene: Scene, reading: Reading) -> tuple[dict[str, Judged] | No
     columns = list(reading.sensitive.values())
     rows = group_codes([c.codes for c in columns], [c.cardinality for c in columns], reading.rows)
     truth = {c.name: recoded(c, scene.task.table[c.name]) for c in columns}
-    found: dict[str, list[Figures]] = {c.name: [] for c in columns}
-    sure: dict[str, list[Figures]] = {c.name: [] for c in columns}
+    found: dict[str, list[Floats]] = {c.name: [] for c in columns}
+    sure: dict[str, list[Floats]] = {c.name: [] for c in columns}
     chosen = scene.rng.permutation(reading.groups)[:LEAVES]
     drawn = False
     for leaf in _leaves(scene, reading, rows.class_of_row, chosen):
@@ -87,7 +87,7 @@ def leaf_beliefs(scene: Scene, reading: Reading) -> tuple[dict[str, Judged] | No
 
 
 def _leaves(
-    scene: Scene, reading: Reading, row_number: Codes, chosen: NDArray[np.int64]
+    scene: Scene, reading: AdversaryView, row_number: Codes, chosen: NDArray[np.int64]
 ) -> Iterator[_Leaf]:
     """Some classes, one after the other."""
     least = max(
@@ -156,7 +156,7 @@ def _spreads(rows: int, types: int) -> NDArray[np.int64]:
     return np.asarray(np.diff(np.concatenate(edges, axis=1), axis=1) - 1)
 
 
-def _shares(leaf: _Leaf, values: Codes, weight: Figures, truth: Codes) -> Figures:
+def _shares(leaf: _Leaf, values: Codes, weight: Floats, truth: Codes) -> Floats:
     """The weight of the worlds in which each member has the truth; a type's members are alike."""
     share = np.empty(len(leaf.members))
     first = 0

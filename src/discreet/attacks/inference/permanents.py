@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
+from discreet.typing import Floats
 
 EXACT_STATES = 4096
 SCALING_ROUNDS = 200
 
-Figures = NDArray[np.float64]
 
-
-def matching_beliefs(weight: Figures, count: NDArray[np.int64]) -> tuple[Figures, bool]:
+def matching_beliefs(weight: Floats, count: NDArray[np.int64]) -> tuple[Floats, bool]:
     """P(person has value) over all weighted worlds; whether it is exact.
 
     ``weight`` is (people, values); ``count`` the rows of each value, as many as people in all.
@@ -31,8 +30,8 @@ def matching_beliefs(weight: Figures, count: NDArray[np.int64]) -> tuple[Figures
 
 @kernel
 def matching_beliefs_within(
-    weight: Figures, count: NDArray[np.int64], most_states: int
-) -> tuple[Figures, bool]:
+    weight: Floats, count: NDArray[np.int64], most_states: int
+) -> tuple[Floats, bool]:
     """The same with another limit on the states of the exact way."""
     states = 1
     for value in range(len(count)):
@@ -43,7 +42,7 @@ def matching_beliefs_within(
 
 
 @kernel
-def _counted(weight: Figures, count: NDArray[np.int64], states: int) -> Figures:
+def _counted(weight: Floats, count: NDArray[np.int64], states: int) -> Floats:
     people, values = weight.shape
     step = np.empty(values, np.int64)  # the mixed radix of the states
     radix = 1
@@ -89,7 +88,7 @@ def _counted(weight: Figures, count: NDArray[np.int64], states: int) -> Figures:
 
 
 @kernel
-def _rescale(mass: Figures) -> None:
+def _rescale(mass: Floats) -> None:
     """Keep the numbers of worlds within the range of floats; only ratios matter."""
     greatest = mass.max()
     if greatest > 0:
@@ -97,7 +96,7 @@ def _rescale(mass: Figures) -> None:
 
 
 @kernel
-def _scaled(weight: Figures, count: NDArray[np.int64]) -> Figures:
+def _scaled(weight: Floats, count: NDArray[np.int64]) -> Floats:
     people, values = weight.shape
     belief = weight.copy()
     for _ in range(SCALING_ROUNDS):

@@ -13,7 +13,8 @@ from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.code_maps import code_of_value
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
+from discreet.typing import Codes
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,29 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.releases.kinds.decomposed.sensitive_sets import Signatures
+from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignatures
 from discreet.table.assignments import Sets
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import Codes
 from discreet.table.kernels import kernel
+from discreet.typing import Codes, Floats, Ints
 
 PAIRS = 50_000_000  # pairs of values whose counts are kept
 LINE_EDGES = 10_000_000  # pairs of a target and a group; beyond, targets are sampled
 
-Ints = NDArray[np.int64]
-Figures = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
-class People:
+class PossibleMembers:
     """The original people, and the groups that each may be in."""
 
     kind: Codes  # (people,)
     start: Ints  # (kinds + 1,)
     group: Codes  # (edges,)
-    weight: Figures  # (edges,)
+    weight: Floats  # (edges,)
     truth: list[Codes]  # by attribute, in the codes of T^S
 
 
@@ -35,13 +31,15 @@ class People:
 class Found:
     """Beliefs in the truth of targets who are alike."""
 
-    belief: Figures
+    belief: Floats
     count: Ints
-    weight: Figures  # rows that the reader weighs, for the bound
+    weight: Floats  # rows that the reader weighs, for the bound
     sampled: bool
 
 
-def _lines(people: People, target: int, known: int | None) -> tuple[Codes, Codes, Codes, Ints]:
+def _lines(
+    people: PossibleMembers, target: int, known: int | None
+) -> tuple[Codes, Codes, Codes, Ints]:
     """Targets who are alike: kind, known value, true value, how many."""
     truth = people.truth[target]
     of_known = np.zeros(len(truth), np.int32) if known is None else people.truth[known]
@@ -55,15 +53,15 @@ def _lines(people: People, target: int, known: int | None) -> tuple[Codes, Codes
 
 
 def row_beliefs(
-    people: People,
+    people: PossibleMembers,
     sets: Sets,
-    signatures: Signatures,
+    signatures: SensitiveSignatures,
     begin: Ints,
     row: Codes,
     target: int,
     known: int | None,
     rng: np.random.Generator,
-    chance: Figures | None = None,
+    chance: Floats | None = None,
 ) -> Found:
     """Beliefs by the rows of T^S within the sets, those with the known value if one is known.
 
@@ -85,12 +83,12 @@ def _tally_rows(
     set_start: Ints,
     begin: Ints,
     row: Codes,
-    mass: Figures,
+    mass: Floats,
     value_of_row: Codes,
     target_start: Ints,
     target_value: Codes,
     by_entry: bool,
-) -> tuple[Figures, Figures]:
+) -> tuple[Floats, Floats]:
     """The mass of each value of the target's set, by known value of the group or by group."""
     groups = len(set_start) - 1
     length = 0
@@ -116,9 +114,9 @@ def _tally_rows(
 
 
 def pair_beliefs(
-    people: People,
+    people: PossibleMembers,
     sets: Sets,
-    signatures: Signatures,
+    signatures: SensitiveSignatures,
     target: int,
     known: int,
     rng: np.random.Generator,
@@ -138,8 +136,8 @@ def pair_beliefs(
 
 @kernel
 def _tally_pairs(
-    set_start: Ints, set_value: Codes, target_start: Ints, target_value: Codes, together: Figures
-) -> tuple[Figures, Figures]:
+    set_start: Ints, set_value: Codes, target_start: Ints, target_value: Codes, together: Floats
+) -> tuple[Floats, Floats]:
     groups = len(set_start) - 1
     length = 0
     for g in range(groups):
@@ -158,12 +156,12 @@ def _tally_pairs(
 
 
 def _mixed(
-    people: People,
+    people: PossibleMembers,
     sets: Sets,
     target: int,
     known: int | None,
-    share: Figures,
-    total: Figures,
+    share: Floats,
+    total: Floats,
     rng: np.random.Generator,
     is_chance: bool = False,
 ) -> Found:
@@ -192,7 +190,7 @@ def _mixed(
 def _mix_sets(
     start: Ints,
     group: Codes,
-    weight: Figures,
+    weight: Floats,
     kind: Codes,
     known: Codes,
     truth: Codes,
@@ -202,10 +200,10 @@ def _mix_sets(
     target_start: Ints,
     target_value: Codes,
     share_start: Ints,  # (groups + 1,)
-    share: Figures,
-    total: Figures,
+    share: Floats,
+    total: Floats,
     is_chance: bool,  # whether a total is the probability of the known value in the group
-) -> tuple[Figures, Figures]:
+) -> tuple[Floats, Floats]:
     belief = np.zeros(len(kind))
     held = np.zeros(len(kind))
     for line in range(len(kind)):

@@ -7,11 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import factorial
 
-import numpy as np
-from numpy.typing import NDArray
-
-Rows = NDArray[np.int64]  # the number of a distinct sensitive row
-
 
 def count_worlds(rows_of_group: Sequence[Sequence[int]]) -> int:
     """How many worlds differ from each other."""

@@ -26,9 +26,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.attacks.series.series_view import Series, members_of
-from discreet.methods.series.beliefs.components import Belief, components, greatest_beliefs
+from discreet.methods.series.beliefs.components import BeliefStatus, components, greatest_beliefs
 from discreet.methods.series.beliefs.correlation import Correlation, Value
 from discreet.methods.series.beliefs.enumeration import MOST_PEOPLE
+from discreet.typing import Ints
 
 MOST_WORLDS = 200_000
 MOST_COMPONENTS = 20_000  # whose worlds are listed one by one
@@ -36,7 +37,6 @@ MOST_PAIRS = 20_000_000  # worlds times pairs of people of a component
 STAY = Correlation(unstated="stay")
 
 Agreement = dict[tuple[str, str], float]
-Worlds = NDArray[np.int64]  # (worlds, members) everybody's value
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ def value_association(series: Series, bound: float | None = None) -> CrossFindin
         series.group_of, series.groups, STAY.matrix(series.values), component
     )
     several = (series.group_of >= 0).sum(axis=0) > 1
-    how = np.append(found, Belief.IMPOSSIBLE)[component]  # the last: who never appears
-    exact = greatest.max(axis=0)[several & (how == Belief.EXACT)]
-    skipped = int((several & (how == Belief.TOO_LARGE)).sum())
+    how = np.append(found, BeliefStatus.IMPOSSIBLE)[component]  # the last: who never appears
+    exact = greatest.max(axis=0)[several & (how == BeliefStatus.EXACT)]
+    skipped = int((several & (how == BeliefStatus.TOO_LARGE)).sum())
     return _finding("value-association", exact.tolist(), bound, skipped)
 
 
@@ -194,8 +194,11 @@ def _given_any_pair(same: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def _known(
-    series: Series, members: NDArray[np.int64], worlds: Worlds, alike: Sequence[Sequence[str]]
-) -> Worlds:
+    series: Series,
+    members: NDArray[np.int64],
+    worlds: Ints,  # (worlds, members) the value of each person
+    alike: Sequence[Sequence[str]],
+) -> Ints:
     """The worlds in which people agree who are known to."""
     place = {series.people[member]: at for at, member in enumerate(members)}
     for group in alike:
@@ -205,7 +208,7 @@ def _known(
     return worlds
 
 
-def _listed_worlds(series: Series) -> Iterator[tuple[NDArray[np.int64], Worlds | None]]:
+def _listed_worlds(series: Series) -> Iterator[tuple[NDArray[np.int64], Ints | None]]:
     """The people of every component with their worlds; None where these are too many."""
     component = components(series.group_of, len(series.groups.start) - 1)
     for number, members in enumerate(members_of(component)):

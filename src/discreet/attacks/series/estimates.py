@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.attacks.series.series_view import Series
-from discreet.methods.series.beliefs.chains import Places
 from discreet.methods.series.beliefs.correlation import Correlation, Value
 from discreet.methods.series.beliefs.equal_runs import distinct_runs
 from discreet.methods.series.beliefs.estimates import individual, persistence, shares
+from discreet.typing import Ints
 
 Estimates = dict[str, tuple[float, ...]]  # the greatest belief by release
 
@@ -43,7 +43,7 @@ def estimates(series: Series, correlation: Correlation) -> Estimates:
     return {rule: tuple(greatest) for rule, greatest in by_rule.items()}
 
 
-def _signatures(series: Series) -> tuple[Places, Places]:
+def _signatures(series: Series) -> tuple[Ints, Ints]:
     """Number the groups that were published with the same values alike; also a group of each."""
     groups = series.groups
     run = np.stack([groups.value, groups.count], axis=1).reshape(-1).astype(np.int32)

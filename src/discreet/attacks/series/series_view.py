@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.series.beliefs.chains import Places
 from discreet.methods.series.beliefs.cohort_bounds import cohort_bounds
 from discreet.methods.series.beliefs.components import (
-    Belief,
-    Groups,
+    BeliefStatus,
+    PublishedGroups,
     beliefs,
     components,
     greatest_beliefs,
@@ -27,6 +26,7 @@ from discreet.methods.series.beliefs.correlation import Correlation, Value
 from discreet.methods.series.rho_different.renaming import alike_values
 from discreet.methods.series.rho_different.shapes import Shapes, read_run
 from discreet.table.past_releases import History
+from discreet.typing import Ints
 
 TOLERANCE = 1e-9
 
@@ -36,8 +36,8 @@ class Series:
     """Persons, the groups they were in, and the values that each group was published with."""
 
     people: tuple[str, ...]
-    group_of: Places  # (releases, people), −1 where a person is absent
-    groups: Groups  # of all releases, one after the other
+    group_of: Ints  # (releases, people), −1 where a person is absent
+    groups: PublishedGroups  # of all releases, one after the other
     values: tuple[Value, ...]  # the dictionary
 
     @classmethod
@@ -60,7 +60,7 @@ class Series:
                 entries += found.tolist()
                 counts += count.tolist()
                 start.append(len(entries))
-        groups = Groups(
+        groups = PublishedGroups(
             np.array(start, np.int64), np.array(entries, np.int64), np.array(counts, np.int64)
         )
         return cls(people, group_of, groups, dictionary)
@@ -69,7 +69,7 @@ class Series:
     def of_history(cls, history: History) -> Series:
         """The series of a ledger's history; its people have numbers and no names."""
         past = history.releases
-        groups, first = Groups.of([(one.start, one.value, one.count) for one in past])
+        groups, first = PublishedGroups.of([(one.start, one.value, one.count) for one in past])
         group_of = np.full((len(past), history.people), -1, np.int64)
         for layer, one in enumerate(past):
             group_of[layer, one.person] = one.group + first[layer]
@@ -125,7 +125,7 @@ def invariance(series: Series) -> Invariance:
     return Invariance(returning, returning - len(changing), renewed, overlapping)
 
 
-def members_of(component: Places) -> list[Places]:
+def members_of(component: Ints) -> list[Ints]:
     """The persons of every component."""
     known = np.flatnonzero(component >= 0)
     ordered = known[np.argsort(component[known], kind="stable")]
@@ -174,7 +174,7 @@ def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
     enumerated[shapes.member[chosen]] = shape_of[chosen]
     greatest, found = greatest_beliefs(series.group_of, groups, matrix, enumerated)
     sufficient = np.zeros(len(found), bool)  # where a bound does in place of the belief
-    for shape in np.flatnonzero(found == Belief.TOO_LARGE):
+    for shape in np.flatnonzero(found == BeliefStatus.TOO_LARGE):
         one = shapes.first[shape]
         run = shapes.run[shapes.start[one] : shapes.start[one + 1]]
         own, _, first, value, count = read_run(run, series.releases)
@@ -184,14 +184,14 @@ def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
     inside = np.arange(len(of_member)) - start[of_member]
     greatest[:, shapes.member] = greatest[:, shapes.member[start[shapes.first[shape_of]] + inside]]
     found, sufficient = found[shapes.of_family], sufficient[shapes.of_family]
-    too_large = found == Belief.TOO_LARGE
-    impossible = found == Belief.IMPOSSIBLE
+    too_large = found == BeliefStatus.TOO_LARGE
+    impossible = found == BeliefStatus.IMPOSSIBLE
     greatest[:, impossible[component] & (component >= 0)] = 1.0
     greatest = np.where(series.group_of >= 0, greatest, 0.0)
     return JointFinding(
         greatest=tuple(float(layer.max(initial=0.0)) for layer in greatest),
         above=int((greatest > rho + TOLERANCE).any(axis=0).sum()),
-        exact=int((found == Belief.EXACT).sum()),
+        exact=int((found == BeliefStatus.EXACT).sum()),
         bounded=int((too_large & sufficient).sum()),
         open=int((too_large & ~sufficient).sum()),
         impossible=int(impossible.sum()),

@@ -18,7 +18,7 @@ from pyspark.sql import functions as f
 from discreet.engines.parts import PartResult, fingerprint
 from discreet.engines.shards import (
     WEIGHT,
-    Figures,
+    CellSums,
     ShardResult,
     audit_shard,
     class_columns,
@@ -36,7 +36,7 @@ from discreet.io.tables import read_table
 from discreet.methods.base import Task
 from discreet.pipeline.manifest_draft import name_published_values
 from discreet.releases.audit.audit import Audit, specs_of
-from discreet.releases.audit.figures import Tally
+from discreet.releases.audit.figures import ReleaseTally
 from discreet.releases.group_summary import Picture
 from discreet.releases.kinds.bucketized.tables import BucketizedKind
 from discreet.releases.kinds.decomposed.sensitive_sets import PEOPLE, SENSITIVE, VALUES
@@ -72,7 +72,7 @@ def audit_files(
     staging: Path,
     shards: int,
     limit: int,
-) -> tuple[Audit, dict[str, Figures]]:
+) -> tuple[Audit, dict[str, CellSums]]:
     """Derive every promise, and the sums of the measures, from the files of a release."""
     readings = _read_files(session, files, manifest, staging, shards)
     problems = [line for result in results for line in result.problems]
@@ -300,7 +300,7 @@ def _judge(
     grouped = manifest.kind in (BucketizedKind.name, DecomposedKind.name)
     if grouped and any(name not in tables for name in names):
         apart = ["a group is not in every table"]
-        return ShardResult([None] * len(manifest.promises), {}, apart, Picture(), Tally())
+        return ShardResult([None] * len(manifest.promises), {}, apart, Picture(), ReleaseTally())
     ordered = {name: tables[name] for name in names if name in tables}
     result = audit_shard(ordered, manifest, task)
     result.problems += problems

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from discreet.engines.parts import PartResult, Plan, part_of_outcome, recodings_of, stage_part
+from discreet.engines.parts import PartPlan, PartResult, part_of_outcome, recodings_of, stage_part
 from discreet.engines.spark.encoded import EncodedRows, in_order, new_name, task_of_part
 from discreet.engines.spark.session import COLLECTED, each, setting
 from discreet.errors import InputError
@@ -76,7 +76,7 @@ def _tuples(rows: EncodedRows) -> CodedTable:
     return CodedTable(columns, len(frame)).counted(frame["count"].to_numpy().astype(np.int64))
 
 
-def _needs_values(plan: Plan) -> bool:
+def _needs_values(plan: PartPlan) -> bool:
     """Whether the search looks at sensitive values at all."""
     sizes = all(isinstance(r, SizeRequirement) for r in plan.task.requirements)
     return not (sizes and isinstance(plan.job.method, FullDomain))

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from discreet.engines.parts import PartResult, Plan, stage_part
+from discreet.engines.parts import PartPlan, PartResult, stage_part
 from discreet.engines.placing import Assign
 from discreet.engines.spark.assigning import along_curve, assignment
 from discreet.engines.spark.encoded import EncodedRows, in_order, new_name, task_of_part
@@ -67,7 +67,12 @@ def _require_few(rows: EncodedRows, suppressed: int) -> None:
 
 
 def _run_parts(
-    rows: EncodedRows, plan: Plan, assign: Assign, parts: int, first: int, keep_left: bool = False
+    rows: EncodedRows,
+    plan: PartPlan,
+    assign: Assign,
+    parts: int,
+    first: int,
+    keep_left: bool = False,
 ) -> list[PartResult]:
     """Bring each part together and run the method on it; parts are numbered from ``first``.
 
@@ -99,7 +104,7 @@ def _run_parts(
 
 
 def _run_part(
-    plan: Plan,
+    plan: PartPlan,
     frame: pl.DataFrame,
     place_of: Mapping[str, str],
     part: int,

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 
-from discreet.engines.parts import Plan
+from discreet.engines.parts import PartPlan
 from discreet.engines.spark.session import ROWS_OF_PART, setting
 from discreet.methods.base import Task
 
@@ -25,7 +25,7 @@ class EncodedRows:
     """All rows of a table, or those that are left over, with what everybody knows of them."""
 
     session: SparkSession
-    plan: Plan
+    plan: PartPlan
     staging: Path
     frame: DataFrame  # row, c0, c1, … as ``reading.encode`` writes them
     count: int
@@ -56,7 +56,7 @@ class EncodedRows:
 
 
 def task_of_part(
-    plan: Plan,
+    plan: PartPlan,
     frame: pl.DataFrame,
     place_of: Mapping[str, str],
     rng: np.random.Generator,

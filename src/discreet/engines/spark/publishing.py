@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from discreet.attacks.inference.link_through_sensitive import readers_of_folder
-from discreet.engines.parts import PartResult, Plan, coded_columns, without_bits
+from discreet.engines.parts import PartPlan, PartResult, coded_columns, without_bits
 from discreet.engines.shards import utility_of
 from discreet.engines.spark.auditing import audit_files
 from discreet.engines.spark.by_counts import run_by_counts
@@ -250,7 +250,7 @@ class _Run:
         self._done("finishing")
         return manifest, audit
 
-    def _prepare(self, data: Any) -> Plan:
+    def _prepare(self, data: Any) -> PartPlan:
         """Read, count values, settle what the job asks of them, and write every row in codes."""
         frame = read(self.session, self.job, data)
         specs = require_fit(frame, self.job)
@@ -266,7 +266,7 @@ class _Run:
         task = with_unit(task, uses_of(frame, names, self.job.with_role(Role.IDENTIFIER), missing))
         require_unit(self.job, task)
         refuse_identifying(self.job, task.table)
-        plan = Plan(self.job, task, specs, missing, self.seed, fixed_order())
+        plan = PartPlan(self.job, task, specs, missing, self.seed, fixed_order())
         ranked = None
         if isinstance(self.job.method, ShardedMethod):
             attribute = self.job.method.shard_attribute(task)
@@ -275,7 +275,7 @@ class _Run:
         self._done("encoding")
         return plan
 
-    def _manifest(self, plan: Plan, results: list[PartResult], gone: set[str]) -> Manifest:
+    def _manifest(self, plan: PartPlan, results: list[PartResult], gone: set[str]) -> Manifest:
         whole = [result for result in results if result.kind]
         suppressed = sum(result.suppressed for result in results)
         facts = self.job.method.joined_facts([result.facts for result in whole])

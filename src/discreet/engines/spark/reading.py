@@ -23,10 +23,11 @@ from discreet.io.header import require_names
 from discreet.io.source import Source
 from discreet.job.model import Job
 from discreet.pipeline.prepare import Uses, require_columns, source_of, specs_of_job
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.kernels import kernel
 from discreet.table.roles import Role
+from discreet.typing import Codes
 
 Lookup = tuple[Any, Codes]  # the raw values of a column as text, and the code of each
 

@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.io.csv.tokenizer import Block, Bytes
+from discreet.io.csv.tokenizer import Block
 from discreet.table.kernels import kernel
+from discreet.typing import Bytes
 
 _FIRST_SLOTS = 1 << 12
 
 
-class Entries:
+class CellDictionary:
     """Every distinct (column, cell), numbered in order of first appearance."""
 
     def __init__(self) -> None:

@@ -24,15 +24,13 @@ from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.io.column_dictionary import recode, sort_dictionary
-from discreet.io.csv.cell_dictionary import Entries
+from discreet.io.csv.cell_dictionary import CellDictionary
 from discreet.io.csv.tokenizer import (
     LINE_FEED,
     NO_QUOTE,
     RAGGED,
     SOUND,
     Block,
-    Bytes,
-    Words,
     count_lines,
     find_record,
     last_record_end,
@@ -41,8 +39,9 @@ from discreet.io.csv.tokenizer import (
 )
 from discreet.io.header import looks_like_cell, require_names
 from discreet.io.source import Source, Tell, open_utf8, tell_nobody, wrong_encoding
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
+from discreet.typing import Bytes, Codes, Words
 
 BLOCK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16
@@ -154,7 +153,7 @@ class _Cells:
     """The cells of all blocks, as entries."""
 
     def __init__(self, columns: int) -> None:
-        self.entries = Entries()
+        self.entries = CellDictionary()
         self.rows = 0
         self._codes: list[list[Codes]] = [[] for _ in range(columns)]
         self._numbers: list[NDArray[np.int32]] = []  # the entry of each entry of a block

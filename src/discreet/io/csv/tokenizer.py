@@ -19,9 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
-
-Bytes = NDArray[np.uint8]
-Words = NDArray[np.uint64]
+from discreet.typing import Bytes, Words
 
 LINE_FEED = 10
 CARRIAGE_RETURN = 13

@@ -11,7 +11,7 @@ from discreet.methods.codip.recoder import Recoder
 
 
 @dataclass(frozen=True)
-class Step:
+class FrontierStep:
     """One plan on the way from a table for each attribute to a single table."""
 
     tables: int
@@ -43,26 +43,26 @@ class Frontier:
     """All merge steps, the single table, which is the baseline, last."""
 
     attributes: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[FrontierStep, ...]
     nodes: int = 0  # of the lattice of full-domain recodings
     nodes_valid: int = 0  # that meet the requirements on sizes and the ceiling
 
     @property
-    def baseline(self) -> Step:
+    def baseline(self) -> FrontierStep:
         """The single table."""
         return self.steps[-1]
 
-    def nearest(self, alpha: float, beta: float) -> Step | None:
+    def nearest(self, alpha: float, beta: float) -> FrontierStep | None:
         """The feasible step that passes the bounds by least; of those the one with fewer tables."""
 
-        def excess(step: Step) -> float:
+        def excess(step: FrontierStep) -> float:
             over = max(step.association_loss - alpha, 0.0)
             return over + max(step.information_exposure - beta, 0.0)
 
         feasible = [step for step in self.steps if step.feasible]
         return min(feasible, key=lambda step: (excess(step), step.tables), default=None)
 
-    def closest(self) -> Step | None:
+    def closest(self) -> FrontierStep | None:
         """The step that reaches the least t, with as few tables as that takes."""
         reached = {step: step.closeness for step in self.steps if step.closeness is not None}
         bound = min(reached.values(), default=0.0) + TIE
@@ -93,7 +93,7 @@ def frontier_of(
         chosen = _worst([recoder.chosen_closeness(block) for block in plan])
         improved = closeness is not None and baseline is not None and baseline > TIE
         steps.append(
-            Step(
+            FrontierStep(
                 tables=len(plan),
                 plan=tuple(tuple(names[a] for a in block) for block in plan),
                 association_loss=ratios.association_loss(plan),

@@ -39,8 +39,6 @@ from discreet.table.counts import ClassCounts
 
 NODE_LIMIT = 2**17  # rows of the table
 
-Figures = NDArray[np.float64]
-
 
 class NodeTable:
     """The nodes that may be published, cheapest first, with verdicts by attribute."""

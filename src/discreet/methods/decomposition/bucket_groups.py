@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from discreet.methods.decomposition.bucket_index import sign_rows
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
-
-Ints = NDArray[np.int64]
+from discreet.typing import Ints
 
 TRIES = 16  # rows of a signature that are tried for the attributes outside it
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
-
-Ints = NDArray[np.int64]
+from discreet.typing import Ints
 
 SIGNATURES = 2**16  # in all buckets together, and 1 024 in each bucket: more are not indexed
 SIGNATURES_OF_BUCKET = 1024
@@ -20,7 +19,7 @@ FEW_ROWS = 512  # half of a table that is small enough for any index
 
 
 @dataclass(frozen=True, eq=False)
-class Signatures:
+class BucketSignatures:
     """Signatures by bucket, the commonest first, and the rows of each."""
 
     bucket_start: Ints  # (buckets + 1,) into the signatures
@@ -30,7 +29,7 @@ class Signatures:
     row: NDArray[np.int32]  # (rows,) by signature
 
 
-def sign_rows(bucket: Column, columns: Sequence[Column]) -> tuple[Signatures, int]:
+def sign_rows(bucket: Column, columns: Sequence[Column]) -> tuple[BucketSignatures, int]:
     """The signatures of as many attributes as may be indexed, those with fewest values first."""
     rows = len(bucket.codes)
     limit = max(SIGNATURES, SIGNATURES_OF_BUCKET * bucket.cardinality)
@@ -59,7 +58,7 @@ def sign_rows(bucket: Column, columns: Sequence[Column]) -> tuple[Signatures, in
     for place, column in enumerate(columns[:indexed]):
         values[:, place] = column.codes[found.first_row[order]]
     start = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
-    signatures = Signatures(
+    signatures = BucketSignatures(
         np.concatenate(([0], np.cumsum(buckets))).astype(np.int64),
         size,
         values,

@@ -38,7 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Decomposed, NoiseValues, ShardedMethod, Task
-from discreet.methods.decomposition.group_merging import Groups, merge_lacking
+from discreet.methods.decomposition.group_merging import SignatureGroups, merge_lacking
 from discreet.methods.decomposition.nearby_groups import form_groups
 from discreet.methods.decomposition.noise import (
     NO_READER,
@@ -135,7 +135,7 @@ class Decomposition(ShardedMethod):
             least = [ell, *wanted]
             return add_noise(sensitive, start, member, least, task.rng, reader=reader, floor=floor)
 
-        groups = Groups(group_of_row, formed.groups, sensitive.classes.class_of_row)
+        groups = SignatureGroups(group_of_row, formed.groups, sensitive.classes.class_of_row)
         noise = groups.fill(np.flatnonzero(asked), fill)
         if conditional:
             needed = np.bincount(noise.group, minlength=groups.groups) + noise.lacking.sum(axis=1)

@@ -17,20 +17,20 @@ from discreet.methods.base import Task
 from discreet.methods.decomposition.noise import Noise
 from discreet.table.coded_table import Column
 from discreet.table.counts import order_by_class
+from discreet.typing import Ints32
 
-Small = NDArray[np.int32]
-Fill = Callable[[NDArray[np.int64], Small], Noise]  # starts and members of some groups
+Fill = Callable[[NDArray[np.int64], Ints32], Noise]  # starts and members of some groups
 
 PARTNERS = 64  # groups that are considered as partners, drawn at random where there are more
 
 
 @dataclass(eq=False)
-class Groups:
+class SignatureGroups:
     """The groups of a table, by rows and by members' signatures."""
 
-    group_of_row: Small
+    group_of_row: Ints32
     groups: int
-    signature_of_row: Small
+    signature_of_row: Ints32
     _rows: NDArray[np.int64] = field(init=False, repr=False)
     _start: NDArray[np.int64] = field(init=False, repr=False)
 
@@ -76,14 +76,14 @@ class Groups:
 class Merged:
     """What became of the groups."""
 
-    group_of_row: Small
+    group_of_row: Ints32
     groups: int
     noise: Noise
     merged: int  # groups that were merged away
-    lacking: Small | None = None  # of the first group that could not be helped, by attribute
+    lacking: Ints32 | None = None  # of the first group that could not be helped, by attribute
 
 
-def merge_lacking(groups: Groups, noise: Noise, fill: Fill, task: Task) -> Merged:
+def merge_lacking(groups: SignatureGroups, noise: Noise, fill: Fill, task: Task) -> Merged:
     """Merge every group that lacks values with others until it lacks none."""
     short = np.flatnonzero(noise.lacking.sum(axis=1) > 0)
     if not len(short):
@@ -118,13 +118,16 @@ def merge_lacking(groups: Groups, noise: Noise, fill: Fill, task: Task) -> Merge
     return _renumbered(groups, rows, replaced, noise)
 
 
-def _lacking(group: int, replaced: dict[int, Noise], noise: Noise) -> Small:
-    found: Small = replaced[group].lacking[0] if group in replaced else noise.lacking[group]
+def _lacking(group: int, replaced: dict[int, Noise], noise: Noise) -> Ints32:
+    found: Ints32 = replaced[group].lacking[0] if group in replaced else noise.lacking[group]
     return found
 
 
 def _renumbered(
-    groups: Groups, rows: dict[int, NDArray[np.int64]], replaced: dict[int, Noise], noise: Noise
+    groups: SignatureGroups,
+    rows: dict[int, NDArray[np.int64]],
+    replaced: dict[int, Noise],
+    noise: Noise,
 ) -> Merged:
     number = np.full(groups.groups, -1, np.int32)
     group_of_row = np.empty_like(groups.group_of_row)

@@ -23,9 +23,7 @@ from discreet.methods.shared.hilbert import task_keys
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
+from discreet.typing import Ints, Ints32
 
 GROUPS_OF_BLOCK = 8  # that the smallest blocks have room for; the largest for eight times as many
 LARGEST_BLOCK = 4096  # rows; looking through a block costs as much for each of its rows
@@ -104,17 +102,17 @@ def _form_blocks(
     rng: np.random.Generator,
     ell: int,
     block: int,
-    order: Small,
-    bucket_of_row: Small,
-    signature_of_row: Small,
-    values: Small,
+    order: Ints32,
+    bucket_of_row: Ints32,
+    signature_of_row: Ints32,
+    values: Ints32,
     wanted: Ints,
     offset: Ints,
     stamps: int,
-    commonest: Small,  # values by their count in the whole table
+    commonest: Ints32,  # values by their count in the whole table
     count_of_value: Ints,
     left_of_value: Ints,
-    group_of_row: Small,
+    group_of_row: Ints32,
     short: NDArray[np.bool_],
     groups: int,
 ) -> int:

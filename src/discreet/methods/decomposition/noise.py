@@ -20,12 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.classes import Classes, group_codes
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
+from discreet.typing import Codes, Ints, Ints32
 
 NO_READER, PAIR, ROW = 0, 1, 2
 
@@ -35,10 +33,10 @@ class SensitiveTable:
     """T^S as its distinct rows, called signatures, with an index by value."""
 
     classes: Classes  # of the rows, by signature
-    codes: Small  # (signatures, attributes), the primary attribute first
+    codes: Ints32  # (signatures, attributes), the primary attribute first
     offset: Ints  # (attributes + 1,) where the values of each attribute begin
     start: Ints  # (values of all attributes + attributes,) where the signatures of each begin
-    listed: Small  # (attributes, signatures) by value
+    listed: Ints32  # (attributes, signatures) by value
 
 
 def index_sensitive(columns: Sequence[Column], rows: int) -> SensitiveTable:
@@ -66,12 +64,12 @@ def index_sensitive(columns: Sequence[Column], rows: int) -> SensitiveTable:
 class Noise:
     """Values that were added to groups, and what some groups still lack."""
 
-    group: Small  # (values,) the place of the group among those that were asked for
-    attribute: Small  # (values,)
+    group: Ints32  # (values,) the place of the group among those that were asked for
+    attribute: Ints32  # (values,)
     value: Codes  # (values,)
-    lacking: Small  # (groups, attributes) values that could not be found
+    lacking: Ints32  # (groups, attributes) values that could not be found
 
-    def of(self, attribute: int) -> tuple[Small, Codes]:
+    def of(self, attribute: int) -> tuple[Ints32, Codes]:
         """The groups and values of one attribute's noise."""
         mine = self.attribute == attribute
         return self.group[mine], self.value[mine]
@@ -80,7 +78,7 @@ class Noise:
 def add_noise(
     sensitive: SensitiveTable,
     start: Ints,
-    member: Small,
+    member: Ints32,
     wanted: Sequence[int],
     rng: np.random.Generator,
     *,
@@ -109,7 +107,7 @@ def add_noise(
 
 
 @kernel
-def _put(sets: Small, held: Ints, stamp: Ints, attribute: int, value: int, place: int) -> bool:
+def _put(sets: Ints32, held: Ints, stamp: Ints, attribute: int, value: int, place: int) -> bool:
     """Put a value into a group's set; whether it was new. ``stamp`` is its place in the set."""
     if stamp[place] >= 0:
         return False
@@ -121,7 +119,7 @@ def _put(sets: Small, held: Ints, stamp: Ints, attribute: int, value: int, place
 
 @kernel
 def _most_selective(
-    sets: Small, held: Ints, wanted: Ints, offset: Ints, start: Ints, complete: bool
+    sets: Ints32, held: Ints, wanted: Ints, offset: Ints, start: Ints, complete: bool
 ) -> int:
     """The attribute whose index lists the fewest signatures; only complete sets, if asked."""
     best, least = 0, np.int64(2**62)
@@ -141,12 +139,12 @@ def _most_selective(
 @kernel
 def _find_filler(
     rng: np.random.Generator,
-    codes: Small,
+    codes: Ints32,
     size: Ints,
     offset: Ints,
     start: Ints,
-    listed: Small,
-    sets: Small,
+    listed: Ints32,
+    sets: Ints32,
     held: Ints,
     stamp: Ints,
     wanted: Ints,
@@ -175,16 +173,16 @@ def _find_filler(
 
 @kernel
 def _count_open(
-    codes: Small,
+    codes: Ints32,
     offset: Ints,
     start: Ints,
-    listed: Small,
-    sets: Small,
+    listed: Ints32,
+    sets: Ints32,
     held: Ints,
     stamp: Ints,
     reader: int,
     seen: NDArray[np.bool_],
-    left: Small,
+    left: Ints32,
 ) -> None:
     """For each primary value of a group, which values of each other attribute a reader keeps."""
     seen[: held[0]] = False
@@ -211,12 +209,12 @@ def _count_open(
 @kernel
 def _find_opener(
     rng: np.random.Generator,
-    codes: Small,
+    codes: Ints32,
     size: Ints,
     offset: Ints,
     start: Ints,
-    listed: Small,
-    sets: Small,
+    listed: Ints32,
+    sets: Ints32,
     stamp: Ints,
     known: int,
     target: int,
@@ -246,17 +244,17 @@ def _find_opener(
 @kernel
 def _add_noise(
     rng: np.random.Generator,
-    codes: Small,
+    codes: Ints32,
     size: Ints,
     offset: Ints,
     start: Ints,
-    listed: Small,
+    listed: Ints32,
     group_start: Ints,
-    member: Small,
+    member: Ints32,
     wanted: Ints,
     reader: int,
     floor: int,
-) -> tuple[Small, Small, Small, Small]:
+) -> tuple[Ints32, Ints32, Ints32, Ints32]:
     groups, attributes = len(group_start) - 1, codes.shape[1]
     stamp = np.full(offset[attributes], -1, np.int64)  # places in the set of the group at hand
     largest = 0

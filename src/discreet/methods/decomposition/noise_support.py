@@ -21,9 +21,7 @@ from discreet.methods.decomposition.noise import Noise, SensitiveTable
 from discreet.table.assignments import Sets, impossible_values, possible_rows
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
+from discreet.typing import Ints, Ints32
 
 OWNERS = 64  # of a lending row that are looked at
 SEARCHED_ROWS = 50_000  # of a table in which longer exchanges are searched
@@ -31,7 +29,7 @@ SEARCHED_ROWS = 50_000  # of a table in which longer exchanges are searched
 
 def support_noise(
     sensitive: SensitiveTable,
-    group_of_row: Small,
+    group_of_row: Ints32,
     groups: int,
     noise: Noise,
     rng: np.random.Generator,
@@ -54,7 +52,7 @@ def support_noise(
 
 
 def _struck(
-    sensitive: SensitiveTable, group_of_row: Small, groups: int, noise: Noise
+    sensitive: SensitiveTable, group_of_row: Ints32, groups: int, noise: Noise
 ) -> NDArray[np.bool_]:
     """Which noise values no assignment has; all where the graph is too large to know."""
     codes = sensitive.codes[sensitive.classes.class_of_row]
@@ -78,13 +76,13 @@ def _struck(
 def _exchange(
     rng: np.random.Generator,
     sensitive: SensitiveTable,
-    group_of_row: Small,
+    group_of_row: Ints32,
     groups: int,
     noise: Noise,
     asked: Ints,
     *,
     widen: bool,
-) -> tuple[Ints, tuple[Small, Small, Small]]:
+) -> tuple[Ints, tuple[Ints32, Ints32, Ints32]]:
     """The noise values among ``asked`` without a direct exchange, and the values added."""
     signature = sensitive.classes.class_of_row
     same = np.zeros(len(signature), np.int32)
@@ -103,8 +101,8 @@ def _holds(
     group: int,
     attribute: int,
     value: int,
-    codes: Small,
-    signature: Small,
+    codes: Ints32,
+    signature: Ints32,
     group_start: Ints,
     row_of_group: Ints,
     latest: Ints,
@@ -127,22 +125,22 @@ def _holds(
 @kernel
 def _find_exchanges(
     rng: np.random.Generator,
-    codes: Small,
+    codes: Ints32,
     offset: Ints,
     start: Ints,
-    listed: Small,
-    signature: Small,
-    group_of_row: Small,
+    listed: Ints32,
+    signature: Ints32,
+    group_of_row: Ints32,
     group_start: Ints,
     row_of_group: Ints,
     owner_start: Ints,
     owner: Ints,
-    of_group: Small,
-    of_attribute: Small,
-    of_value: Small,
+    of_group: Ints32,
+    of_attribute: Ints32,
+    of_value: Ints32,
     asked: Ints,
     widen: bool,
-) -> tuple[Ints, Small, Small, Small]:
+) -> tuple[Ints, Ints32, Ints32, Ints32]:
     attributes = codes.shape[1]
     latest = np.full(len(group_start) - 1, -1, np.int64)  # noise of a group, one before the other
     before, noise_group = [-1], [np.int32(-1)]

@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.decomposition.group_merging import Fill, Groups
+from discreet.methods.decomposition.group_merging import Fill, SignatureGroups
 from discreet.table.coded_table import Column
 
 TRIES = 24  # partners for each group, drawn at random
 
 
 def exchange_rows(
-    groups: Groups,
+    groups: SignatureGroups,
     noise_of_group: NDArray[np.int64],
     primary: Column,
     fill: Fill,

@@ -26,18 +26,17 @@ from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.coded_table import Column
+from discreet.typing import Floats
 
 Measure = Literal["loss", "discernibility", "entropy", "class-size", "height"]
-
-Costs = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class CellCost:
     """A cost that is a sum over cells."""
 
-    of_level: tuple[Costs, ...]  # by attribute: (levels,) of the whole column
-    left_to_lose: tuple[tuple[Costs, ...], ...]  # by attribute and level: (values,) of one cell
+    of_level: tuple[Floats, ...]  # by attribute: (levels,) of the whole column
+    left_to_lose: tuple[tuple[Floats, ...], ...]  # by attribute and level: (values,) of one cell
     tolerance: float  # two costs no further apart than this are equal
 
 
@@ -78,11 +77,11 @@ def cell_cost(
     return None
 
 
-def _loss_of_levels(counts: NDArray[np.int64], hierarchy: Hierarchy) -> Costs:
+def _loss_of_levels(counts: NDArray[np.int64], hierarchy: Hierarchy) -> Floats:
     return np.array([counts @ level.loss[level.node_of_leaf] for level in hierarchy.levels])
 
 
-def _log_frequencies(counts: NDArray[np.int64], hierarchy: Hierarchy) -> list[Costs]:
+def _log_frequencies(counts: NDArray[np.int64], hierarchy: Hierarchy) -> list[Floats]:
     """For each level, log2 of the frequency of the node of each value (0 where it never occurs)."""
     levels = []
     for level in hierarchy.levels:

@@ -42,7 +42,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.errors import InfeasibleError, InputError
@@ -55,7 +54,7 @@ from discreet.methods.full_domain.costs import (
     discernibility,
     discernibility_left,
 )
-from discreet.methods.full_domain.lattice_search import Finding, Marks, Search
+from discreet.methods.full_domain.lattice_search import NodeResult, Search
 from discreet.methods.full_domain.lattice_search import minimal_nodes as search_minimal_nodes
 from discreet.methods.shared.distinct_tuples import Compressed
 from discreet.methods.shared.frequency_sets import FrequencySet, FrequencySets
@@ -63,8 +62,7 @@ from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.lattice import Lattice, Node
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.counts import ClassCounts
-
-Mask = NDArray[np.bool_]
+from discreet.typing import Bools
 
 
 class FullDomain(Method):
@@ -90,7 +88,7 @@ class FullDomain(Method):
         domain = Recodings(task, suppression_budget(self.suppression, task.table.rows))
         search = domain.search(self.minimize)
 
-        def examine(node: Node) -> Finding:
+        def examine(node: Node) -> NodeResult:
             task.progress("searching", search.share_closed)
             return domain.examine(node, self.minimize)
 
@@ -126,8 +124,8 @@ def suppression_budget(share: float, rows: int) -> int:
 class Judgement:
     """Which classes of a node can be published."""
 
-    hopeless: Mask  # (classes,) fail a condition that gets easier upward
-    passes: Mask  # (classes,) published
+    hopeless: Bools  # (classes,) fail a condition that gets easier upward
+    passes: Bools  # (classes,) published
     within: bool  # whether what gets easier upward leaves room for it in the budget
     publishable: bool  # whether all rows that fail are, and some row is left
     suppressed: int  # rows; if not publishable, as far as they were counted
@@ -220,13 +218,13 @@ class Recodings:
             tolerance=self._cells.tolerance if self._cells else 0.0,
         )
 
-    def examine(self, node: Node, measure: Measure) -> Finding:
+    def examine(self, node: Node, measure: Measure) -> NodeResult:
         """Judge a node and compute what the search learns from it."""
         classes = self.sets[node]
         judgement = self._judge(classes, self.budget)
         floor = self._floor(classes, measure)
         if not judgement.within:
-            return Finding(False, None, floor, ruled_out=self._ruled_out(classes, judgement))
+            return NodeResult(False, None, floor, ruled_out=self._ruled_out(classes, judgement))
         surcharge = self._surcharge(classes, judgement.hopeless, measure)
         cost = None
         if judgement.publishable:
@@ -236,9 +234,9 @@ class Recodings:
                 cost = floor + self._surcharge(classes, ~judgement.passes, measure)
             else:
                 cost = floor + surcharge
-        return Finding(True, cost, floor, surcharge)
+        return NodeResult(True, cost, floor, surcharge)
 
-    def _ruled_out(self, classes: FrequencySet, judgement: Judgement) -> Marks | None:
+    def _ruled_out(self, classes: FrequencySet, judgement: Judgement) -> Bools | None:
         """All nodes at which one class that fails here, the smallest, still fails by its size.
 
         One pass over the tuples tells the size of a tuple's class at every node, so a failing
@@ -264,7 +262,7 @@ class Recodings:
             return discernibility(classes.size)
         return class_size(self.rows, classes.classes)
 
-    def _surcharge(self, classes: FrequencySet, suppressed: Mask, measure: Measure) -> float:
+    def _surcharge(self, classes: FrequencySet, suppressed: Bools, measure: Measure) -> float:
         """What suppressing some classes adds to the cost of a node."""
         if measure in ("height", "class-size"):
             return 0.0
@@ -292,7 +290,7 @@ class Recodings:
         classes = self.sets.bottom.roll_up(node)
         return self._recoded(classes, np.ones(classes.classes, bool), {})
 
-    def _recoded(self, classes: FrequencySet, passes: Mask, facts: dict[str, Any]) -> Generalized:
+    def _recoded(self, classes: FrequencySet, passes: Bools, facts: dict[str, Any]) -> Generalized:
         node = classes.node
         number = np.where(passes, np.cumsum(passes) - 1, -1).astype(np.int32)
         class_of_row = number[classes.class_of_source][self.table.classes.class_of_row]

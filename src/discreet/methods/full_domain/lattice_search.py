@@ -29,25 +29,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.full_domain.costs import Costs
 from discreet.methods.shared.lattice import Lattice, Node, sum_below
 from discreet.table.kernels import kernel
-
-Marks = NDArray[np.bool_]
+from discreet.typing import Bools, Floats
 
 
 @dataclass(frozen=True)
-class Finding:
+class NodeResult:
     """What was seen at a node."""
 
     within: bool  # whether the condition that gets easier upward holds
     cost: float | None = None  # None if the node can't be published
     floor: float = 0.0  # a lower bound of the cost of all nodes above
     surcharge: float = 0.0  # what is added to the floor of all nodes below, and of this one
-    ruled_out: Marks | None = None  # (nodes,) other nodes that cannot be published
+    ruled_out: Bools | None = None  # (nodes,) other nodes that cannot be published
 
 
-Examine = Callable[[Node], Finding]
+Examine = Callable[[Node], NodeResult]
 
 
 def minimal_nodes(lattice: Lattice, holds: Callable[[Node], bool]) -> list[Node]:
@@ -93,8 +91,8 @@ class Search:
     def __init__(
         self,
         lattice: Lattice,
-        floor: Costs,
-        guide: Costs,
+        floor: Floats,
+        guide: Floats,
         *,
         closed_upward: bool,
         tolerance: float,
@@ -127,7 +125,7 @@ class Search:
             self._learn(flat, node, examine(node))
         return self.optimum
 
-    def _learn(self, flat: int, node: Node, finding: Finding) -> None:
+    def _learn(self, flat: int, node: Node, finding: NodeResult) -> None:
         if finding.cost is not None and self._beats(flat, finding.cost):
             self.optimum = Optimum(node, finding.cost)
         if finding.ruled_out is not None:
@@ -159,7 +157,7 @@ class Search:
 
 
 @kernel
-def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> np.int64:
+def _cheapest(open_nodes: NDArray[np.int32], floor: Floats, surcharge: Floats) -> np.int64:
     cheapest = open_nodes[0]
     least = np.inf
     for node in open_nodes:
@@ -173,7 +171,7 @@ def _cheapest(open_nodes: NDArray[np.int32], floor: Costs, surcharge: Costs) -> 
 @kernel
 def _most_telling(
     open_nodes: NDArray[np.int32],  # dearest first
-    within: Marks,
+    within: Bools,
     shape: NDArray[np.int64],
 ) -> np.int64:
     """The node of which both outcomes close many."""
@@ -199,10 +197,10 @@ def _close(
     levels: NDArray[np.int16],
     holds: bool,
     closed_upward: bool,
-    within: Marks,
-    floor: Costs,
+    within: Bools,
+    floor: Floats,
     new_floor: float,
-    surcharge: Costs,
+    surcharge: Floats,
     new_surcharge: float,
     best_cost: float,
     tolerance: float,

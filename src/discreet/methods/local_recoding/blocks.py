@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.methods.local_recoding.hulls import Integers, Ranks, Space, cell_cost, cell_level
+from discreet.methods.local_recoding.hulls import Space, cell_cost, cell_level
 from discreet.table.kernels import kernel
+from discreet.typing import Ints, Ints32
 
 BLOCK = 2**15  # units
 
 
-def cut_blocks(space: Space, least: int, most: int = BLOCK) -> list[Integers]:
+def cut_blocks(space: Space, least: int, most: int = BLOCK) -> list[Ints]:
     """The units of each block, at most so many where cuts with enough rows allow it."""
     open_ = [np.arange(len(space.rows))]
     closed = []
@@ -32,7 +33,7 @@ def cut_blocks(space: Space, least: int, most: int = BLOCK) -> list[Integers]:
 
 
 @kernel
-def cut(space: Space, rank: Ranks, rows: Integers, items: Integers, least: int) -> int:
+def cut(space: Space, rank: Ints32, rows: Ints, items: Ints, least: int) -> int:
     """Order items, given by ranks and rows, so that they can be cut in two, and say where.
 
     0, and the order as it was, where no cut leaves enough rows on both sides.

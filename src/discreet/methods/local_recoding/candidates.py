@@ -19,19 +19,25 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.local_recoding.group_needs import Needs, Tally, add_unit, new_tally, start_set
-from discreet.methods.local_recoding.hulls import Floats, Integers, Ranks, Space, cell_cost
+from discreet.methods.local_recoding.group_needs import (
+    Needs,
+    ValueTally,
+    add_unit,
+    new_tally,
+    start_set,
+)
+from discreet.methods.local_recoding.hulls import Space, cell_cost
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints, Ints32
 
-Units = NDArray[np.int32]
 Number = TypeVar("Number", bound=np.generic)
 
 
 class Candidates(NamedTuple):
     """Generalized tuples with the units that each covers."""
 
-    start: Integers  # (candidates + 1,)
-    member: Units  # (pairs,) the units of candidate g are member[start[g]:start[g + 1]]
+    start: Ints  # (candidates + 1,)
+    member: Ints32  # (pairs,) the units of candidate g are member[start[g]:start[g + 1]]
     cost: Floats  # (candidates,) what a row pays
     ceiling: float  # candidates that cost more than this are not there
 
@@ -52,7 +58,7 @@ def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> C
 @kernel
 def enumerate_candidates(
     space: Space, needs: Needs, ceiling: float, limit: int
-) -> tuple[bool, Integers, Units, Floats]:
+) -> tuple[bool, Ints, Ints32, Floats]:
     """Walk the attributes in depth; False if the pairs pass the limit."""
     units, attributes = space.rank.shape
     buffer = np.empty((attributes, units), np.int32)  # the units at each depth, sorted by rank
@@ -138,11 +144,11 @@ def _cheapest_of_levels(space: Space) -> Floats:
 @kernel
 def _next_stretch(
     space: Space,
-    buffer: Units,
+    buffer: Ints32,
     count: int,
     depth: int,
-    level: Integers,
-    place: Integers,
+    level: Ints,
+    place: Ints,
     cheapest: Floats,
     left: float,
     least: int,
@@ -178,7 +184,7 @@ def _next_stretch(
 
 @kernel
 def _next_within_range(
-    space: Space, buffer: Units, count: int, depth: int, level: Integers, place: Integers
+    space: Space, buffer: Ints32, count: int, depth: int, level: Ints, place: Ints
 ) -> tuple[int, int]:
     """The same of a free range: ``place`` is its begin, ``level`` the end of the last one, 0 first.
 
@@ -210,7 +216,7 @@ def _next_within_range(
 
 @kernel
 def _next_range(
-    space: Space, buffer: Units, count: int, depth: int, level: Integers, place: Integers
+    space: Space, buffer: Ints32, count: int, depth: int, level: Ints, place: Ints
 ) -> None:
     """Go on to the ranges that begin at the next value."""
     if place[depth] >= count:
@@ -222,7 +228,7 @@ def _next_range(
 
 
 @kernel
-def _diverse(needs: Needs, tally: Tally, buffer: Units, begin: int, end: int) -> bool:
+def _diverse(needs: Needs, tally: ValueTally, buffer: Ints32, begin: int, end: int) -> bool:
     """Whether a stretch has all values that a group needs."""
     lacking = start_set(tally, needs)
     for p in range(begin, end):
@@ -235,13 +241,13 @@ def _diverse(needs: Needs, tally: Tally, buffer: Units, begin: int, end: int) ->
 @kernel
 def _closed(
     space: Space,
-    buffer: Units,
+    buffer: Ints32,
     begin: int,
     end: int,
     depth: int,
-    level: Integers,
-    low: Ranks,
-    high: Ranks,
+    level: Ints,
+    low: Ints32,
+    high: Ints32,
 ) -> bool:
     """Whether the hull of a stretch still is what was chosen in this and every earlier attribute.
 
@@ -281,7 +287,7 @@ def _grown(array: NDArray[Number]) -> NDArray[Number]:
 
 @kernel
 def _sort_by_rank(
-    buffer: Units, count: int, rank: Ranks, values: int, bucket: Integers, scratch: Units
+    buffer: Ints32, count: int, rank: Ints32, values: int, bucket: Ints, scratch: Ints32
 ) -> None:
     """Sort the first units of a buffer: short ones by insertion, others by counting."""
     if count <= 48:

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.methods.local_recoding.candidates import Candidates, Units
+from discreet.methods.local_recoding.candidates import Candidates
 from discreet.methods.local_recoding.group_needs import Needs
-from discreet.methods.local_recoding.hulls import Floats, Integers
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints, Ints32
 
 MEMORY = 0.7  # of the last steps' direction
 PATIENCE = 4  # steps without a better bound before they get shorter
@@ -50,7 +50,7 @@ def cheapest(candidates: Candidates, units: int, ceiling: float) -> Floats:
 
 @kernel
 def improve_prices(
-    candidates: Candidates, rows: Integers, needs: Needs, price: Floats, target: float, steps: int
+    candidates: Candidates, rows: Ints, needs: Needs, price: Floats, target: float, steps: int
 ) -> tuple[float, Floats]:
     """The best bound on the summed cost that some subgradient steps find, and its prices."""
     units = len(rows)
@@ -93,7 +93,7 @@ def improve_prices(
 
 @kernel
 def _negative_regrets(
-    candidates: Candidates, rows: Integers, needs: Needs, price: Floats, usage: Integers
+    candidates: Candidates, rows: Ints, needs: Needs, price: Floats, usage: Ints
 ) -> float:
     """Σ min(0, regret), and in ``usage`` what the candidates with negative regret take."""
     usage[:] = 0
@@ -151,13 +151,13 @@ def _negative_regrets(
 
 @kernel
 def _bringing(
-    member: Units,
+    member: Ints32,
     needs: Needs,
     price: Floats,
     cost: float,
-    stamp: Integers,
+    stamp: Ints,
     g: int,
-    bringing: Integers,
+    bringing: Ints,
 ) -> int:
     """The dearest units that cost at most so much, each with another value; how many they are.
 
@@ -189,7 +189,7 @@ def _bringing(
 
 @kernel
 def _dearest(
-    member: Units, free: Integers, price: Floats, cost: float, needed: int, dearest: Integers
+    member: Ints32, free: Ints, price: Floats, cost: float, needed: int, dearest: Ints
 ) -> int:
     """The dearest units that cost at most so much and have the needed rows; how many they are."""
     filled = 0

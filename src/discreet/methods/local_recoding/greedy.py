@@ -17,31 +17,31 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.local_recoding.candidates import Candidates, Units
+from discreet.methods.local_recoding.candidates import Candidates
 from discreet.methods.local_recoding.group_needs import (
     Needs,
-    Tally,
+    ValueTally,
     add_unit,
     brings,
     new_tally,
     start_set,
 )
-from discreet.methods.local_recoding.hulls import Floats, Integers
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints, Ints32
 
 
 class Chosen(NamedTuple):
     """Room for the rows of one candidate that have the least regret."""
 
-    unit: Integers
-    rows: Integers
-    lacked: Integers  # units that brought a value
+    unit: Ints
+    rows: Ints
+    lacked: Ints  # units that brought a value
 
 
 @kernel
 def choose(
-    candidates: Candidates, rows: Integers, needs: Needs, price: Floats, home_cost: Floats
-) -> tuple[Integers, Integers, Integers, Integers]:
+    candidates: Candidates, rows: Ints, needs: Needs, price: Floats, home_cost: Floats
+) -> tuple[Ints, Ints, Ints, Ints]:
     """Unit, candidate (−1: home) and rows of each piece, and what is left of each unit.
 
     ``home_cost`` is what each unit pays in a class that stands already, ∞ if none covers it.
@@ -93,11 +93,11 @@ def _join(
     candidates: Candidates,
     opened: NDArray[np.bool_],
     home_cost: Floats,
-    left: Integers,
-    unit: Integers,
-    group: Integers,
-    rows: Integers,
-) -> tuple[Integers, Integers, Integers, Integers]:
+    left: Ints,
+    unit: Ints,
+    group: Ints,
+    rows: Ints,
+) -> tuple[Ints, Ints, Ints, Ints]:
     """Let what is left join the cheapest open candidate that covers it, or go home."""
     best = home_cost.copy()
     which = np.full(len(left), -1, np.int64)
@@ -116,7 +116,7 @@ def _join(
 
 
 @kernel
-def _dearest_first(candidates: Candidates, price: Floats) -> Units:
+def _dearest_first(candidates: Candidates, price: Floats) -> Ints32:
     """The members of every candidate in the order of falling prices, by transposing twice."""
     units = len(price)
     order = np.argsort(-price, kind="mergesort")
@@ -161,13 +161,13 @@ def _room(candidates: Candidates, needs: Needs) -> Chosen:
 @kernel
 def _regret(
     candidates: Candidates,
-    member: Units,
+    member: Ints32,
     g: int,
     price: Floats,
-    left: Integers,
+    left: Ints,
     needs: Needs,
-    skip: Integers,
-    tally: Tally,
+    skip: Ints,
+    tally: ValueTally,
     chosen: Chosen,
 ) -> tuple[float, int]:
     """The least regret of rows that are left, ∞ if they lack something; how many pieces they are.
@@ -227,7 +227,7 @@ def _regret(
 
 
 @kernel
-def _push(heap: Integers, key: Floats, size: int, g: int) -> None:
+def _push(heap: Ints, key: Floats, size: int, g: int) -> None:
     place = size
     while place > 0:
         above = (place - 1) >> 1
@@ -239,7 +239,7 @@ def _push(heap: Integers, key: Floats, size: int, g: int) -> None:
 
 
 @kernel
-def _pop(heap: Integers, key: Floats, size: int) -> int:
+def _pop(heap: Ints, key: Floats, size: int) -> int:
     top = heap[0]
     g = heap[size - 1]
     size -= 1
@@ -259,7 +259,7 @@ def _pop(heap: Integers, key: Floats, size: int) -> int:
 
 
 @kernel
-def _grown(array: Integers) -> Integers:
+def _grown(array: Ints) -> Ints:
     bigger = np.empty(2 * len(array), array.dtype)
     bigger[: len(array)] = array
     return bigger

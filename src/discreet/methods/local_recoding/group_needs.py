@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.local_recoding.hulls import Integers
 from discreet.requirements.base import Requirement
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
+from discreet.typing import Codes, Ints
 
 
 class Needs(NamedTuple):
@@ -27,7 +27,7 @@ class Needs(NamedTuple):
     """
 
     rows: int
-    values: Integers  # (attributes,) different ones; at least 2
+    values: Ints  # (attributes,) different ones; at least 2
     value: Codes  # (units, attributes)
     cardinality: int  # of the attribute with most values
 
@@ -40,7 +40,7 @@ class Needs(NamedTuple):
 
 
 def needs_of(
-    requirements: Sequence[Requirement], sensitive: Sequence[Column], row_of_unit: Integers
+    requirements: Sequence[Requirement], sensitive: Sequence[Column], row_of_unit: Ints
 ) -> Needs:
     """The needs that some requirements imply together."""
     rows = max((requirement.least_rows for requirement in requirements), default=1)
@@ -59,19 +59,19 @@ def needs_of(
     return Needs(rows, values, value, cardinality)
 
 
-class Tally(NamedTuple):
+class ValueTally(NamedTuple):
     """The different values of one set of units after another."""
 
-    stamp: Integers  # (attributes, values) the last set that had each
-    lacking: Integers  # (attributes,) how many the current set still needs
-    number: Integers  # (1,) of the current set
+    stamp: Ints  # (attributes, values) the last set that had each
+    lacking: Ints  # (attributes,) how many the current set still needs
+    number: Ints  # (1,) of the current set
 
 
 @kernel
-def new_tally(needs: Needs) -> Tally:
+def new_tally(needs: Needs) -> ValueTally:
     """A tally to be used for any number of sets."""
     attributes = len(needs.values)
-    return Tally(
+    return ValueTally(
         np.zeros((attributes, needs.cardinality), np.int64),
         np.zeros(attributes, np.int64),
         np.zeros(1, np.int64),
@@ -79,7 +79,7 @@ def new_tally(needs: Needs) -> Tally:
 
 
 @kernel
-def start_set(tally: Tally, needs: Needs) -> int:
+def start_set(tally: ValueTally, needs: Needs) -> int:
     """Begin with an empty set; how many values it lacks, over all attributes."""
     tally.number[0] += 1
     total = 0
@@ -90,7 +90,7 @@ def start_set(tally: Tally, needs: Needs) -> int:
 
 
 @kernel
-def add_unit(tally: Tally, needs: Needs, unit: int) -> int:
+def add_unit(tally: ValueTally, needs: Needs, unit: int) -> int:
     """Put a unit into the set; how many of the values that it lacked this brings."""
     brought = 0
     number = tally.number[0]
@@ -105,7 +105,7 @@ def add_unit(tally: Tally, needs: Needs, unit: int) -> int:
 
 
 @kernel
-def brings(tally: Tally, needs: Needs, unit: int) -> bool:
+def brings(tally: ValueTally, needs: Needs, unit: int) -> bool:
     """Whether a unit has a value that the set lacks."""
     for j in range(len(needs.values)):
         if tally.lacking[j] > 0 and tally.stamp[j, needs.value[unit, j]] != tally.number[0]:

@@ -18,12 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
-
-Ranks = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from discreet.typing import Codes, Floats, Ints, Ints32
 
 
 class Space(NamedTuple):
@@ -33,16 +30,16 @@ class Space(NamedTuple):
     Losses are divided by the number of attributes, so that they add up to the mean over cells.
     """
 
-    rank: Ranks  # (units, attributes)
-    rows: Integers  # (units,)
-    first: Integers  # (attributes,)
-    values: Integers  # (attributes,)
-    levels: Integers  # (attributes,) a free range has none
+    rank: Ints32  # (units, attributes)
+    rows: Ints  # (units,)
+    first: Ints  # (attributes,)
+    values: Ints  # (attributes,)
+    levels: Ints  # (attributes,) a free range has none
     node: Codes  # flat
     loss: Floats  # flat; for a free range the place of each rank in the range of the data
-    missing: Integers  # (attributes,) the rank of a missing value in a free range, else −1
+    missing: Ints  # (attributes,) the rank of a missing value in a free range, else −1
 
-    def take(self, units: NDArray[np.integer], rows: Integers) -> Space:
+    def take(self, units: NDArray[np.integer], rows: Ints) -> Space:
         """The same space for some units, with some of their rows."""
         return self._replace(rank=np.ascontiguousarray(self.rank[units]), rows=rows)
 
@@ -50,7 +47,7 @@ class Space(NamedTuple):
 class Ranking(NamedTuple):
     """How the codes of one column are ranked."""
 
-    rank_of_code: Ranks
+    rank_of_code: Ints32
     code_of_rank: Codes
 
 
@@ -96,8 +93,8 @@ def build_space(
     columns: Sequence[Column],
     rankings: Sequence[Ranking],
     hierarchies: Sequence[Hierarchy | None],
-    units: Integers,
-    rows: Integers,
+    units: Ints,
+    rows: Ints,
 ) -> Space:
     """The space of some columns; ``units`` has a row of the table for each unit."""
     ranks = [
@@ -146,7 +143,7 @@ def cell_cost(space: Space, attribute: int, low: int, high: int) -> float:
 
 
 @kernel
-def hull_cost(space: Space, low: Ranks, high: Ranks) -> float:
+def hull_cost(space: Space, low: Ints32, high: Ints32) -> float:
     """What a row pays for a hull."""
     cost = 0.0
     for attribute in range(len(low)):
@@ -155,7 +152,7 @@ def hull_cost(space: Space, low: Ranks, high: Ranks) -> float:
 
 
 @kernel
-def joined_cost(space: Space, low: Ranks, high: Ranks, low2: Ranks, high2: Ranks) -> float:
+def joined_cost(space: Space, low: Ints32, high: Ints32, low2: Ints32, high2: Ints32) -> float:
     """What a row pays for the hull of two hulls."""
     cost = 0.0
     for attribute in range(len(low)):

@@ -53,7 +53,6 @@ from discreet.methods.local_recoding.blocks import cut_blocks
 from discreet.methods.local_recoding.dual_prices import improve_prices
 from discreet.methods.local_recoding.group_needs import Needs
 from discreet.methods.local_recoding.hulls import (
-    Integers,
     Ranking,
     Space,
     build_space,
@@ -64,10 +63,11 @@ from discreet.methods.local_recoding.neighbourhood_search import search_neighbou
 from discreet.methods.local_recoding.repair import mend
 from discreet.methods.local_recoding.requirement_check import Promises
 from discreet.methods.local_recoding.rounds import Opening, group_in_rounds, open_candidates
-from discreet.methods.local_recoding.unit_groups import Grouping, Groups
+from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitGroups
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.table.classes import classes_of, group_codes
+from discreet.typing import Ints
 
 FIRST_CEILING = 0.12
 CEILINGS = (0.25, 0.5, 1.0)  # of the later rounds, on what is left
@@ -75,7 +75,7 @@ PASS_STEP = 0.2  # how far a price goes towards what its row paid
 
 
 @dataclass(frozen=True)
-class Plan:
+class EffortPlan:
     """What an effort does."""
 
     passes: int  # of the priced greedy choice
@@ -87,11 +87,11 @@ class Plan:
 
 
 PLANS = {
-    "quick": Plan(1, 0, 0, FIRST_CEILING, 12, 4_000_000),
-    "good": Plan(4, 0.3, 4_000, 0.5, 80, 10_000_000),
-    "best": Plan(8, 6, 60_000, 0.7, 250, 20_000_000),
+    "quick": EffortPlan(1, 0, 0, FIRST_CEILING, 12, 4_000_000),
+    "good": EffortPlan(4, 0.3, 4_000, 0.5, 80, 10_000_000),
+    "best": EffortPlan(8, 6, 60_000, 0.7, 250, 20_000_000),
 }
-TIMED = Plan(2, np.inf, 2**62, 0.2, 60, 10_000_000)
+TIMED = EffortPlan(2, np.inf, 2**62, 0.2, 60, 10_000_000)
 
 
 class LocalRecoding(Method):
@@ -171,7 +171,7 @@ class Recoding:
             self.columns, rankings, hierarchies, self.units.first_row, self.units.size
         )
 
-    def run(self, plan: Plan, deadline: float | None) -> Generalized:
+    def run(self, plan: EffortPlan, deadline: float | None) -> Generalized:
         """Group the rows of every region, bound the loss, form the classes."""
         regions = self._regions()
         for units in regions:
@@ -181,7 +181,7 @@ class Recoding:
             for units in regions
             for block in cut_blocks(self._part(units), self.least)
         ]
-        parts: dict[int, list[Grouping]] = {}
+        parts: dict[int, list[UnitGrouping]] = {}
         for number, (units, block) in enumerate(tasks):
             tell = self._teller(number, len(tasks))
             until = None
@@ -203,10 +203,10 @@ class Recoding:
         """The rows that a class has at least, as all requirements imply."""
         return self.promises.least
 
-    def _part(self, units: Integers) -> Space:
+    def _part(self, units: Ints) -> Space:
         return self.space.take(units, self.space.rows[units])
 
-    def _regions(self) -> list[Integers]:
+    def _regions(self) -> list[Ints]:
         """Units that may share a class: all, unless hierarchies must do without a common root."""
         apart = []
         if self.levels_only:
@@ -217,7 +217,7 @@ class Recoding:
         order = np.argsort(region.class_of_row, kind="stable")
         return np.split(order, np.cumsum(region.size)[:-1])
 
-    def _require_feasible(self, units: Integers, regions: int) -> None:
+    def _require_feasible(self, units: Ints, regions: int) -> None:
         whole = units, np.zeros_like(units), self.space.rows[units], 1
         if self.promises.passes(*whole).all():
             return
@@ -237,12 +237,12 @@ class Recoding:
     # ---- grouping
 
     def _group(
-        self, units: Integers, plan: Plan, deadline: float | None, tell: Callable[[float], None]
-    ) -> Grouping:
+        self, units: Ints, plan: EffortPlan, deadline: float | None, tell: Callable[[float], None]
+    ) -> UnitGrouping:
         """The groups of one block, as groups of the whole table."""
         space, promises = self._part(units), self.promises.of(units)
         if not self.columns:
-            return Grouping.of(space, units, np.zeros_like(units), space.rows)
+            return UnitGrouping.of(space, units, np.zeros_like(units), space.rows)
         opening = open_candidates(space, promises.needs, FIRST_CEILING, plan.pairs)
         if len(units) == self.units.count:
             self._opening = opening
@@ -254,7 +254,7 @@ class Recoding:
             tries = None
             if deadline is None:
                 tries = min(int(plan.tries * made.count) + 50, plan.most_tries)
-            groups = Groups.of(made)
+            groups = UnitGroups.of(made)
             search_neighbourhoods(
                 groups,
                 promises.needs,
@@ -267,7 +267,9 @@ class Recoding:
             made = groups.settled()
         return replace(made, space=self.space, unit=units[made.unit])
 
-    def _passes(self, space: Space, needs: Needs, opening: Opening, plan: Plan) -> Grouping:
+    def _passes(
+        self, space: Space, needs: Needs, opening: Opening, plan: EffortPlan
+    ) -> UnitGrouping:
         """The cheapest grouping of some passes."""
         price = opening.price
         best = None
@@ -282,18 +284,18 @@ class Recoding:
         assert best is not None
         return best
 
-    def _whole(self, parts: Sequence[Grouping]) -> Grouping:
+    def _whole(self, parts: Sequence[UnitGrouping]) -> UnitGrouping:
         """The groups of a region; blocks that could not be mended alone are mended together."""
         made = self._joined(parts)
         if len(parts) > 1 and not self.promises.only_sizes:
             made = mend(made, self.promises)
         return made
 
-    def _joined(self, parts: Sequence[Grouping]) -> Grouping:
+    def _joined(self, parts: Sequence[UnitGrouping]) -> UnitGrouping:
         if len(parts) == 1:
             return parts[0]
         first = np.cumsum([0, *(part.count for part in parts)])
-        return Grouping.of(
+        return UnitGrouping.of(
             self.space,
             np.concatenate([part.unit for part in parts]),
             np.concatenate([p.group_of_piece + n for p, n in zip(parts, first, strict=False)]),
@@ -302,7 +304,7 @@ class Recoding:
 
     # ---- bound and outcome
 
-    def _bound(self, plan: Plan, reached: float) -> float:
+    def _bound(self, plan: EffortPlan, reached: float) -> float:
         """A loss below which no release with the same promise can be."""
         if not self.columns:
             return 0.0
@@ -314,7 +316,7 @@ class Recoding:
         )
         return max(bound, 0.0) / self.task.table.rows * (1 - 1e-12)
 
-    def _outcome(self, made: Grouping, bound: float) -> Generalized:
+    def _outcome(self, made: UnitGrouping, bound: float) -> Generalized:
         row = self.units.first_row[made.unit]
         cells = {}
         for column in self.task.table.quasi_identifiers:
@@ -333,7 +335,7 @@ class Recoding:
         number, cells = merge_equal_cells(cells, made.count)
         return Generalized(number[self._deal(made)], cells, facts)
 
-    def _deal(self, made: Grouping) -> NDArray[np.int32]:
+    def _deal(self, made: UnitGrouping) -> NDArray[np.int32]:
         """The group of each row; the rows of a unit in several groups are dealt at random."""
         unit, group, rows = made.unit, made.group_of_piece, made.rows
         order = np.argsort(unit, kind="stable")

@@ -15,28 +15,29 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.methods.local_recoding.blocks import cut
-from discreet.methods.local_recoding.hulls import Floats, Integers, Ranks, Space, joined_cost
-from discreet.methods.local_recoding.unit_groups import Grouping, join_adds, keep_nearest
+from discreet.methods.local_recoding.hulls import Space, joined_cost
+from discreet.methods.local_recoding.unit_groups import UnitGrouping, join_adds, keep_nearest
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints, Ints32
 
 LEAF = 16  # groups that are compared one by one
 ROUNDING = 1e-12
 
 
-class Tree(NamedTuple):
+class GroupTree(NamedTuple):
     """The nodes, each before all below it: the first side of a node follows it at once."""
 
-    order: Integers  # (groups,) those of each node stand together
-    begin: Integers  # (nodes,)
-    end: Integers  # (nodes,)
-    second: Integers  # (nodes,) the node of the second side; −1 where a node is not cut
-    low: Ranks  # (nodes, attributes) the greatest of the least ranks
-    high: Ranks  # (nodes, attributes) the least of the greatest ranks
-    size: Integers  # (nodes,) of the smallest group
+    order: Ints  # (groups,) those of each node stand together
+    begin: Ints  # (nodes,)
+    end: Ints  # (nodes,)
+    second: Ints  # (nodes,) the node of the second side; −1 where a node is not cut
+    low: Ints32  # (nodes, attributes) the greatest of the least ranks
+    high: Ints32  # (nodes, attributes) the least of the greatest ranks
+    size: Ints  # (nodes,) of the smallest group
     cost: Floats  # (nodes,) of the dearest group
 
 
-def nearest_of_all(made: Grouping, groups: Integers, count: int) -> tuple[Integers, Floats]:
+def nearest_of_all(made: UnitGrouping, groups: Ints, count: int) -> tuple[Ints, Floats]:
     """The groups that are cheapest to join with each of some, and what all rows pay more.
 
     Cheapest first; −1 and ∞ where there are fewer.
@@ -47,7 +48,7 @@ def nearest_of_all(made: Grouping, groups: Integers, count: int) -> tuple[Intege
 
 
 @kernel
-def _tree(space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats) -> Tree:
+def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> GroupTree:
     groups, attributes = low.shape
     middle = ((low + high) // 2).astype(np.int32)
     alike = np.ones(groups, np.int64)
@@ -83,12 +84,12 @@ def _tree(space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats) -
                 node_low[node, j] = max(node_low[node, j], low[g, j])
                 node_high[node, j] = min(node_high[node, j], high[g, j])
     sides = begin[:nodes], end[:nodes], second[:nodes]
-    return Tree(order, *sides, node_low, node_high, node_size, node_cost)
+    return GroupTree(order, *sides, node_low, node_high, node_size, node_cost)
 
 
 @kernel
 def _adds_at_least(
-    space: Space, low: Ranks, high: Ranks, size: int, cost: float, tree: Tree, node: int
+    space: Space, low: Ints32, high: Ints32, size: int, cost: float, tree: GroupTree, node: int
 ) -> float:
     """What a join of one group with any of a node adds at least."""
     joined = joined_cost(space, low, high, tree.low[node], tree.high[node])
@@ -99,14 +100,14 @@ def _adds_at_least(
 @kernel
 def _nearest(
     space: Space,
-    low: Ranks,
-    high: Ranks,
-    size: Integers,
+    low: Ints32,
+    high: Ints32,
+    size: Ints,
     cost: Floats,
-    tree: Tree,
-    groups: Integers,
+    tree: GroupTree,
+    groups: Ints,
     count: int,
-) -> tuple[Integers, Floats]:
+) -> tuple[Ints, Floats]:
     near = np.full((len(groups), count), -1, np.int64)
     added = np.full((len(groups), count), np.inf)
     open_ = np.empty(len(tree.begin) + 1, np.int64)

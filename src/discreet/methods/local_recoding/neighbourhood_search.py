@@ -20,19 +20,19 @@ from discreet.methods.local_recoding.candidates import find_candidates
 from discreet.methods.local_recoding.dual_prices import cheapest
 from discreet.methods.local_recoding.greedy import choose
 from discreet.methods.local_recoding.group_needs import Needs
-from discreet.methods.local_recoding.hulls import Floats, Integers
 from discreet.methods.local_recoding.remaining_rows import place_left
 from discreet.methods.local_recoding.rounds import TOP
 from discreet.methods.local_recoding.unit_groups import (
     NOBODY,
-    Grouping,
-    Groups,
-    Members,
+    UnitGrouping,
+    UnitGroups,
+    UnitMembers,
     covering_groups,
     nearest_groups,
 )
+from discreet.typing import Floats, Ints
 
-Judge = Callable[[Sequence[Members]], bool]  # whether all these groups keep the promises
+Judge = Callable[[Sequence[UnitMembers]], bool]  # whether all these groups keep the promises
 
 PAIRS = 100_000  # of candidates and units in one neighbourhood
 LENT = 2  # times k rows: what a group lends at most
@@ -43,7 +43,7 @@ NOISE = 0.1  # the spread of the prices that are drawn, as a share of the first 
 
 
 def search_neighbourhoods(
-    groups: Groups,
+    groups: UnitGroups,
     needs: Needs,
     judge: Judge,
     rng: np.random.Generator,
@@ -75,15 +75,15 @@ def search_neighbourhoods(
 class _Regrouped:
     """Rows grouped again: pieces by local group, and those that go to a group that stays."""
 
-    unit: Integers  # the table's units
-    group: Integers
-    rows: Integers
+    unit: Ints  # the table's units
+    group: Ints
+    rows: Ints
     stays: NDArray[np.bool_]  # (pieces,) whether ``group`` is a group that stays
 
 
 class _Search:
     def __init__(
-        self, groups: Groups, needs: Needs, judge: Judge, rng: np.random.Generator
+        self, groups: UnitGroups, needs: Needs, judge: Judge, rng: np.random.Generator
     ) -> None:
         self.groups, self.needs, self.judge, self.rng = groups, needs, judge, rng
         self.least = needs.rows
@@ -121,7 +121,7 @@ class _Search:
             return False
         return self._settle(dissolved, lent, again, paid)
 
-    def _neighbours(self) -> tuple[Integers, Integers, Integers]:
+    def _neighbours(self) -> tuple[Ints, Ints, Ints]:
         """Groups to dissolve, the drawn one first, those that lend, and those that take guests."""
         groups, least = self.groups, self.least
         nearest, _ = nearest_groups(
@@ -141,9 +141,7 @@ class _Search:
         lenders = near[many[near]]
         return dissolved, lenders, np.concatenate((lenders, far))
 
-    def _rows_of(
-        self, dissolved: Integers, lenders: Integers
-    ) -> tuple[Integers, Integers, dict[int, Members]]:
+    def _rows_of(self, dissolved: Ints, lenders: Ints) -> tuple[Ints, Ints, dict[int, UnitMembers]]:
         """The rows to group again, by unit, and what each lender gives of them."""
         groups = self.groups
         lent = {int(g): self._lend(int(g)) for g in lenders}
@@ -152,7 +150,7 @@ class _Search:
         rows = np.bincount(place, np.concatenate([p.rows for p in parts]), len(units))
         return units, rows.astype(np.int64), lent
 
-    def _lend(self, group: int) -> Members:
+    def _lend(self, group: int) -> UnitMembers:
         """Some rows that a group can spare, from the first of its units in a drawn order."""
         members = self.groups.members[group]
         left = min(LENT * self.least, int(self.groups.size[group]) - self.least)
@@ -160,11 +158,9 @@ class _Search:
         rows = members.rows[order]
         given = np.clip(left - (np.cumsum(rows) - rows), 0, rows)
         some = given > 0
-        return Members(members.unit[order][some], given[some])
+        return UnitMembers(members.unit[order][some], given[some])
 
-    def _regroup(
-        self, units: Integers, rows: Integers, home_cost: Floats, home: Integers
-    ) -> _Regrouped | None:
+    def _regroup(self, units: Ints, rows: Ints, home_cost: Floats, home: Ints) -> _Regrouped | None:
         space = self.groups.space.take(units, rows)
         needs = self.needs.take(units)
         candidates = find_candidates(space, needs, TOP, PAIRS)
@@ -186,12 +182,12 @@ class _Search:
         )
 
     def _settle(
-        self, dissolved: Integers, lent: dict[int, Members], again: _Regrouped, paid: float
+        self, dissolved: Ints, lent: dict[int, UnitMembers], again: _Regrouped, paid: float
     ) -> bool:
         """Keep a new grouping if it is cheaper and all that changed keeps the promises."""
         groups = self.groups
         own = ~again.stays
-        made = Grouping.of(groups.space, again.unit[own], again.group[own], again.rows[own])
+        made = UnitGrouping.of(groups.space, again.unit[own], again.group[own], again.rows[own])
         pays = made.total + float(again.rows[again.stays] @ groups.cost[again.group[again.stays]])
         if pays >= paid - 1e-9:
             return False
@@ -208,10 +204,10 @@ class _Search:
             groups.put(g, members)
         return True
 
-    def _changed(self, lent: dict[int, Members], again: _Regrouped) -> dict[int, Members]:
+    def _changed(self, lent: dict[int, UnitMembers], again: _Regrouped) -> dict[int, UnitMembers]:
         """The groups that stay with other rows than before."""
         groups = self.groups
-        changed: dict[int, Members] = {}
+        changed: dict[int, UnitMembers] = {}
         guests = set(again.group[again.stays].tolist())
         for g in sorted(guests | set(lent)):
             before = groups.members[g]
@@ -221,5 +217,5 @@ class _Search:
             rows = np.concatenate((before.rows, again.rows[came], -given.rows))
             units, place = np.unique(unit, return_inverse=True)
             total = np.bincount(place, rows, len(units)).astype(np.int64)
-            changed[g] = Members(units[total > 0], total[total > 0])
+            changed[g] = UnitMembers(units[total > 0], total[total > 0])
         return changed

@@ -16,22 +16,16 @@ from discreet.methods.local_recoding.group_needs import (
     new_tally,
     start_set,
 )
-from discreet.methods.local_recoding.hulls import (
-    Floats,
-    Integers,
-    Ranks,
-    Space,
-    hull_cost,
-    joined_cost,
-)
+from discreet.methods.local_recoding.hulls import Space, hull_cost, joined_cost
 from discreet.methods.local_recoding.unit_groups import hulls_of
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints, Ints32
 
-Pieces = tuple[Integers, Integers, Integers]  # unit, group and rows of each
+Pieces = tuple[Ints, Ints, Ints]  # unit, group and rows of each
 
 
 def place_left(
-    space: Space, needs: Needs, unit: Integers, group: Integers, rows: Integers, left: Integers
+    space: Space, needs: Needs, unit: Ints, group: Ints, rows: Ints, left: Ints
 ) -> Pieces:
     """All pieces, with those in which the rows that were left found a place.
 
@@ -57,11 +51,11 @@ def _total(space: Space, pieces: Pieces) -> float:
 def _together(
     space: Space,
     needs: Needs,
-    unit: Integers,
-    number: Integers,
-    rows: Integers,
-    units: Integers,
-    left: Integers,
+    unit: Ints,
+    number: Ints,
+    rows: Ints,
+    units: Ints,
+    left: Ints,
 ) -> Pieces | None:
     """The last rows as one group; None if nobody can spare what it needs."""
     groups = int(number.max()) + 1
@@ -83,14 +77,14 @@ def _together(
 def _lent(
     space: Space,
     needs: Needs,
-    unit: Integers,
-    number: Integers,
-    rows: Integers,
-    size: Integers,
+    unit: Ints,
+    number: Ints,
+    rows: Ints,
+    size: Ints,
     cost: Floats,
-    units: Integers,
-    left: Integers,
-) -> Integers | None:
+    units: Ints,
+    left: Ints,
+) -> Ints | None:
     """What each piece lends to a group of some units until that has what it needs."""
     lent = np.zeros(len(unit), np.int64)
     spare = size - needs.rows
@@ -130,11 +124,11 @@ def _lent(
 def _apart(
     space: Space,
     least: int,
-    unit: Integers,
-    number: Integers,
-    rows: Integers,
-    units: Integers,
-    left: Integers,
+    unit: Ints,
+    number: Ints,
+    rows: Ints,
+    units: Ints,
+    left: Ints,
 ) -> Pieces:
     """The last rows unit by unit."""
     low, high, size, cost = hulls_of(space, unit, number, rows, int(number.max()) + 1)
@@ -168,7 +162,7 @@ def _apart(
 
 @kernel
 def _cheapest_join(
-    space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, unit: int, rows: int
+    space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats, unit: int, rows: int
 ) -> tuple[int, float]:
     """The group to which rows of a unit add least, and what they add."""
     best, least = -1, np.inf
@@ -184,10 +178,10 @@ def _cheapest_join(
 @kernel
 def _cheapest_loan(
     space: Space,
-    units: Integers,
-    group: Integers,
-    rows: Integers,
-    size: Integers,
+    units: Ints,
+    group: Ints,
+    rows: Ints,
+    size: Ints,
     cost: Floats,
     unit: int,
     own: int,

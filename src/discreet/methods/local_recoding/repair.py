@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.local_recoding.hulls import Floats, Integers, Ranks, Space, joined_cost
+from discreet.methods.local_recoding.hulls import Space, joined_cost
 from discreet.methods.local_recoding.nearest_groups import nearest_of_all
 from discreet.methods.local_recoding.requirement_check import Promises
-from discreet.methods.local_recoding.unit_groups import Grouping
+from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints, Ints32
 
 NEAREST = 12  # groups that a failing one may be joined with
 LENDERS = 24  # groups whose rows it may borrow
@@ -32,16 +33,16 @@ PATIENCE = 2.0  # how much dearer than the best a remedy may be, else the group 
 class Remedies(NamedTuple):
     """Ways to mend failing groups, each with a neighbour."""
 
-    group: Integers
-    neighbour: Integers
-    unit: Integers  # of the one row that is borrowed; −1 where the two are joined
+    group: Ints
+    neighbour: Ints
+    unit: Ints  # of the one row that is borrowed; −1 where the two are joined
     added: Floats  # what it adds to the cost of all rows
 
     def take(self, chosen: NDArray[np.integer]) -> Remedies:
         return Remedies(*(field[chosen] for field in self))
 
 
-def mend(made: Grouping, promises: Promises) -> Grouping:
+def mend(made: UnitGrouping, promises: Promises) -> UnitGrouping:
     """Mend failing groups until all pass or one group is left."""
     while made.count > 1:
         failing = np.flatnonzero(~promises.kept_by(made))
@@ -61,7 +62,7 @@ def mend(made: Grouping, promises: Promises) -> Grouping:
     return made
 
 
-def _joins(failing: Integers, near: Integers, added: Floats) -> Remedies:
+def _joins(failing: Ints, near: Ints, added: Floats) -> Remedies:
     group = np.repeat(failing, near.shape[1])
     known = near.ravel() >= 0
     neighbour = near.ravel()[known]
@@ -72,17 +73,17 @@ def _joins(failing: Integers, near: Integers, added: Floats) -> Remedies:
 @kernel
 def _loans(
     space: Space,
-    low: Ranks,
-    high: Ranks,
-    size: Integers,
+    low: Ints32,
+    high: Ints32,
+    size: Ints,
     cost: Floats,
-    start: Integers,
-    unit: Integers,
-    failing: Integers,
-    near: Integers,
+    start: Ints,
+    unit: Ints,
+    failing: Ints,
+    near: Ints,
     least: int,
     most: int,
-) -> tuple[Integers, Integers, Integers, Floats]:
+) -> tuple[Ints, Ints, Ints, Floats]:
     """The cheapest single rows that each group could borrow from near groups."""
     group = np.empty(len(failing) * most, np.int64)
     neighbour = np.empty(len(failing) * most, np.int64)
@@ -115,7 +116,7 @@ def _loans(
     return group[:count], neighbour[:count], borrowed[:count], added[:count]
 
 
-def _helping(made: Grouping, promises: Promises, remedies: Remedies) -> NDArray[np.bool_]:
+def _helping(made: UnitGrouping, promises: Promises, remedies: Remedies) -> NDArray[np.bool_]:
     """Under which remedies all that is touched passes."""
     joined = remedies.unit < 0
     loan = np.flatnonzero(~joined)
@@ -141,7 +142,7 @@ def _helping(made: Grouping, promises: Promises, remedies: Remedies) -> NDArray[
     return mended
 
 
-def _pieces_of(made: Grouping, groups: Integers) -> tuple[Integers, Integers]:
+def _pieces_of(made: UnitGrouping, groups: Ints) -> tuple[Ints, Ints]:
     """The pieces of some groups, and the place of each one's group among them."""
     lengths = made.start[groups + 1] - made.start[groups]
     place = np.repeat(np.arange(len(groups)), lengths)
@@ -150,7 +151,7 @@ def _pieces_of(made: Grouping, groups: Integers) -> tuple[Integers, Integers]:
 
 
 def _chosen(
-    made: Grouping, promises: Promises, remedies: Remedies, helps: NDArray[np.bool_]
+    made: UnitGrouping, promises: Promises, remedies: Remedies, helps: NDArray[np.bool_]
 ) -> Remedies:
     """The remedies to try, cheapest first: what helps and is not much dearer than the best one.
 
@@ -171,7 +172,7 @@ def _chosen(
     return remedies.take(chosen[np.lexsort((price[chosen], ~helps[chosen]))])
 
 
-def _relief(made: Grouping, promises: Promises, joins: Remedies) -> Floats:
+def _relief(made: UnitGrouping, promises: Promises, joins: Remedies) -> Floats:
     """How much less two groups lack once they are joined, as a share of what all groups lack.
 
     What a group lacks is its rows times the distance of its figure from the worst that passes, or
@@ -191,7 +192,7 @@ def _relief(made: Grouping, promises: Promises, joins: Remedies) -> Floats:
     return relief
 
 
-def _apply(made: Grouping, chosen: Remedies, least: int) -> Grouping:
+def _apply(made: UnitGrouping, chosen: Remedies, least: int) -> UnitGrouping:
     """Apply remedies in order, unless one of their groups was touched before.
 
     A group may lend to several as long as it keeps most of what it can spare; should it fail
@@ -220,7 +221,7 @@ def _apply(made: Grouping, chosen: Remedies, least: int) -> Grouping:
             borrower.append(f)
             borrowed.append(unit)
     more = np.array(borrower, np.int64)
-    return Grouping.of(
+    return UnitGrouping.of(
         made.space,
         np.concatenate((made.unit, np.array(borrowed, np.int64))),
         name[np.concatenate((made.group_of_piece, more))],

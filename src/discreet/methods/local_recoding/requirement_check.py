@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.methods.base import Task
 from discreet.methods.local_recoding.group_needs import Needs, needs_of
-from discreet.methods.local_recoding.hulls import Floats, Integers
-from discreet.methods.local_recoding.unit_groups import Grouping, Members
+from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitMembers
 from discreet.methods.shared.frequency_sets import OnDemand, refine
 from discreet.requirements.base import SizeRequirement
 from discreet.table.classes import group_codes
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
-
-Mask = NDArray[np.bool_]
+from discreet.typing import Bools, Floats, Ints
 
 FAR = 1e6  # stands for figures without end
 
@@ -24,7 +21,7 @@ FAR = 1e6  # stands for figures without end
 class Promises:
     """The requirements of a task, judged on groups of units."""
 
-    def __init__(self, task: Task, row_of_unit: Integers) -> None:
+    def __init__(self, task: Task, row_of_unit: Ints) -> None:
         self.requirements = tuple(task.requirements)
         self.domains = task.domains
         self.needs: Needs = needs_of(self.requirements, task.table.sensitive, row_of_unit)
@@ -34,15 +31,15 @@ class Promises:
         self._task, self._row_of_unit = task, row_of_unit
         self._refined = any(r.needs_refined_counts for r in self.requirements)
 
-    def of(self, units: Integers) -> Promises:
+    def of(self, units: Ints) -> Promises:
         """The same where only some units are there, numbered anew."""
         return Promises(self._task, self._row_of_unit[units])
 
-    def kept_by(self, made: Grouping) -> Mask:
+    def kept_by(self, made: UnitGrouping) -> Bools:
         """Which groups keep every promise."""
         return self.passes(made.unit, made.group_of_piece, made.rows, made.count)
 
-    def all_kept(self, members: Sequence[Members]) -> bool:
+    def all_kept(self, members: Sequence[UnitMembers]) -> bool:
         """Whether all of some groups do."""
         lengths = [len(part.unit) for part in members]
         return bool(
@@ -54,7 +51,7 @@ class Promises:
             ).all()
         )
 
-    def passes(self, unit: Integers, group: Integers, rows: Integers, groups: int) -> Mask:
+    def passes(self, unit: Ints, group: Ints, rows: Ints, groups: int) -> Bools:
         """Which groups keep every promise, from their pieces."""
         if self.only_sizes:
             return np.bincount(group, rows, groups) >= self.least
@@ -65,8 +62,8 @@ class Promises:
         return passes
 
     def figures(
-        self, unit: Integers, group: Integers, rows: Integers, groups: int
-    ) -> Iterator[tuple[Floats, Mask]]:
+        self, unit: Ints, group: Ints, rows: Ints, groups: int
+    ) -> Iterator[tuple[Floats, Bools]]:
         """For each requirement and attribute the groups' figures, and which of them pass.
 
         The greater the better, all finite.
@@ -78,7 +75,7 @@ class Promises:
                 figures = requirement.figures(counts, self.domains, attribute)
                 yield np.clip(sign * figures, -FAR, FAR), requirement.accepts(figures)
 
-    def counts(self, unit: Integers, group: Integers, rows: Integers, groups: int) -> ClassCounts:
+    def counts(self, unit: Ints, group: Ints, rows: Ints, groups: int) -> ClassCounts:
         """The counts of groups, compared with the whole table where that is asked for.
 
         Several pieces of a group may be of one unit; rows below 0 are taken away from the others.
@@ -87,7 +84,7 @@ class Promises:
         row = self._row_of_unit[unit]
         size = np.bincount(of_class, rows, groups).astype(np.int64)
 
-        def summed(*names: str) -> tuple[Integers, Integers]:
+        def summed(*names: str) -> tuple[Ints, Ints]:
             """A piece for each combination of a group and values, and its rows."""
             columns = [self._sensitive[name] for name in names]
             pairs = group_codes(

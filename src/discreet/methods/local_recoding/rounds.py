@@ -11,9 +11,10 @@ from discreet.methods.local_recoding.candidates import Candidates, find_candidat
 from discreet.methods.local_recoding.dual_prices import cheapest
 from discreet.methods.local_recoding.greedy import choose
 from discreet.methods.local_recoding.group_needs import Needs
-from discreet.methods.local_recoding.hulls import Floats, Space
+from discreet.methods.local_recoding.hulls import Space
 from discreet.methods.local_recoding.remaining_rows import place_left
-from discreet.methods.local_recoding.unit_groups import Grouping
+from discreet.methods.local_recoding.unit_groups import UnitGrouping
+from discreet.typing import Floats
 
 TOP = 1.0  # what a row pays for ``*`` in every cell
 
@@ -34,7 +35,7 @@ def open_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> O
 
 def group_in_rounds(
     space: Space, needs: Needs, first: Opening, ceilings: Sequence[float], limit: int
-) -> Grouping:
+) -> UnitGrouping:
     """Grouping of at least the rows that are needed; the table must have as many.
 
     Groups have the values that are needed, but for those in which the last rows end up.
@@ -61,4 +62,4 @@ def group_in_rounds(
         left[units] = more[3]
     if left.any():
         unit, group, rows = place_left(space, needs, unit, group, rows, left)
-    return Grouping.of(space, unit, group, rows)
+    return UnitGrouping.of(space, unit, group, rows)

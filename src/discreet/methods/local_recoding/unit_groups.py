@@ -7,43 +7,37 @@ from itertools import pairwise
 
 import numpy as np
 
-from discreet.methods.local_recoding.hulls import (
-    Floats,
-    Integers,
-    Ranks,
-    Space,
-    cell_cost,
-    hull_cost,
-)
+from discreet.methods.local_recoding.hulls import Space, cell_cost, hull_cost
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints, Ints32
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
+class UnitMembers:
     """The rows of one group: some rows of each of some units."""
 
-    unit: Integers
-    rows: Integers
+    unit: Ints
+    rows: Ints
 
 
-NOBODY = Members(np.zeros(0, np.int64), np.zeros(0, np.int64))
+NOBODY = UnitMembers(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
-class Grouping:
+class UnitGrouping:
     """Groups as they were made, in one row of pieces."""
 
     space: Space
-    start: Integers  # (groups + 1,) where the pieces of each group start
-    unit: Integers  # (pieces,)
-    rows: Integers  # (pieces,)
-    size: Integers  # (groups,)
+    start: Ints  # (groups + 1,) where the pieces of each group start
+    unit: Ints  # (pieces,)
+    rows: Ints  # (pieces,)
+    size: Ints  # (groups,)
     cost: Floats  # (groups,) what a row pays
-    low: Ranks  # (groups, attributes)
-    high: Ranks  # (groups, attributes)
+    low: Ints32  # (groups, attributes)
+    high: Ints32  # (groups, attributes)
 
     @staticmethod
-    def of(space: Space, unit: Integers, group: Integers, rows: Integers) -> Grouping:
+    def of(space: Space, unit: Ints, group: Ints, rows: Ints) -> UnitGrouping:
         """Groups from pieces in any order; group numbers may have gaps.
 
         Pieces of the same unit and group become one; those without rows are dropped. The units
@@ -60,7 +54,7 @@ class Grouping:
         start = np.append(np.flatnonzero(begins), len(group))
         number = np.cumsum(begins) - 1
         low, high, size, cost = hulls_of(space, unit, number, rows, len(start) - 1)
-        return Grouping(space, start, unit, rows, size, cost, low, high)
+        return UnitGrouping(space, start, unit, rows, size, cost, low, high)
 
     @property
     def count(self) -> int:
@@ -72,34 +66,34 @@ class Grouping:
         return float(self.size @ self.cost)
 
     @property
-    def group_of_piece(self) -> Integers:
+    def group_of_piece(self) -> Ints:
         return np.repeat(np.arange(self.count), np.diff(self.start))
 
-    def members(self) -> list[Members]:
+    def members(self) -> list[UnitMembers]:
         """The rows of each group."""
         ends = self.start.tolist()
         return [
-            Members(self.unit[begin:end], self.rows[begin:end]) for begin, end in pairwise(ends)
+            UnitMembers(self.unit[begin:end], self.rows[begin:end]) for begin, end in pairwise(ends)
         ]
 
 
 @dataclass(eq=False)
-class Groups:
+class UnitGroups:
     """Groups that change; dissolved ones keep their number and have no rows."""
 
     space: Space
-    members: list[Members]
-    low: Ranks  # (groups, attributes)
-    high: Ranks  # (groups, attributes)
-    size: Integers  # (groups,)
+    members: list[UnitMembers]
+    low: Ints32  # (groups, attributes)
+    high: Ints32  # (groups, attributes)
+    size: Ints  # (groups,)
     cost: Floats  # (groups,) what a row pays
 
     @staticmethod
-    def of(made: Grouping) -> Groups:
+    def of(made: UnitGrouping) -> UnitGroups:
         arrays = made.low.copy(), made.high.copy(), made.size.copy(), made.cost.copy()
-        return Groups(made.space, made.members(), *arrays)
+        return UnitGroups(made.space, made.members(), *arrays)
 
-    def put(self, group: int, members: Members) -> None:
+    def put(self, group: int, members: UnitMembers) -> None:
         """Give a group other rows."""
         zeros = np.zeros(len(members.unit), np.int64)
         low, high, size, cost = hulls_of(self.space, members.unit, zeros, members.rows, 1)
@@ -107,7 +101,7 @@ class Groups:
         self.low[group], self.high[group] = low[0], high[0]
         self.size[group], self.cost[group] = size[0], cost[0]
 
-    def grow(self, count: int) -> Integers:
+    def grow(self, count: int) -> Ints:
         """The numbers of some more groups, without rows as yet."""
         before = len(self.members)
         self.members.extend([NOBODY] * count)
@@ -117,10 +111,10 @@ class Groups:
         self.cost = np.concatenate((self.cost, np.zeros(count)))
         return np.arange(before, before + count)
 
-    def settled(self) -> Grouping:
+    def settled(self) -> UnitGrouping:
         """The groups as they stand, without the dissolved ones."""
         lengths = [len(members.unit) for members in self.members]
-        return Grouping.of(
+        return UnitGrouping.of(
             self.space,
             np.concatenate([members.unit for members in self.members]),
             np.repeat(np.arange(len(lengths)), lengths),
@@ -130,8 +124,8 @@ class Groups:
 
 @kernel
 def hulls_of(
-    space: Space, unit: Integers, group: Integers, rows: Integers, groups: int
-) -> tuple[Ranks, Ranks, Integers, Floats]:
+    space: Space, unit: Ints, group: Ints, rows: Ints, groups: int
+) -> tuple[Ints32, Ints32, Ints, Floats]:
     """Least and greatest ranks, size and cost of every group."""
     attributes = space.rank.shape[1]
     low = np.full((groups, attributes), np.iinfo(np.int32).max, np.int32)
@@ -153,8 +147,8 @@ def hulls_of(
 
 @kernel
 def nearest_groups(
-    space: Space, low: Ranks, high: Ranks, size: Integers, cost: Floats, group: int, count: int
-) -> tuple[Integers, Floats]:
+    space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats, group: int, count: int
+) -> tuple[Ints, Floats]:
     """The groups that are cheapest to join with one, and what all rows pay more.
 
     Cheapest first; −1 and ∞ where there are fewer. Neighbours in number tend to be near, so they
@@ -173,9 +167,9 @@ def nearest_groups(
 @kernel
 def join_adds(
     space: Space,
-    low: Ranks,
-    high: Ranks,
-    size: Integers,
+    low: Ints32,
+    high: Ints32,
+    size: Ints,
     cost: Floats,
     one: int,
     other: int,
@@ -195,7 +189,7 @@ def join_adds(
 
 
 @kernel
-def keep_nearest(near: Integers, added: Floats, group: int, more: float) -> None:
+def keep_nearest(near: Ints, added: Floats, group: int, more: float) -> None:
     """Put a group among the nearest, in order, if it adds less than the last of them."""
     place = len(added) - 1
     if more >= added[place]:
@@ -208,8 +202,8 @@ def keep_nearest(near: Integers, added: Floats, group: int, more: float) -> None
 
 @kernel
 def covering_groups(
-    space: Space, low: Ranks, high: Ranks, cost: Floats, hosts: Integers, units: Integers
-) -> tuple[Floats, Integers]:
+    space: Space, low: Ints32, high: Ints32, cost: Floats, hosts: Ints, units: Ints
+) -> tuple[Floats, Ints]:
     """The cheapest of some groups whose hull already covers each unit: its cost and number."""
     best = np.full(len(units), np.inf)
     which = np.full(len(units), -1, np.int64)
@@ -224,7 +218,7 @@ def covering_groups(
 
 
 @kernel
-def _covers(space: Space, low: Ranks, high: Ranks, rank: Ranks) -> bool:
+def _covers(space: Space, low: Ints32, high: Ints32, rank: Ints32) -> bool:
     for j in range(len(low)):
         if low[j] <= rank[j] <= high[j]:
             continue

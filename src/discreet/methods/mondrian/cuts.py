@@ -11,25 +11,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.mondrian.regions import Attributes, Numbers, Parts
-from discreet.table.coded_table import Codes
+from discreet.methods.mondrian.regions import Attributes, Regions
 from discreet.table.kernels import kernel
+from discreet.typing import Codes, Ints
 
 
 class Pieces(NamedTuple):
     """Ranges of units that a cut would make, those of one part after another."""
 
-    first: Numbers  # (parts + 1,) where the pieces of each part start
-    start: Numbers  # (pieces,)
-    end: Numbers
-    size: Numbers  # in rows
+    first: Ints  # (parts + 1,) where the pieces of each part start
+    start: Ints  # (pieces,)
+    end: Ints
+    size: Ints  # in rows
 
 
 @kernel
 def propose_cuts(
     order: Codes,
-    parts: Parts,
-    weight: Numbers,
+    parts: Regions,
+    weight: Ints,
     attributes: Attributes,
     least: int,
     split_ties: bool,
@@ -65,9 +65,9 @@ def propose_cuts(
 @kernel
 def _next_cut(
     order: Codes,
-    parts: Parts,
+    parts: Regions,
     part: int,
-    weight: Numbers,
+    weight: Ints,
     attributes: Attributes,
     least: int,
     split_ties: bool,
@@ -165,7 +165,7 @@ def _boundary(
     low: int,
     length: int,
     key: Codes,
-    weight: Numbers,
+    weight: Ints,
     size: int,
     null_key: int,
     second_try: bool,
@@ -207,7 +207,7 @@ def _halves(
     low: int,
     length: int,
     cut: int,
-    weight: Numbers,
+    weight: Ints,
     size: int,
     least: int,
     found: Pieces,
@@ -232,7 +232,7 @@ def _children(
     low: int,
     length: int,
     key: Codes,
-    weight: Numbers,
+    weight: Ints,
     least: int,
     found: Pieces,
     at: int,
@@ -252,9 +252,7 @@ def _children(
 
 
 @kernel
-def put_failing_last(
-    order: Codes, pieces: Pieces, parts: Numbers, passes: NDArray[np.bool_]
-) -> Numbers:
+def put_failing_last(order: Codes, pieces: Pieces, parts: Ints, passes: NDArray[np.bool_]) -> Ints:
     """Order the pieces of some parts: passing ones by falling size, then the rest.
 
     Returned is where in each part's pieces the failing ones start.
@@ -282,7 +280,7 @@ def put_failing_last(
 
 
 @kernel
-def _rearrange(order: Codes, pieces: Pieces, first: int, rank: Numbers) -> None:
+def _rearrange(order: Codes, pieces: Pieces, first: int, rank: Ints) -> None:
     """Put neighbouring pieces, and their units, in another order."""
     last = first + len(rank)
     low = pieces.start[first]

@@ -24,10 +24,10 @@ from discreet.methods.mondrian.regions import flattened
 from discreet.methods.mondrian.units import Judge, Units
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
+from discreet.typing import Codes, Ints
 
-Numbers = NDArray[np.int64]
 LEAF = -1
 
 
@@ -35,12 +35,12 @@ LEAF = -1
 class CutTree:
     """Cuts of cuts; parts are numbered from 0."""
 
-    attribute: Numbers  # (nodes,) the quasi-identifier that is cut, LEAF for a part
-    first_child: Numbers  # (nodes,) children are numbered one after the other
-    map_at: Numbers  # (nodes,) where the map from code to child starts
+    attribute: Ints  # (nodes,) the quasi-identifier that is cut, LEAF for a part
+    first_child: Ints  # (nodes,) children are numbered one after the other
+    map_at: Ints  # (nodes,) where the map from code to child starts
     child_of_code: Codes
-    part: Numbers  # (nodes,) the number of a part
-    parent: Numbers  # (nodes,) −1 of the root
+    part: Ints  # (nodes,) the number of a part
+    parent: Ints  # (nodes,) −1 of the root
 
     @property
     def parts(self) -> int:
@@ -56,7 +56,7 @@ class CutTree:
         )  # fmt: skip
         return found
 
-    def without(self, failing: NDArray[np.bool_]) -> tuple[CutTree, Numbers]:
+    def without(self, failing: NDArray[np.bool_]) -> tuple[CutTree, Ints]:
         """The tree without the cuts that made failing parts, and the new part of each old one."""
         node_of_part = np.flatnonzero(self.attribute == LEAF)
         node_of_part = node_of_part[np.argsort(self.part[node_of_part])]
@@ -155,11 +155,11 @@ def _by_node(pieces: Sequence[Codes], node_of_leaf: Codes) -> Codes:
 @kernel
 def _find_parts(
     codes: Codes,  # (quasi-identifiers, rows)
-    attribute: Numbers,
-    first_child: Numbers,
-    map_at: Numbers,
+    attribute: Ints,
+    first_child: Ints,
+    map_at: Ints,
     child_of_code: Codes,
-    part: Numbers,
+    part: Ints,
     found: Codes,
 ) -> None:
     for row in range(len(found)):

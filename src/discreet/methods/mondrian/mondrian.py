@@ -44,12 +44,13 @@ from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.base import Generalized, Method, Spread, Task
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
-from discreet.methods.mondrian.regions import Attributes, Numbers, Parts, flattened, measure_parts
-from discreet.methods.mondrian.units import Judge, Mask, Units
+from discreet.methods.mondrian.regions import Attributes, Regions, flattened, measure_parts
+from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.table.classes import Classes, group_codes
-from discreet.table.coded_table import Codes, gather
+from discreet.table.coded_table import gather
+from discreet.typing import Bools, Codes, Ints
 
 
 class Mondrian(Method):
@@ -142,7 +143,7 @@ def partition(
     task: Task,
     apart: Classes,
     made: list[Cut] | None = None,
-) -> tuple[Numbers, Codes]:
+) -> tuple[Ints, Codes]:
     """Cut until no cut is allowed: where each class starts, in an order of the units.
 
     The cuts are added to ``made``, where it is given, as they are made.
@@ -184,7 +185,7 @@ def partition(
     return start, order
 
 
-def _cuts_of(parts: Parts, start: Numbers, end: Numbers) -> list[Cut]:
+def _cuts_of(parts: Regions, start: Ints, end: Ints) -> list[Cut]:
     """The cuts of parts into pieces, which lie in their ranges."""
     cuts = []
     for number, (low, high) in enumerate(zip(parts.start, parts.end, strict=True)):
@@ -197,8 +198,8 @@ def _cuts_of(parts: Parts, start: Numbers, end: Numbers) -> list[Cut]:
 
 
 def _allowed_cuts(
-    order: Codes, pieces: Pieces, parts: Parts, attributes: Attributes, judge: Judge
-) -> tuple[Numbers, Numbers, Mask]:
+    order: Codes, pieces: Pieces, parts: Regions, attributes: Attributes, judge: Judge
+) -> tuple[Ints, Ints, Bools]:
     """The pieces of the cuts that are allowed, and which parts they cut."""
     if not len(pieces.start):
         return pieces.start, pieces.end, np.zeros(0, bool)
@@ -221,7 +222,7 @@ def _allowed_cuts(
     return pieces.start[keep], end[keep], allowed
 
 
-def _pool(order: Codes, pieces: Pieces, chosen: Numbers, passes: Mask, judge: Judge) -> Numbers:
+def _pool(order: Codes, pieces: Pieces, chosen: Ints, passes: Bools, judge: Judge) -> Ints:
     """Where in the pieces of some parts the pool starts that passes; the first where none does."""
     if not len(chosen):
         return chosen
@@ -241,7 +242,7 @@ def _pool(order: Codes, pieces: Pieces, chosen: Numbers, passes: Mask, judge: Ju
     return pool
 
 
-def _check(judge: Judge, order: Codes, start: Numbers, weight: Numbers) -> None:
+def _check(judge: Judge, order: Codes, start: Ints, weight: Ints) -> None:
     """Judge all classes once more, against the table that they are together."""
     size = np.add.reduceat(weight[order], start[:-1])
     if not judge.passes(order, start[:-1], start[1:], size).all():

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy, Level
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
+from discreet.typing import Codes, Ints
 
-Numbers = NDArray[np.int64]
 NO_KEY = 2**31  # above every key
 NULL_WIDTH = 2.0  # of an ordered attribute in a part that has missing values and others
 
@@ -30,31 +30,31 @@ class Attributes(NamedTuple):
     """The quasi-identifiers, flattened for the kernels."""
 
     key: Codes  # (attributes, units)
-    levels: Numbers  # (attributes,) of the hierarchy; 0 for an ordered attribute
-    null_key: Numbers  # (attributes,) of an ordered attribute; −1 where nothing is missing
-    position_at: Numbers  # (attributes,) where an ordered attribute's positions start
+    levels: Ints  # (attributes,) of the hierarchy; 0 for an ordered attribute
+    null_key: Ints  # (attributes,) of an ordered attribute; −1 where nothing is missing
+    position_at: Ints  # (attributes,) where an ordered attribute's positions start
     position: NDArray[np.float64]  # by key, in [0, 1]
-    level_at: Numbers  # (attributes,) where a hierarchy's levels start in the next two
-    node_at: Numbers  # (levels,) where a level's nodes by leaf start
-    loss_at: Numbers  # (levels,) where a level's losses start
+    level_at: Ints  # (attributes,) where a hierarchy's levels start in the next two
+    node_at: Ints  # (levels,) where a level's nodes by leaf start
+    loss_at: Ints  # (levels,) where a level's losses start
     single_top: NDArray[np.bool_]  # (attributes,) whether the top level has one node
     node_of_leaf: Codes
     loss: NDArray[np.float64]
 
 
-class Parts(NamedTuple):
+class Regions(NamedTuple):
     """Parts, and what is known for cutting them."""
 
-    start: Numbers  # (parts,)
-    end: Numbers  # (parts,)
-    size: Numbers  # (parts,) in rows
+    start: Ints  # (parts,)
+    end: Ints  # (parts,)
+    size: Ints  # (parts,) in rows
     by_width: Codes  # (parts, attributes) the widest first; −1 after those that can be cut
     level: Codes  # (parts, attributes) of the lowest common ancestor; see ``measure_parts``
-    attempt: Numbers  # (parts,) the next cut to try: two for each attribute
+    attempt: Ints  # (parts,) the next cut to try: two for each attribute
 
-    def take(self, chosen: NDArray[np.bool_]) -> Parts:
+    def take(self, chosen: NDArray[np.bool_]) -> Regions:
         """Some of the parts."""
-        return Parts(
+        return Regions(
             self.start[chosen],
             self.end[chosen],
             self.size[chosen],
@@ -63,9 +63,9 @@ class Parts(NamedTuple):
             self.attempt[chosen],
         )
 
-    def and_others(self, others: Parts) -> Parts:
+    def and_others(self, others: Regions) -> Regions:
         """These parts, then others."""
-        return Parts(
+        return Regions(
             np.concatenate((self.start, others.start)),
             np.concatenate((self.end, others.end)),
             np.concatenate((self.size, others.size)),
@@ -116,7 +116,7 @@ def flattened(
     )
 
 
-def _offsets(lengths: Sequence[int]) -> Numbers:
+def _offsets(lengths: Sequence[int]) -> Ints:
     return np.cumsum([0, *lengths])[:-1].astype(np.int64)
 
 
@@ -141,12 +141,12 @@ def _line(column: Column) -> tuple[Codes, NDArray[np.float64]]:
 @kernel
 def measure_parts(
     order: Codes,
-    start: Numbers,
-    end: Numbers,
-    weight: Numbers,
+    start: Ints,
+    end: Ints,
+    weight: Ints,
     attributes: Attributes,
     least: int,
-) -> Parts:
+) -> Regions:
     """Each part's rows, its attributes by width, and their levels.
 
     The level is that of the lowest common ancestor; for an ordered attribute it is 1 where the
@@ -191,7 +191,7 @@ def measure_parts(
                 node = node_of_leaf[node_at[found] + key[members[0]]]
                 width[a] = loss[attributes.loss_at[level_at + found] + node]
         _rank(width, by_width[part])
-    return Parts(start, end, size, by_width, level, np.zeros(len(start), np.int64))
+    return Regions(start, end, size, by_width, level, np.zeros(len(start), np.int64))
 
 
 @kernel
@@ -211,7 +211,7 @@ def _extent(members: Codes, key: Codes, null_key: int) -> tuple[bool, int, int]:
 
 @kernel
 def _common_level(
-    members: Codes, key: Codes, node_at: Numbers, node_of_leaf: Codes, single_top: bool
+    members: Codes, key: Codes, node_at: Ints, node_of_leaf: Codes, single_top: bool
 ) -> int:
     """The lowest level at which all members share a node; the number of levels if there is none."""
     top = len(node_at) - 1 if single_top else len(node_at)

@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.base import Task
-from discreet.methods.mondrian.regions import Numbers
 from discreet.methods.shared.frequency_sets import OnDemand, refine
 from discreet.table.classes import Classes, classes_of
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, count_values
 from discreet.table.kernels import kernel
-
-Mask = NDArray[np.bool_]
+from discreet.typing import Bools, Codes, Ints
 
 
 class Units:
@@ -41,7 +39,7 @@ class Units:
         return self._classes.class_of_row
 
     @property
-    def weight(self) -> Numbers:
+    def weight(self) -> Ints:
         return self._classes.size
 
     def values(self, column: Column) -> ValueCounts:
@@ -80,7 +78,7 @@ class Judge:
         self._by_unit: dict[str | None, ValueCounts] = {}
         self._refined = any(r.needs_refined_counts for r in self.requirements)
 
-    def passes(self, order: Codes, start: Numbers, end: Numbers, size: Numbers) -> Mask:
+    def passes(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Bools:
         """Which of some pieces pass."""
         counts = self.counts(order, start, end, size)
         passes = np.ones(len(start), bool)
@@ -88,7 +86,7 @@ class Judge:
             passes &= requirement.passes(counts, self.domains)
         return passes
 
-    def counts(self, order: Codes, start: Numbers, end: Numbers, size: Numbers) -> ClassCounts:
+    def counts(self, order: Codes, start: Ints, end: Ints, size: Ints) -> ClassCounts:
         """The counts of some pieces, each attribute's when it is first looked at."""
         names = tuple(self._units.sensitive)
 
@@ -121,13 +119,13 @@ class Judge:
 @kernel
 def count_pieces(
     order: Codes,
-    start: Numbers,
-    end: Numbers,
-    unit_start: Numbers,
+    start: Ints,
+    end: Ints,
+    unit_start: Ints,
     unit_value: Codes,
-    unit_count: Numbers,
+    unit_count: Ints,
     cardinality: int,
-) -> tuple[Numbers, Codes, Numbers]:
+) -> tuple[Ints, Codes, Ints]:
     """How often each value occurs in each piece, from its counts by unit; sparse, ascending."""
     entries = 0
     for piece in range(len(start)):

@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     pair: NDArray[np.float64]  # loss of the lowest common ancestor of every two values of a tree
 
 
-class Groups(NamedTuple):
+class DiverseGroups(NamedTuple):
     """Disjoint lists of rows."""
 
     group_of_row: NDArray[np.int32]  # (rows,) NONE for a row that is left over
@@ -49,9 +49,9 @@ class Groups(NamedTuple):
     stamp: NDArray[np.int64]  # (rows,) the last search that came across each group
 
 
-def empty_groups(rows: int) -> Groups:
+def empty_groups(rows: int) -> DiverseGroups:
     """No group at all."""
-    return Groups(
+    return DiverseGroups(
         np.full(rows, NONE, np.int32),
         np.full(rows, NONE, np.int32),
         np.full(rows, NONE, np.int32),
@@ -61,7 +61,7 @@ def empty_groups(rows: int) -> Groups:
 
 
 @kernel
-def add(groups: Groups, group: int, row: int) -> None:
+def add(groups: DiverseGroups, group: int, row: int) -> None:
     groups.next_row[row] = groups.first[group]
     groups.first[group] = row
     groups.size[group] += 1
@@ -69,7 +69,7 @@ def add(groups: Groups, group: int, row: int) -> None:
 
 
 @kernel
-def remove(groups: Groups, group: int, row: int) -> None:
+def remove(groups: DiverseGroups, group: int, row: int) -> None:
     before = groups.first[group]
     if before == row:
         groups.first[group] = groups.next_row[row]
@@ -91,7 +91,7 @@ def collide(rows: Rows, one: int, other: int) -> bool:
 
 
 @kernel
-def excess(rows: Rows, groups: Groups, group: int, row: int, without: int) -> int:
+def excess(rows: Rows, groups: DiverseGroups, group: int, row: int, without: int) -> int:
     """By how many places a row is too much for a group, over all attributes; 0 where it fits.
 
     ``without`` is a member that makes room, or NONE.
@@ -112,7 +112,7 @@ def excess(rows: Rows, groups: Groups, group: int, row: int, without: int) -> in
 
 
 @kernel
-def loss_with(rows: Rows, groups: Groups, group: int, added: int, without: int) -> float:
+def loss_with(rows: Rows, groups: DiverseGroups, group: int, added: int, without: int) -> float:
     """The loss of a group's cells, summed over quasi-identifiers, after a change."""
     total = 0.0
     for q in range(rows.codes.shape[1]):
@@ -138,7 +138,9 @@ def loss_with(rows: Rows, groups: Groups, group: int, added: int, without: int) 
 
 
 @kernel
-def _distinct(rows: Rows, groups: Groups, group: int, added: int, without: int, q: int) -> int:
+def _distinct(
+    rows: Rows, groups: DiverseGroups, group: int, added: int, without: int, q: int
+) -> int:
     """How many further values than one a group has of a quasi-identifier."""
     found = 0
     member = groups.first[group]
@@ -157,7 +159,9 @@ def _distinct(rows: Rows, groups: Groups, group: int, added: int, without: int, 
 
 
 @kernel
-def _meeting(rows: Rows, groups: Groups, group: int, added: int, without: int, q: int) -> float:
+def _meeting(
+    rows: Rows, groups: DiverseGroups, group: int, added: int, without: int, q: int
+) -> float:
     """The loss of the lowest common ancestor: the greatest of all with one member."""
     values = rows.cardinality[q]
     pivot = added

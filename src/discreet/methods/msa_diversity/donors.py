@@ -12,13 +12,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.msa_diversity.diverse_groups import Groups, Rows, add
+from discreet.methods.msa_diversity.diverse_groups import DiverseGroups, Rows, add
 from discreet.methods.msa_diversity.unplaced_rows import Limits, merge, settle_one
 from discreet.table.kernels import kernel
 
 
 @kernel
-def room_for(rows: Rows, groups: Groups, group: int, j: int, value: int) -> int:
+def room_for(rows: Rows, groups: DiverseGroups, group: int, j: int, value: int) -> int:
     """Return the room of a group for one value of attribute j."""
     count = 0
     member = groups.first[group]
@@ -32,7 +32,7 @@ def room_for(rows: Rows, groups: Groups, group: int, j: int, value: int) -> int:
 
 @kernel
 def has_room(
-    rows: Rows, groups: Groups, ordered: NDArray[np.int64], j: int, value: int, most: int
+    rows: Rows, groups: DiverseGroups, ordered: NDArray[np.int64], j: int, value: int, most: int
 ) -> NDArray[np.bool_]:
     """Return which groups have fewer than ``most`` rows and room for a value."""
     room = np.zeros(len(ordered), np.bool_)
@@ -56,7 +56,7 @@ def _remaining(link: NDArray[np.int64], start: int) -> int:
 @kernel
 def place_with_donors(
     rows: Rows,
-    groups: Groups,
+    groups: DiverseGroups,
     unplaced: NDArray[np.int64],  # rows with the same most frequent value
     j: int,
     donors: NDArray[np.int64],
@@ -137,7 +137,7 @@ def must_go(rows: Rows, unplaced: NDArray[np.int64], start: NDArray[np.int64]) -
 @kernel
 def unite_remaining(
     rows: Rows,
-    groups: Groups,
+    groups: DiverseGroups,
     unplaced: NDArray[np.int64],
     ordered: NDArray[np.int64],  # groups along the curve
     start: NDArray[np.int64],  # (attributes + 1,) where each begins in a list of all values
@@ -201,7 +201,7 @@ def _count_row(rows: Rows, row: int, start: NDArray[np.int64], counts: NDArray[n
 @kernel
 def _add_donors(
     rows: Rows,
-    groups: Groups,
+    groups: DiverseGroups,
     bundle: NDArray[np.int64],
     donors: NDArray[np.int64],
     start: NDArray[np.int64],

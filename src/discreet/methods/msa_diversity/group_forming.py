@@ -16,14 +16,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.msa_diversity.diverse_groups import Groups, Rows, add, collide
+from discreet.methods.msa_diversity.diverse_groups import DiverseGroups, Rows, add, collide
 from discreet.table.kernels import kernel
 
 
 @kernel
 def form_groups(
     rows: Rows,
-    groups: Groups,
+    groups: DiverseGroups,
     cuts: NDArray[np.int64],  # (blocks + 1,) no group reaches over a cut
     window: int,
     candidates: int,
@@ -90,7 +90,7 @@ def may_join(rows: Rows, chosen: NDArray[np.int64], members: int, row: int) -> b
 
 
 @kernel
-def _drop_grouped(groups: Groups, pool: NDArray[np.int64], pooled: int) -> int:
+def _drop_grouped(groups: DiverseGroups, pool: NDArray[np.int64], pooled: int) -> int:
     kept = 0
     for i in range(pooled):
         if groups.group_of_row[pool[i]] < 0:

@@ -52,7 +52,7 @@ from discreet.methods.msa_diversity.diverse_groups import (
     RANGE,
     SET,
     TREE,
-    Groups,
+    DiverseGroups,
     Rows,
     empty_groups,
 )
@@ -84,6 +84,7 @@ from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.published import GROUP
+from discreet.typing import Ints
 
 CANDIDATES = 64  # rows that are compared with each other when a group is formed
 LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
@@ -95,9 +96,6 @@ MANY_UNPLACED = 0.1  # share of the rows from which new groups are formed before
 LARGE = 32  # smallest groups in a group that no longer exchanges members for less loss
 BUNDLE = 8  # unplaced rows of the last unions, in smallest groups
 FEW_ROWS = 20_000  # up to here all strategies are tried
-
-Order = NDArray[np.int64]
-Counts = NDArray[np.int64]
 
 
 class MsaDiversity(Method):
@@ -170,7 +168,7 @@ class MsaDiversity(Method):
         cells = cells_of_groups(task, group_of_row)
         return Generalized(group_of_row, cells, facts, private=private)
 
-    def _attempts(self, task: Task, bounds: Bounds, order: Order) -> Iterator[Attempt]:
+    def _attempts(self, task: Task, bounds: Bounds, order: Ints) -> Iterator[Attempt]:
         """What each strategy comes to."""
         if self.grouping == "blocks":
             sizes = [self.block] if self.block else [bounds.least * times for times in BLOCKS]
@@ -191,8 +189,8 @@ class MsaDiversity(Method):
 class Attempt:
     """What one strategy came to."""
 
-    order: Order  # of the rows that the groups number
-    groups: Groups
+    order: Ints  # of the rows that the groups number
+    groups: DiverseGroups
     steps: dict[str, int]  # how many rows each took
     loss: float
 
@@ -205,7 +203,7 @@ class Attempt:
 # ---- the steps
 
 
-def curve_order(task: Task) -> Order:
+def curve_order(task: Task) -> Ints:
     """The rows along the curve, those at one place in an order of chance."""
     keys = task_keys(task)
     order = np.argsort(keys)
@@ -276,7 +274,7 @@ class Way(Enum):
     STACKS = "from stacks of rows with equal sensitive values"
 
 
-def along_curve(task: Task, bounds: Bounds, order: Order, window: int, way: Way | None) -> Attempt:
+def along_curve(task: Task, bounds: Bounds, order: Ints, window: int, way: Way | None) -> Attempt:
     """Group strictly along the curve, then let near groups exchange members for less loss.
 
     Without a given way, stacks are used where too many rows find no group in the window.
@@ -294,7 +292,7 @@ def along_curve(task: Task, bounds: Bounds, order: Order, window: int, way: Way 
     return Attempt(order, groups, steps, total_loss(rows, groups))
 
 
-def form_along(rows: Rows, window: int, way: Way) -> Groups:
+def form_along(rows: Rows, window: int, way: Way) -> DiverseGroups:
     """Return the first groups."""
     count = len(rows.values)
     groups = empty_groups(count)
@@ -306,7 +304,7 @@ def form_along(rows: Rows, window: int, way: Way) -> Groups:
     return groups
 
 
-def in_blocks(task: Task, bounds: Bounds, order: Order, block: int, window: int) -> Attempt:
+def in_blocks(task: Task, bounds: Bounds, order: Ints, block: int, window: int) -> Attempt:
     """Group inside blocks that were cut, and whose rows were shuffled, without looking."""
     rows = rows_along(task, bounds, order)
     cuts = cut_blocks(rows, block)
@@ -343,7 +341,7 @@ def _frequency(rows: Rows) -> NDArray[np.float64]:
     ])  # fmt: skip
 
 
-def settle_left_overs(rows: Rows, groups: Groups, steps: dict[str, int]) -> None:
+def settle_left_overs(rows: Rows, groups: DiverseGroups, steps: dict[str, int]) -> None:
     """Find a group for every row that has none: near groups first, then donors, then unions."""
     unplaced = np.flatnonzero(groups.group_of_row < 0)
     if len(unplaced) > MANY_UNPLACED * len(rows.values):
@@ -368,11 +366,11 @@ def settle_left_overs(rows: Rows, groups: Groups, steps: dict[str, int]) -> None
     steps["united"] = len(unplaced) - steps["suppressed"]
 
 
-def _unplaced(groups: Groups) -> int:
+def _unplaced(groups: DiverseGroups) -> int:
     return int((groups.group_of_row < 0).sum())
 
 
-def form_stacked(rows: Rows, groups: Groups, unplaced: NDArray[np.int64]) -> None:
+def form_stacked(rows: Rows, groups: DiverseGroups, unplaced: NDArray[np.int64]) -> None:
     """Form groups of unplaced rows, however far apart."""
     codes = [np.ascontiguousarray(rows.values[unplaced, j]) for j in range(rows.values.shape[1])]
     stacks = group_codes(codes, [int(code.max()) + 1 for code in codes], len(unplaced))
@@ -382,7 +380,7 @@ def form_stacked(rows: Rows, groups: Groups, unplaced: NDArray[np.int64]) -> Non
     )  # fmt: skip
 
 
-def _along(groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _along(groups: DiverseGroups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The groups in the order of one of their rows on the curve, and the places of these rows."""
     numbers = np.flatnonzero(groups.size)
     places = groups.first[numbers].astype(np.int64)
@@ -390,7 +388,7 @@ def _along(groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return numbers[order], places[order]
 
 
-def settle_with_donors(rows: Rows, groups: Groups, nearest: int, limits: Limits) -> Counts:
+def settle_with_donors(rows: Rows, groups: DiverseGroups, nearest: int, limits: Limits) -> Ints:
     """Place rows with the nearest groups that have room for their most frequent value."""
     took = np.zeros(3, np.int64)
     unplaced = np.flatnonzero(groups.group_of_row < 0)
@@ -411,7 +409,7 @@ def settle_with_donors(rows: Rows, groups: Groups, nearest: int, limits: Limits)
     return took
 
 
-def settle_in_unions(rows: Rows, groups: Groups, unplaced: NDArray[np.int64]) -> None:
+def settle_in_unions(rows: Rows, groups: DiverseGroups, unplaced: NDArray[np.int64]) -> None:
     """Unite unplaced rows with as many groups as they need; suppress those that never fit."""
     start = np.cumsum([0, *(rows.values.max(axis=0) + 1)], dtype=np.int64)
     unplaced = unplaced[~must_go(rows, unplaced, start)]
@@ -423,7 +421,7 @@ def settle_in_unions(rows: Rows, groups: Groups, unplaced: NDArray[np.int64]) ->
 # ---- outcomes
 
 
-def _renumbered(groups: Groups) -> NDArray[np.int32]:
+def _renumbered(groups: DiverseGroups) -> NDArray[np.int32]:
     """Groups that have rows, numbered without gaps."""
     number = np.cumsum(groups.size > 0, dtype=np.int32) - 1
     return np.where(groups.group_of_row >= 0, number[groups.group_of_row], -1).astype(np.int32)

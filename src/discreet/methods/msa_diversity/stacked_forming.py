@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.msa_diversity.diverse_groups import Groups, Rows, add
+from discreet.methods.msa_diversity.diverse_groups import DiverseGroups, Rows, add
 from discreet.methods.msa_diversity.group_forming import choose, may_join
 from discreet.table.kernels import kernel
 
@@ -18,7 +18,7 @@ from discreet.table.kernels import kernel
 @kernel
 def form_from_stacks(
     rows: Rows,
-    groups: Groups,
+    groups: DiverseGroups,
     unplaced: NDArray[np.int64],  # in the order of the curve
     stack_of: NDArray[np.int32],  # (unplaced,)
     stacks: int,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.msa_diversity.diverse_groups import (
-    Groups,
+    DiverseGroups,
     Rows,
     add,
     excess,
@@ -34,7 +34,9 @@ class Limits(NamedTuple):
 
 
 @kernel
-def near_groups(groups: Groups, row: int, reach: int, search: int, found: NDArray[np.int64]) -> int:
+def near_groups(
+    groups: DiverseGroups, row: int, reach: int, search: int, found: NDArray[np.int64]
+) -> int:
     """The groups nearest to a row on the curve, nearest first, into ``found``; how many."""
     rows = len(groups.group_of_row)
     count = 0
@@ -56,7 +58,7 @@ def near_groups(groups: Groups, row: int, reach: int, search: int, found: NDArra
 
 @kernel
 def place(
-    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, limits: Limits
+    rows: Rows, groups: DiverseGroups, row: int, near: NDArray[np.int64], count: int, limits: Limits
 ) -> bool:
     """Put a row into the group that loses least by it, of the first few near ones that it fits."""
     best = -1
@@ -86,7 +88,7 @@ def place(
 
 @kernel
 def exchange(
-    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, limits: Limits
+    rows: Rows, groups: DiverseGroups, row: int, near: NDArray[np.int64], count: int, limits: Limits
 ) -> bool:
     """Put a row in the place of a member that fits another of the near groups."""
     tried = 0
@@ -114,7 +116,7 @@ def exchange(
 
 @kernel
 def join(
-    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, limits: Limits
+    rows: Rows, groups: DiverseGroups, row: int, near: NDArray[np.int64], count: int, limits: Limits
 ) -> bool:
     """Join near groups, at most four, until a row fits their union."""
     attributes = rows.values.shape[1]
@@ -160,7 +162,7 @@ def _among(taken: NDArray[np.int64], count: int, group: int) -> bool:
 
 
 @kernel
-def _occurrences(rows: Rows, groups: Groups, group: int, j: int, value: int) -> int:
+def _occurrences(rows: Rows, groups: DiverseGroups, group: int, j: int, value: int) -> int:
     count = 0
     member = groups.first[group]
     while member >= 0:
@@ -171,7 +173,7 @@ def _occurrences(rows: Rows, groups: Groups, group: int, j: int, value: int) -> 
 
 
 @kernel
-def merge(groups: Groups, into: int, group: int) -> None:
+def merge(groups: DiverseGroups, into: int, group: int) -> None:
     member = groups.first[group]
     while member >= 0:
         after = groups.next_row[member]
@@ -183,7 +185,11 @@ def merge(groups: Groups, into: int, group: int) -> None:
 
 @kernel
 def settle(
-    rows: Rows, groups: Groups, left: NDArray[np.int64], near: NDArray[np.int64], limits: Limits
+    rows: Rows,
+    groups: DiverseGroups,
+    left: NDArray[np.int64],
+    near: NDArray[np.int64],
+    limits: Limits,
 ) -> NDArray[np.int64]:
     """Place, exchange or join for each left-over in turn; how many rows each step took.
 
@@ -202,7 +208,7 @@ def settle(
 @kernel
 def settle_in_blocks(
     rows: Rows,
-    groups: Groups,
+    groups: DiverseGroups,
     cuts: NDArray[np.int64],  # (blocks + 1,) rows
     first_group: NDArray[np.int64],  # (blocks + 1,)
     rng: np.random.Generator,
@@ -225,7 +231,7 @@ def settle_in_blocks(
 
 @kernel
 def settle_one(
-    rows: Rows, groups: Groups, row: int, near: NDArray[np.int64], count: int, limits: Limits
+    rows: Rows, groups: DiverseGroups, row: int, near: NDArray[np.int64], count: int, limits: Limits
 ) -> int:
     if place(rows, groups, row, near, count, limits):
         return 0
@@ -237,7 +243,7 @@ def settle_one(
 
 
 @kernel
-def improve(rows: Rows, groups: Groups, reach: int, most: int) -> int:
+def improve(rows: Rows, groups: DiverseGroups, reach: int, most: int) -> int:
     """Exchange members of near groups where that loses less; how many times.
 
     Groups of more than ``most`` rows stay as they are: an exchange costs much and gains little.
@@ -277,7 +283,7 @@ def improve(rows: Rows, groups: Groups, reach: int, most: int) -> int:
 
 
 @kernel
-def total_loss(rows: Rows, groups: Groups) -> float:
+def total_loss(rows: Rows, groups: DiverseGroups) -> float:
     """Σ over rows and quasi-identifiers of the loss of the row's cell; 1 for a suppressed one."""
     total = 0.0
     for group in range(len(groups.size)):

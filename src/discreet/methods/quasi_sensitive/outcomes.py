@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from discreet.knowledge.links import hash_row
 from discreet.knowledge.table import every_label
-from discreet.table.interrupts import Flag
 from discreet.table.kernels import kernel
+from discreet.typing import StopFlag
 
 
 class Outcomes(NamedTuple):
@@ -59,7 +59,7 @@ def group_outcomes(
     labels_of_term: NDArray[np.uint64],
     weight: NDArray[np.float64],
     most: int,
-    stop: Flag,
+    stop: StopFlag,
 ) -> Outcomes:
     """The outcomes of the rows of a group, at most so many a row (then ``complete`` is false)."""
     first, last = rows
@@ -127,7 +127,7 @@ def _row_outcomes(
     labels_of_term: NDArray[np.uint64],
     labels: int,
     most: int,
-    stop: Flag,
+    stop: StopFlag,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], bool]:
     """The distinct label sets of one row, the untouched one first, with the terms each keeps."""
     words = labels_of_term.shape[1]

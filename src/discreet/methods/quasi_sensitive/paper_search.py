@@ -24,8 +24,8 @@ from discreet.methods.quasi_sensitive.state import (
     clear,
     passes,
 )
-from discreet.table.interrupts import Flag
 from discreet.table.kernels import kernel
+from discreet.typing import StopFlag
 
 FIRST_NODES = 2**16  # within which a first solution must be found
 
@@ -41,7 +41,7 @@ def paper_search(
     adaptive: bool,
     budget: int,
     kept: NDArray[np.bool_],
-    stop: Flag,
+    stop: StopFlag,
 ) -> tuple[bool, bool, int, bool]:
     """Whether a removal passes, whether it is proved optimal, the nodes, whether none is needed.
 

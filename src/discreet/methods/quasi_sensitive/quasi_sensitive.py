@@ -51,8 +51,8 @@ from discreet.methods.quasi_sensitive.removal import (
     PAPER_ADAPTIVE,
     PAPER_PLAIN,
     ROWS,
-    Groups,
     Removal,
+    TermGroups,
     remove_terms,
 )
 from discreet.methods.quasi_sensitive.state import ABSOLUTE, DIVERSITY, EUCLIDEAN, Principles
@@ -215,7 +215,7 @@ class _Work:
         values = column.codes[self.rows]
         term_start = np.concatenate(([0], np.cumsum(terms.length[values]))).astype(np.int64)
         of_knowledge = terms.codes_in(links.knowledge.terms)
-        self.groups = Groups(
+        self.groups = TermGroups(
             start,
             term_start,
             _gathered(values, terms.start, term_start, of_knowledge),

@@ -24,8 +24,9 @@ from discreet.methods.quasi_sensitive.search import (
     greedy,
 )
 from discreet.methods.quasi_sensitive.state import Principles, new_state
-from discreet.table.interrupts import Flag, stop_flag
+from discreet.table.interrupts import stop_flag
 from discreet.table.kernels import kernel
+from discreet.typing import StopFlag
 
 ROWS, PAPER_ADAPTIVE, PAPER_PLAIN = 0, 1, 2  # the searches
 UNSOLVED, INFEASIBLE, SOLVED, OPTIMAL, UNTOUCHED = -2, -1, 1, 2, 3  # what became of a group
@@ -36,7 +37,7 @@ FIRST_NODES = 256  # of a budget in seconds
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class TermGroups:
     """Groups of linked rows with their terms; the rows of a group lie together."""
 
     row_start: NDArray[np.int64]  # (groups + 1,)
@@ -60,7 +61,7 @@ class Removal:
 
 
 def remove_terms(
-    groups: Groups,
+    groups: TermGroups,
     principles: Principles,
     *,
     search: int = ROWS,
@@ -91,7 +92,7 @@ def remove_terms(
 
 
 def _run(
-    groups: Groups,
+    groups: TermGroups,
     principles: Principles,
     todo: NDArray[np.int64],
     search: int,
@@ -100,7 +101,7 @@ def _run(
     removal: Removal,
     threads: int | None,
     progress: Callable[[float], None],
-    stop: Flag,
+    stop: StopFlag,
 ) -> None:
     batches = [todo[first : first + BATCH] for first in range(0, len(todo), BATCH)]
     most = WITHOUT_END if exact else MOST_OUTCOMES
@@ -139,7 +140,7 @@ def _search_rows(
     status: NDArray[np.int64],
     cost: NDArray[np.float64],
     nodes: NDArray[np.int64],
-    stop: Flag,
+    stop: StopFlag,
 ) -> None:
     state = new_state(principles)
     for group in batch:
@@ -185,7 +186,7 @@ def _search_paper(
     status: NDArray[np.int64],
     cost: NDArray[np.float64],
     nodes: NDArray[np.int64],
-    stop: Flag,
+    stop: StopFlag,
 ) -> None:
     state = new_state(principles)
     for group in batch:

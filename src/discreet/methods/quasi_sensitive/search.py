@@ -10,7 +10,6 @@ Rows with the same terms are interchangeable and take their outcomes in ascendin
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.methods.quasi_sensitive.bounds import (
     NEVER,
@@ -30,17 +29,13 @@ from discreet.methods.quasi_sensitive.state import (
     undo,
     violation,
 )
-from discreet.table.interrupts import Flag
 from discreet.table.kernels import kernel
-
-Chosen = NDArray[np.int64]  # (rows,) the outcome of each row
+from discreet.typing import Ints, StopFlag
 
 
 @kernel
-def form(
-    state: State, principles: Principles, outcomes: Outcomes, chosen: Chosen, but: int
-) -> None:
-    """The state of chosen outcomes, without one row if ``but`` is its number."""
+def form(state: State, principles: Principles, outcomes: Outcomes, chosen: Ints, but: int) -> None:
+    """Set the state to the outcome chosen for each row, without row ``but`` (−1: all rows)."""
     clear(state, principles)
     for row in range(len(chosen)):
         if row != but:
@@ -49,14 +44,14 @@ def form(
 
 
 @kernel
-def chosen_passes(state: State, principles: Principles, outcomes: Outcomes, chosen: Chosen) -> bool:
+def chosen_passes(state: State, principles: Principles, outcomes: Outcomes, chosen: Ints) -> bool:
     """Whether chosen outcomes pass, computed anew."""
     form(state, principles, outcomes, chosen, -1)
     return passes(state, principles)
 
 
 @kernel
-def cost_of(outcomes: Outcomes, chosen: Chosen) -> float:
+def cost_of(outcomes: Outcomes, chosen: Ints) -> float:
     """What chosen outcomes cost, not normalized."""
     total = 0.0
     for row in range(len(chosen)):
@@ -66,8 +61,8 @@ def cost_of(outcomes: Outcomes, chosen: Chosen) -> float:
 
 @kernel
 def greedy(
-    state: State, principles: Principles, outcomes: Outcomes, stop: Flag
-) -> tuple[bool, Chosen]:
+    state: State, principles: Principles, outcomes: Outcomes, stop: StopFlag
+) -> tuple[bool, Ints]:
     """A first solution; whether there is one, and the outcome of each row."""
     rows = len(outcomes.start) - 1
     chosen = outcomes.start[:-1].copy()
@@ -119,8 +114,8 @@ def greedy(
 
 @kernel
 def cheapened(
-    state: State, principles: Principles, outcomes: Outcomes, chosen: Chosen, stop: Flag
-) -> Chosen:
+    state: State, principles: Principles, outcomes: Outcomes, chosen: Ints, stop: StopFlag
+) -> Ints:
     """A solution made cheaper row by row, the greatest saving first, as long as it passes."""
     chosen = chosen.copy()
     while True:
@@ -150,10 +145,10 @@ def branch_and_bound(
     principles: Principles,
     outcomes: Outcomes,
     solved: bool,
-    best: Chosen,
+    best: Ints,
     budget: int,
-    stop: Flag,
-) -> tuple[bool, Chosen, bool, int]:
+    stop: StopFlag,
+) -> tuple[bool, Ints, bool, int]:
     """Improve a solution, or find one: whether there is one, it, whether proved, and the nodes."""
     rows = len(best)
     best = best.copy()

@@ -36,8 +36,7 @@ from discreet.methods.shared.grouped_rows import cells_of_groups, greatest_share
 from discreet.methods.shared.hilbert import scale_of_values
 from discreet.methods.shared.infeasibility import NOTHING_LEFT
 from discreet.table.kernels import kernel
-
-Rows = NDArray[np.int64]
+from discreet.typing import Ints
 
 
 class Gal(Method):
@@ -95,7 +94,7 @@ def places_of(task: Task) -> NDArray[np.float64]:
 
 
 def median_parts(
-    place: NDArray[np.float64], safe: Callable[[Rows], bool], *, give_up: bool
+    place: NDArray[np.float64], safe: Callable[[Ints], bool], *, give_up: bool
 ) -> NDArray[np.int32]:
     """Split everyone at medians while halves are safe; the part of each row, −1 if given up."""
     group_of_row = np.full(len(place), -1, np.int32)
@@ -112,11 +111,11 @@ def median_parts(
 
 
 def _halves(
-    part: Rows, place: NDArray[np.float64], safe: Callable[[Rows], bool], give_up: bool
-) -> list[Rows] | None:
+    part: Ints, place: NDArray[np.float64], safe: Callable[[Ints], bool], give_up: bool
+) -> list[Ints] | None:
     """The halves to go on with, of the widest attribute that allows it; None where none does."""
     spans = np.ptp(place[part], axis=0)
-    one_safe: list[Rows] | None = None
+    one_safe: list[Ints] | None = None
     for column in np.argsort(-spans, kind="stable"):
         if spans[column] == 0:
             break

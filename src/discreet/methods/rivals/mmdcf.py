@@ -30,13 +30,14 @@ from pydantic import Field
 
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Bucketized, Method, Task
-from discreet.methods.shared.grouped_rows import GroupOfRow, greatest_share, require_all
+from discreet.methods.shared.grouped_rows import greatest_share, require_all
 from discreet.methods.shared.infeasibility import NOTHING_LEFT
 from discreet.requirements.diversity import PDiversity
 from discreet.table.classes import classes_of
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
 from discreet.table.published import GROUP
+from discreet.typing import GroupOfRow
 
 
 class Mmdcf(Method):

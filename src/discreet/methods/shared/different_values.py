@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from discreet.errors import InputError
 from discreet.methods.base import Task
 from discreet.methods.shared.hilbert import task_keys
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
+from discreet.typing import Codes, Ints
 
 BLOCK_GROUPS = 16  # about how many groups a block of the curve holds
-
-Places = NDArray[np.int64]
 
 
 def sole_sensitive(table: CodedTable, method: str) -> tuple[Column]:
@@ -38,7 +37,7 @@ def sole_sensitive(table: CodedTable, method: str) -> tuple[Column]:
     return (columns[0],)
 
 
-def curve_places(task: Task, group_size: int) -> Places:
+def curve_places(task: Task, group_size: int) -> Ints:
     """The place of every row along the curve: by block, and by chance within it."""
     rows = task.table.rows
     order = np.lexsort((task.rng.permutation(rows), task_keys(task)))
@@ -64,7 +63,7 @@ def most_that_group(counts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 
 def choose_rows(
-    rows: Places, codes: Codes, quota: NDArray[np.int64], rng: np.random.Generator
+    rows: Ints, codes: Codes, quota: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Which of some rows are chosen, by chance, if of each value only so many may be."""
     shuffled = rng.permutation(len(rows))
@@ -75,7 +74,7 @@ def choose_rows(
     return chosen
 
 
-def rank_in_run(keys: NDArray[np.integer]) -> Places:
+def rank_in_run(keys: NDArray[np.integer]) -> Ints:
     """The place of each entry among equal neighbours."""
     fresh = np.ones(len(keys), bool)
     fresh[1:] = keys[1:] != keys[:-1]
@@ -83,7 +82,7 @@ def rank_in_run(keys: NDArray[np.integer]) -> Places:
     return np.arange(len(keys)) - np.repeat(first, np.diff(np.append(first, len(keys))))
 
 
-def group_different(rows: Places, codes: Codes, place: Places, values: int, size: int) -> Places:
+def group_different(rows: Ints, codes: Codes, place: Ints, values: int, size: int) -> Ints:
     """Put rows into groups of ``size`` or a few more different values; −1 for what is left over.
 
     Along the curve, the next row is joined by the nearest rows with other values; a value that
@@ -101,7 +100,7 @@ def group_different(rows: Places, codes: Codes, place: Places, values: int, size
 
 
 @kernel
-def _form_groups(code: Places, values: int, size: int, group: Places) -> None:
+def _form_groups(code: Ints, values: int, size: int, group: Ints) -> None:
     rows = len(code)
     left = np.zeros(values, np.int64)
     for row in range(rows):
@@ -145,7 +144,7 @@ def _form_groups(code: Places, values: int, size: int, group: Places) -> None:
 
 
 @kernel
-def _place_left_over(code: Places, group: Places) -> None:
+def _place_left_over(code: Ints, group: Ints) -> None:
     """Put rows that are left into the nearest group without their value."""
     groups = group.max() + 1 if len(group) else 0
     if groups <= 0:

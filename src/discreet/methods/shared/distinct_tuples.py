@@ -14,39 +14,37 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.shared.lattice import Lattice, Node, sum_below
 from discreet.table.classes import KEY_LIMIT, Classes, classes_of, group_codes
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_values
 from discreet.table.kernels import kernel
-
-Sizes = NDArray[np.int64]
+from discreet.typing import Codes, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
+class ClassValueCounts:
     """Counts of values by class, in the order of values."""
 
     of_class: Codes  # (entries,)
     value: Codes  # (entries,) ascending
-    count: Sizes  # (entries,)
+    count: Ints  # (entries,)
     cardinality: int
 
     @staticmethod
-    def of(counts: ValueCounts) -> Entries:
+    def of(counts: ValueCounts) -> ClassValueCounts:
         start, of_class, count = _sort_entries(
             counts.value, counts.class_of_entry.astype(np.int32), counts.count, counts.cardinality
         )
         value = np.repeat(np.arange(counts.cardinality, dtype=np.int32), np.diff(start))
-        return Entries(of_class, value, count, counts.cardinality)
+        return ClassValueCounts(of_class, value, count, counts.cardinality)
 
-    def merge(self, class_of_class: Codes, classes: int) -> Entries:
+    def merge(self, class_of_class: Codes, classes: int) -> ClassValueCounts:
         """The entries of coarser classes."""
         merged = _merge_entries(self.of_class, self.value, self.count, class_of_class, classes)
-        return Entries(*merged, self.cardinality)
+        return ClassValueCounts(*merged, self.cardinality)
 
     def by_class(self, classes: int) -> ValueCounts:
         start, value, count = _sort_entries(self.of_class, self.value, self.count, classes)
@@ -62,7 +60,7 @@ class Compressed:
         hierarchies: Sequence[Hierarchy],
         entries: int,
         sensitive: Sequence[Column],
-        weights: Sizes | None = None,
+        weights: Ints | None = None,
     ) -> None:
         self.classes: Classes = classes_of(columns, entries, weights)
         self.entries_given = entries
@@ -83,16 +81,16 @@ class Compressed:
     def tuples(self) -> int:
         return self.classes.count
 
-    def entries(self, attribute: str) -> Entries:
+    def entries(self, attribute: str) -> ClassValueCounts:
         """The counts of a sensitive attribute's values by tuple."""
-        return Entries.of(count_values(self.classes, self.sensitive[attribute]))
+        return ClassValueCounts.of(count_values(self.classes, self.sensitive[attribute]))
 
     @cached_property
     def signatures(self) -> Classes:
         """The distinct combinations of all sensitive values."""
         return classes_of(list(self.sensitive.values()), self.entries_given)
 
-    def signature_entries(self) -> Entries:
+    def signature_entries(self) -> ClassValueCounts:
         """The counts of the combinations of all sensitive values by tuple."""
         pairs = group_codes(
             [self.signatures.class_of_row, self.classes.class_of_row],
@@ -106,9 +104,9 @@ class Compressed:
             signature, of_class, pairs.size, self.signatures.count
         )
         value = np.repeat(np.arange(self.signatures.count, dtype=np.int32), np.diff(start))
-        return Entries(of_class, value, count, self.signatures.count)
+        return ClassValueCounts(of_class, value, count, self.signatures.count)
 
-    def group(self, tuples: Codes, size: Sizes, node: Node) -> tuple[Codes, Codes, Sizes]:
+    def group(self, tuples: Codes, size: Ints, node: Node) -> tuple[Codes, Codes, Ints]:
         """Group tuples at a node: the class of each, a tuple and the size of each class."""
         nodes = [h.levels[level].nodes for h, level in zip(self.hierarchies, node, strict=True)]
         column = np.array([j for j, count in enumerate(nodes) if count > 1], np.int64)
@@ -124,7 +122,7 @@ class Compressed:
             tuples, size, self.leaf, self.node_of_leaf, column, offset, stride, bound
         )
 
-    def sizes_around(self, tuple_: int, lattice: Lattice) -> Sizes:
+    def sizes_around(self, tuple_: int, lattice: Lattice) -> Ints:
         """The size of the class of one tuple at every node of the lattice."""
         around = np.zeros(lattice.nodes, np.int64)
         _add_where_joined(
@@ -140,7 +138,7 @@ class Compressed:
         sum_below(around, lattice.shape)
         return around
 
-    def _group_wide(self, tuples: Codes, size: Sizes, node: Node) -> tuple[Codes, Codes, Sizes]:
+    def _group_wide(self, tuples: Codes, size: Ints, node: Node) -> tuple[Codes, Codes, Ints]:
         """The same where the keys would pass 64 bits."""
         levels = [h.levels[level] for h, level in zip(self.hierarchies, node, strict=True)]
         codes = [level.node_of_leaf[self.leaf[tuples, j]] for j, level in enumerate(levels)]
@@ -152,14 +150,14 @@ class Compressed:
 @kernel
 def _group_tuples(
     tuples: Codes,
-    size: Sizes,
+    size: Ints,
     leaf: Codes,
     node_of_leaf: Codes,
-    column: Sizes,
-    offset: Sizes,
-    stride: Sizes,
+    column: Ints,
+    offset: Ints,
+    stride: Ints,
     bound: int,
-) -> tuple[Codes, Codes, Sizes]:
+) -> tuple[Codes, Codes, Ints]:
     count = len(tuples)
     direct = bound <= 4 * count + 1024
     capacity = 16
@@ -198,14 +196,14 @@ def _group_tuples(
 
 @kernel
 def _add_where_joined(
-    around: Sizes,  # (nodes,)
+    around: Ints,  # (nodes,)
     chosen: int,
     leaf: Codes,
-    size: Sizes,
+    size: Ints,
     node_of_leaf: Codes,
-    offset: Sizes,  # (levels of all attributes + 1,)
-    levels: Sizes,  # (attributes,)
-    stride: Sizes,  # (attributes,)
+    offset: Ints,  # (levels of all attributes + 1,)
+    levels: Ints,  # (attributes,)
+    stride: Ints,  # (attributes,)
 ) -> None:
     """Add the size of each tuple at the lowest node at which it is in the chosen one's class."""
     step = np.empty(len(node_of_leaf), np.int64)  # by leaf: how far up the node lies, at level 0
@@ -231,8 +229,8 @@ def _add_where_joined(
 
 @kernel
 def _merge_entries(
-    of_class: Codes, value: Codes, count: Sizes, class_of_class: Codes, classes: int
-) -> tuple[Codes, Codes, Sizes]:
+    of_class: Codes, value: Codes, count: Ints, class_of_class: Codes, classes: int
+) -> tuple[Codes, Codes, Ints]:
     last = np.full(classes, -1, np.int64)  # the last entry of each class
     new_class = np.empty(len(value), np.int32)
     new_value = np.empty(len(value), np.int32)
@@ -253,7 +251,7 @@ def _merge_entries(
 
 
 @kernel
-def _sort_entries(key: Codes, other: Codes, count: Sizes, keys: int) -> tuple[Sizes, Codes, Sizes]:
+def _sort_entries(key: Codes, other: Codes, count: Ints, keys: int) -> tuple[Ints, Codes, Ints]:
     """Sort entries by key, stably; also where each key starts."""
     start = np.zeros(keys + 1, np.int64)
     for e in range(len(key)):

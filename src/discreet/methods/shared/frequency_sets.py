@@ -14,11 +14,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from discreet.methods.shared.distinct_tuples import Compressed, Entries, Sizes
+from discreet.methods.shared.distinct_tuples import ClassValueCounts, Compressed
 from discreet.methods.shared.lattice import Node
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, RefinedCounts
+from discreet.typing import Codes, Ints
 
 Made = TypeVar("Made")
 
@@ -33,7 +34,7 @@ class FrequencySet:
         table: Compressed,
         node: Node,
         tuples: Codes,
-        size: Sizes,
+        size: Ints,
         source: FrequencySet | None = None,
         class_of_source: Codes | None = None,
     ) -> None:
@@ -43,7 +44,7 @@ class FrequencySet:
         self.size = size  # (classes,)
         self._source = source
         self.class_of_source = class_of_source  # (classes of the source,)
-        self._entries: dict[str | None, Entries] = {}
+        self._entries: dict[str | None, ClassValueCounts] = {}
 
     @property
     def classes(self) -> int:
@@ -54,7 +55,7 @@ class FrequencySet:
         class_of, tuples, size = self.table.group(self.tuples, self.size, node)
         return FrequencySet(self.table, node, tuples, size, self, class_of)
 
-    def entries(self, attribute: str | None) -> Entries:
+    def entries(self, attribute: str | None) -> ClassValueCounts:
         """The counts of an attribute's values, or (None) of all sensitive ones' combinations."""
         if attribute not in self._entries:
             if self._source is not None and self.class_of_source is not None:
@@ -88,8 +89,8 @@ class FrequencySet:
 
 def refine(
     of_class: Codes,  # (entries,)
-    row: Sizes,  # (entries,) a row that has the entry's sensitive values
-    count: Sizes,  # (entries,)
+    row: Ints,  # (entries,) a row that has the entry's sensitive values
+    count: Ints,  # (entries,)
     classes: int,
     sensitive: Mapping[str, Column],
     attribute: str,
@@ -105,7 +106,7 @@ def refine(
     size = np.bincount(inner.class_of_row, count, inner.count).astype(np.int64)
     value = target.codes[row]
     by_value = np.argsort(value, kind="stable")
-    sorted_entries = Entries(
+    sorted_entries = ClassValueCounts(
         inner.class_of_row[by_value], value[by_value], count[by_value], target.cardinality
     )
     return RefinedCounts(sorted_entries.by_class(inner.count), size, of_class[inner.first_row])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.base import CellColumn, Task
@@ -16,8 +15,7 @@ from discreet.requirements.diversity import PDiversity
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, count_classes, order_by_class
-
-GroupOfRow = NDArray[np.int32]  # (rows,) 0 … groups − 1 without gaps, −1 for a suppressed row
+from discreet.typing import GroupOfRow
 
 
 def published_hierarchy(task: Task, column: Column) -> Hierarchy | None:

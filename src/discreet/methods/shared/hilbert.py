@@ -24,19 +24,18 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.base import Task
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
+from discreet.typing import Words
 
 WORD = 64  # bits
 FINEST = 32  # bits of a coordinate
 
-Keys = NDArray[np.uint64]
 
-
-def task_keys(task: Task) -> Keys:
+def task_keys(task: Task) -> Words:
     """The place of every row on the curve through the quasi-identifiers; (rows,)."""
     return curve_keys(task.table.quasi_identifiers, task.hierarchies, task.table.rows)
 
 
-def curve_keys(columns: Sequence[Column], hierarchies: Mapping[str, Hierarchy], rows: int) -> Keys:
+def curve_keys(columns: Sequence[Column], hierarchies: Mapping[str, Hierarchy], rows: int) -> Words:
     """The place of every row on the curve through some columns; one place if there are none."""
     if not columns:
         return np.zeros(rows, np.uint64)
@@ -53,7 +52,7 @@ def curve_keys(columns: Sequence[Column], hierarchies: Mapping[str, Hierarchy], 
     return index[0] if words == 1 else _ranks(index)
 
 
-def hilbert_index(points: NDArray[np.integer], bits: int) -> Keys:
+def hilbert_index(points: NDArray[np.integer], bits: int) -> Words:
     """The index of points (points, dimensions) with coordinates below 2^bits.
 
     (words, points), the most significant word first; the words of an index hold together
@@ -101,7 +100,7 @@ def _bits_of(scale: NDArray[np.float64]) -> int:
     return max(1, math.ceil(math.log2(1 / float(gaps.min()) + 1) - 1e-9))
 
 
-def _ranks(index: Keys) -> Keys:
+def _ranks(index: Words) -> Words:
     """One key a row in the order of indices of several words."""
     frame = pl.DataFrame({str(word): column for word, column in enumerate(index)})
     ranked = frame.select(pl.struct(pl.all()).rank("dense"))
@@ -114,7 +113,7 @@ def _index_rows(
     grid: NDArray[np.uint64],  # the coordinate of every value, columns one after the other
     start: NDArray[np.int64],  # (columns,) where each begins in it
     bits: int,
-    index: Keys,  # (words, rows), zero
+    index: Words,  # (words, rows), zero
 ) -> None:
     place = np.empty(len(codes), np.uint64)
     for row in range(codes.shape[1]):
@@ -124,13 +123,13 @@ def _index_rows(
 
 
 @kernel
-def _index_points(points: Keys, bits: int, index: Keys) -> None:
+def _index_points(points: Words, bits: int, index: Words) -> None:
     for number in range(len(points)):
         _index_point(points[number].copy(), bits, index, number)
 
 
 @kernel
-def _index_point(place: Keys, bits: int, index: Keys, row: int) -> None:
+def _index_point(place: Words, bits: int, index: Words, row: int) -> None:
     """Write the index of one point into its column of ``index``; ``place`` is used up."""
     one = np.uint64(1)
     zero = np.uint64(0)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.methods.full_domain.costs import Costs
 from discreet.table.kernels import kernel
+from discreet.typing import Floats
 
 Node = tuple[int, ...]  # a level for each quasi-identifier
 
@@ -45,7 +45,7 @@ class Lattice:
     def flat(self, node: Node) -> int:
         return int(np.dot(node, self.strides))
 
-    def sum_levels(self, of_level: Sequence[Costs]) -> Costs:
+    def sum_levels(self, of_level: Sequence[Floats]) -> Floats:
         """For every node, the sum of a figure of each attribute's level."""
         total = np.zeros(1)
         for figures in of_level:

@@ -16,17 +16,16 @@ from discreet.hierarchies.cells import SUPPRESSED, range_cell, set_cell
 from discreet.hierarchies.hierarchy import Hierarchy, ambiguous_labels
 from discreet.methods.base import CellColumn
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import Codes, Column
+from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
-
-Numbers = NDArray[np.int64]
+from discreet.typing import Codes, Ints
 
 
 def tightened(
     column: Column,
     hierarchy: Hierarchy | None,
     code: Codes,  # (members,) of the column's dictionary, class after class
-    start: Numbers,  # (classes + 1,) where each class starts
+    start: Ints,  # (classes + 1,) where each class starts
     *,
     suppress_mixed: bool = False,
 ) -> CellColumn:
@@ -121,7 +120,7 @@ def _only_used(cell_of_class: Codes, labels: list[str | None], losses: list[floa
     )
 
 
-def _ancestors(hierarchy: Hierarchy, code: Codes, start: Numbers) -> CellColumn:
+def _ancestors(hierarchy: Hierarchy, code: Codes, start: Ints) -> CellColumn:
     node_of_leaf = np.stack([level.node_of_leaf for level in hierarchy.levels])
     ancestor_level, ancestor = _lowest_common(node_of_leaf, code, start)
     labels: list[str | None] = []
@@ -137,7 +136,7 @@ def _ancestors(hierarchy: Hierarchy, code: Codes, start: Numbers) -> CellColumn:
 
 
 @kernel
-def _lowest_common(node_of_leaf: Codes, code: Codes, start: Numbers) -> tuple[Codes, Codes]:
+def _lowest_common(node_of_leaf: Codes, code: Codes, start: Ints) -> tuple[Codes, Codes]:
     """The level and node of each class's lowest common ancestor; node 0 above the top level."""
     levels, classes = len(node_of_leaf), len(start) - 1
     ancestor_level = np.zeros(classes, np.int32)

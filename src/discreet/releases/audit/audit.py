@@ -30,7 +30,7 @@ from discreet.releases.audit.against_original import (
     unlike_method,
     unlike_original,
 )
-from discreet.releases.audit.figures import Tally, misstated_figures, tally
+from discreet.releases.audit.figures import ReleaseTally, misstated_figures, tally
 from discreet.releases.audit.files import (
     file_problems,
     file_remarks,
@@ -68,7 +68,7 @@ class Audit(Shown):
     remarks: tuple[str, ...] = ()  # what could not be judged
     signed: bool | None = None  # by the trusted key; None where no key was given
     picture: Picture = field(default_factory=Picture, repr=False)  # of its groups, for the report
-    tally: Tally | None = field(default=None, repr=False)  # what its figures are derived from
+    tally: ReleaseTally | None = field(default=None, repr=False)  # source of its figures
 
     @property
     def unproved(self) -> tuple[Promise, ...]:

@@ -30,7 +30,7 @@ PROTECTED = (Role.SENSITIVE, Role.QUASI_SENSITIVE)
 
 
 @dataclass(frozen=True)
-class Tally:
+class ReleaseTally:
     """Counts over published tables from which all figures follow; those of parts add up."""
 
     classes: Mapping[str, int] = field(default_factory=dict)  # by table, or "" for the release
@@ -40,8 +40,8 @@ class Tally:
     closeness: float = 0.0  # of the worst class, of projections
     escapes: frozenset[str] = frozenset()  # columns with a backslash in some cell
 
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
+    def __add__(self, other: ReleaseTally) -> ReleaseTally:
+        return ReleaseTally(
             _summed(self.classes, other.classes),
             _summed(self.squares, other.squares),
             _summed(self.masked, other.masked),
@@ -57,7 +57,7 @@ def _summed(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int
 
 def tally(
     tables: Mapping[str, CodedTable], manifest: Manifest, kind: Kind, views: Sequence[View]
-) -> Tally:
+) -> ReleaseTally:
     """Count what the figures of a manifest are derived from."""
     sizes = kind.sizes(tables)
     masked = {}
@@ -70,7 +70,7 @@ def tally(
     if isinstance(manifest.method, CodipEntry):
         achieved = kind.verdict(TCloseness(t=1), views).achieved
         closeness = float(achieved.get("t", 0.0))
-    return Tally(
+    return ReleaseTally(
         {name: len(size) for name, size in sizes.items()},
         {name: int((size**2).sum()) for name, size in sizes.items()},
         masked,
@@ -86,7 +86,7 @@ def tally(
     )
 
 
-def settle(manifest: Manifest, found: Tally, picture: Picture) -> None:
+def settle(manifest: Manifest, found: ReleaseTally, picture: Picture) -> None:
     """Write every figure of a manifest that follows from published tables."""
     manifest.utility = _utility(manifest, found)
     manifest.method = _with_figures(manifest, found, picture)
@@ -95,7 +95,7 @@ def settle(manifest: Manifest, found: Tally, picture: Picture) -> None:
         entry.escaped = entry.escaped and name in found.escapes
 
 
-def misstated_figures(manifest: Manifest, found: Tally, picture: Picture) -> list[str]:
+def misstated_figures(manifest: Manifest, found: ReleaseTally, picture: Picture) -> list[str]:
     """Return where a manifest says something else than its files."""
     derived = manifest.model_copy(deep=True)
     settle(derived, found, picture)
@@ -125,7 +125,7 @@ def coverage(manifest: Manifest) -> dict[str, list[str]]:
     return covering
 
 
-def _utility(manifest: Manifest, found: Tally) -> Utility:
+def _utility(manifest: Manifest, found: ReleaseTally) -> Utility:
     gone, rows = manifest.suppressed_rows, manifest.source_rows
     of_table = {name: _table_utility(manifest, found, name) for name in found.classes}
     share = gone / rows if gone and rows else None
@@ -134,7 +134,7 @@ def _utility(manifest: Manifest, found: Tally) -> Utility:
     return Utility(**of_table[""].model_dump(), suppressed_share=share)
 
 
-def _table_utility(manifest: Manifest, found: Tally, table: str) -> TableUtility:
+def _table_utility(manifest: Manifest, found: ReleaseTally, table: str) -> TableUtility:
     gone, rows = manifest.suppressed_rows, manifest.source_rows
     classes = found.classes[table]
     levels: Any = getattr(manifest.method, "levels", None)
@@ -149,7 +149,7 @@ def _table_utility(manifest: Manifest, found: Tally, table: str) -> TableUtility
     )
 
 
-def _with_figures(manifest: Manifest, found: Tally, picture: Picture) -> Any:
+def _with_figures(manifest: Manifest, found: ReleaseTally, picture: Picture) -> Any:
     """Return the method's entry with those of the figures that it has a field for."""
     of_role = {
         role: [

@@ -14,48 +14,46 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import Coverage
 from discreet.methods.base import Task
 from discreet.releases.audit.tracing import coverage_of
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import CodedTable, Codes, gather
+from discreet.table.coded_table import CodedTable, gather
 from discreet.table.graphs import greatest_flow
 from discreet.table.kernels import kernel
 from discreet.table.roles import Role
+from discreet.typing import Codes, Ints
 
 EDGE_LIMIT = 50_000_000
 LEAF = 8  # boxes in a leaf of the tree
-
-Numbers = NDArray[np.int64]
 
 
 class Side(NamedTuple):
     """Distinct combinations of one side."""
 
     codes: Codes  # (combinations, columns)
-    rows: Numbers  # (combinations,) how many have each
+    rows: Ints  # (combinations,) how many have each
 
 
 class Runs(NamedTuple):
     """What the cells of all columns cover, one column after another."""
 
-    first_cell: Numbers  # (columns,) where a column's cells start in the next
-    first_run: Numbers  # (cells + 1,)
-    low: Numbers  # (runs,) codes of the original
-    high: Numbers  # (runs,) not included
+    first_cell: Ints  # (columns,) where a column's cells start in the next
+    first_run: Ints  # (cells + 1,)
+    low: Ints  # (runs,) codes of the original
+    high: Ints  # (runs,) not included
 
 
-class Tree(NamedTuple):
+class BoxTree(NamedTuple):
     """Boxes in a tree; a node without children holds a range of ``order``."""
 
-    order: Numbers  # (boxes,)
-    start: Numbers  # (nodes,)
-    end: Numbers  # (nodes,)
-    child: Numbers  # (nodes,) the first of two children, which follow each other; −1 for a leaf
-    low: Numbers  # (nodes, columns)
-    high: Numbers  # (nodes, columns)
+    order: Ints  # (boxes,)
+    start: Ints  # (nodes,)
+    end: Ints  # (nodes,)
+    child: Ints  # (nodes,) the first of two children, which follow each other; −1 for a leaf
+    low: Ints  # (nodes, columns)
+    high: Ints  # (nodes, columns)
 
 
 def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int | None:
@@ -146,7 +144,7 @@ def _runs(coverages: list[Coverage], sharp: list[bool]) -> Runs:
     )
 
 
-def _hulls(cells: Codes, runs: Runs) -> tuple[Numbers, Numbers]:
+def _hulls(cells: Codes, runs: Runs) -> tuple[Ints, Ints]:
     """The least and greatest code that each combination of cells covers, by column."""
     least = np.minimum.reduceat(runs.low, runs.first_run[:-1])
     greatest = np.maximum.reduceat(runs.high, runs.first_run[:-1]) - 1
@@ -155,7 +153,7 @@ def _hulls(cells: Codes, runs: Runs) -> tuple[Numbers, Numbers]:
 
 
 @kernel
-def _build(low: Numbers, high: Numbers) -> Tree:
+def _build(low: Ints, high: Ints) -> BoxTree:
     """Halve the boxes by their centres, along the column where these are spread widest."""
     boxes, columns = low.shape
     order = np.arange(boxes)
@@ -203,13 +201,13 @@ def _build(low: Numbers, high: Numbers) -> Tree:
             start[nodes + 1], end[nodes + 1] = middle, end[node]
             nodes += 2
         node += 1
-    return Tree(order, start[:nodes], end[:nodes], child[:nodes], node_low, node_high)
+    return BoxTree(order, start[:nodes], end[:nodes], child[:nodes], node_low, node_high)
 
 
 @kernel
 def _find_covering(
-    points: Codes, cells: Codes, runs: Runs, tree: Tree, limit: int
-) -> tuple[Numbers, Numbers]:
+    points: Codes, cells: Codes, runs: Runs, tree: BoxTree, limit: int
+) -> tuple[Ints, Ints]:
     """For each point the boxes whose cells cover it in every column; cut short at the limit."""
     count, columns = points.shape
     first = np.zeros(count + 1, np.int64)

@@ -19,11 +19,11 @@ from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import Coverage, cover
 from discreet.knowledge.terms import terms_of
 from discreet.methods.base import Task
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
 from discreet.table.roles import Role
+from discreet.typing import Codes, Ints32
 
-SourceRows = NDArray[np.int32]
 TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stays in the cache
 
 
@@ -52,7 +52,7 @@ def _exact(published: Column, source: Column) -> Coverage:
 
 
 def untraced_rows(
-    records: CodedTable, task: Task, levels: Mapping[str, int], source_row: SourceRows
+    records: CodedTable, task: Task, levels: Mapping[str, int], source_row: Ints32
 ) -> int:
     """How many published rows don't stand for their own source row."""
     if len(source_row) != records.rows:
@@ -84,9 +84,7 @@ def untraced_rows(
     return int(np.count_nonzero(wrong))
 
 
-def _with_added_terms(
-    published: Column, source: Column, source_row: SourceRows
-) -> NDArray[np.bool_]:
+def _with_added_terms(published: Column, source: Column, source_row: Ints32) -> NDArray[np.bool_]:
     """Which rows have a term that their source row lacks, or lost a cell of no terms."""
     terms, held = terms_of(published), terms_of(source)
     of_source = terms.codes_in(held.names.to_list())
@@ -107,7 +105,7 @@ def _with_added_terms(
 def _added_terms(
     cell: Codes,
     value: Codes,
-    source_row: SourceRows,
+    source_row: Ints32,
     start: NDArray[np.int64],
     term: Codes,
     missing: NDArray[np.bool_],
@@ -140,7 +138,7 @@ def _narrow(column: Column) -> NDArray[np.integer]:
 def _outside(
     cell: Codes,  # (rows,)
     value: NDArray[np.integer],  # (source rows,)
-    source_row: SourceRows,  # (rows,)
+    source_row: Ints32,  # (rows,)
     covers: NDArray[np.bool_],  # (cells, values)
 ) -> NDArray[np.bool_]:
     """Which cells don't cover the value of their source row, by a table."""
@@ -154,7 +152,7 @@ def _outside(
 def _uncovered(
     cell: Codes,  # (rows,)
     value: NDArray[np.integer],  # (source rows,)
-    source_row: SourceRows,  # (rows,)
+    source_row: Ints32,  # (rows,)
     first_run: NDArray[np.int64],  # (cells + 1,)
     low: Codes,  # (runs,)
     high: Codes,  # (runs,)
@@ -171,7 +169,7 @@ def _uncovered(
 
 
 @kernel
-def _used_before(source_row: SourceRows, source_rows: int) -> NDArray[np.bool_]:
+def _used_before(source_row: Ints32, source_rows: int) -> NDArray[np.bool_]:
     """Which rows name a source row that is not there or that an earlier row has named."""
     used = np.zeros(source_rows, np.bool_)
     wrong = np.zeros(len(source_row), np.bool_)

@@ -17,9 +17,10 @@ from discreet.releases.audit.tracing import untraced_rows
 from discreet.releases.manifest import Manifest
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import code_of_text, excess_rows, recoded
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
+from discreet.typing import Codes
 
 PUBLIC = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE)  # what stands beside a person's group
 

@@ -17,20 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-from discreet.utility.implied import Floats, Implied, PairAnswers, QueryBatch, below, even_draw
-
-Places = NDArray[np.int64]
+from discreet.typing import Codes, Floats, Ints
+from discreet.utility.implied import Implied, PairAnswers, QueryBatch, below, even_draw
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class PublishedPeople:
     """The published people, ordered by group, in the original's codes."""
 
     codes: Mapping[str, Codes]  # by quasi-identifier: (people,)
-    start: Places  # (groups + 1,)
+    start: Ints  # (groups + 1,)
 
     @property
     def count(self) -> int:
@@ -47,7 +46,7 @@ class SensitiveRows:
 
     codes: Mapping[str, Codes]  # by attribute, in the original's codes: (signatures,)
     signatures: int
-    start: Places  # (groups + 1,)
+    start: Ints  # (groups + 1,)
     signature: NDArray[np.int32]  # (entries,)
     mass: Floats  # (entries,) adds up to the people of each group
 
@@ -55,7 +54,7 @@ class SensitiveRows:
     def group(self) -> Codes:
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
-    def by_number(self, of_signature: Codes, numbers: int) -> tuple[Places, Codes, Floats]:
+    def by_number(self, of_signature: Codes, numbers: int) -> tuple[Ints, Codes, Floats]:
         """The same with signatures of one number merged: starts, numbers ascending, masses."""
         groups = len(self.start) - 1
         number = of_signature[self.signature]
@@ -70,7 +69,11 @@ class ImpliedGroups(Implied):
     """p2 where a group's people share its sensitive rows; suppressed rows lie evenly."""
 
     def __init__(
-        self, original: CodedTable, people: People, rows: SensitiveRows, suppressed_rows: int = 0
+        self,
+        original: CodedTable,
+        people: PublishedPeople,
+        rows: SensitiveRows,
+        suppressed_rows: int = 0,
     ) -> None:
         self.original = original
         self.people = people
@@ -162,7 +165,7 @@ def _numbered(
 
 def _stacked(
     batch: QueryBatch, codes: Mapping[str, Codes], count: int
-) -> tuple[NDArray[np.uint8], Places]:
+) -> tuple[NDArray[np.uint8], Ints]:
     """Which queries each value obeys, all attributes below each other, and each item's places."""
     names = [name for name in batch.members if name in codes]
     place = np.empty((count, len(names)), np.int64)
@@ -177,13 +180,13 @@ def _stacked(
 
 @kernel
 def _answers(
-    people_start: Places,
-    people: Places,  # (people, attributes)
+    people_start: Ints,
+    people: Ints,  # (people, attributes)
     asked_of_people: NDArray[np.uint8],  # (values, queries)
-    rows_start: Places,
+    rows_start: Ints,
     signature: NDArray[np.int32],
     mass: Floats,
-    rows: Places,  # (signatures, attributes)
+    rows: Ints,  # (signatures, attributes)
     asked_of_rows: NDArray[np.uint8],
 ) -> Floats:
     queries = asked_of_people.shape[1]
@@ -217,12 +220,12 @@ def _answers(
 
 @kernel
 def _mass_of_lines(
-    people_start: Places,
+    people_start: Ints,
     people: NDArray[np.int32],  # (people,) the number of each one's quasi-identifiers
-    rows_start: Places,
+    rows_start: Ints,
     entry: NDArray[np.int32],  # (entries,) numbers of sensitive values, ascending in each group
     mass: Floats,  # (entries,)
-    line_start: Places,  # by quasi-identifiers
+    line_start: Ints,  # by quasi-identifiers
     line_value: NDArray[np.int32],  # (lines,) numbers of sensitive values, ascending in each
 ) -> Floats:
     result = np.zeros(len(line_value))
@@ -246,9 +249,9 @@ def _mass_of_lines(
 
 @kernel
 def _add_pairs(
-    people_start: Places,
+    people_start: Ints,
     people: Codes,  # (people,)
-    rows_start: Places,
+    rows_start: Ints,
     value_of_signature: Codes,
     signature: NDArray[np.int32],
     mass: Floats,

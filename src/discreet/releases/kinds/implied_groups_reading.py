@@ -18,23 +18,24 @@ from discreet.releases.kinds.decomposed import sensitive_sets
 from discreet.releases.kinds.decomposed.raking import rake
 from discreet.releases.kinds.decomposed.sensitive_sets import index_signatures, read_sets
 from discreet.releases.kinds.decomposed.uniform_sets import UniformSets
-from discreet.releases.kinds.implied_groups import ImpliedGroups, People, SensitiveRows
+from discreet.releases.kinds.implied_groups import ImpliedGroups, PublishedPeople, SensitiveRows
 from discreet.table.assignments import Sets
 from discreet.table.classes import Classes, group_codes
 from discreet.table.code_maps import code_of_text, code_of_value
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
 from discreet.table.published import GROUP
+from discreet.typing import Codes
 
 
-def people_of(original: CodedTable, people: CodedTable) -> People:
+def people_of(original: CodedTable, people: CodedTable) -> PublishedPeople:
     """The people of a release, ordered by group."""
     group = people[GROUP]
     rows = np.arange(people.rows, dtype=np.int32)
     start, order = order_by_class(group.codes, rows, group.cardinality, people.rows)
     columns = original.quasi_identifiers
     codes = {column.name: source_codes(people, column)[order] for column in columns}
-    return People(codes, start)
+    return PublishedPeople(codes, start)
 
 
 def source_codes(published: CodedTable, column: Column) -> Codes:
@@ -115,7 +116,7 @@ class DecomposedReadings:
     """Both readings of a decomposed release."""
 
     sets: Sets
-    people: People
+    people: PublishedPeople
     raked: ImpliedGroups | None  # None where the rows that groups may hold are too many to rake
     uniform: UniformSets
 

@@ -32,13 +32,13 @@ from discreet.table.published import GROUP
 from discreet.utility.figures import Measures, counted_rows
 from discreet.utility.implied import Implied
 from discreet.utility.loss import entropy
-from discreet.utility.reading import Reading
+from discreet.utility.reading import ImpliedReading
 from discreet.utility.structure import structure
 
 
 def read_bucketized(
     original: CodedTable, tables: Mapping[str, CodedTable], manifest: Manifest
-) -> Reading[Measures]:
+) -> ImpliedReading[Measures]:
     """Read a bucketized release against the original."""
     people, sensitive = tables[PEOPLE], tables[SENSITIVE]
     suppressed_rows = manifest.suppressed_rows
@@ -54,14 +54,14 @@ def read_bucketized(
         ),
         counts=_counterfeits(tables) | counted_rows(suppressed_rows, original.rows),
     )
-    return Reading(
+    return ImpliedReading(
         original, measures, lambda: implied_buckets(original, people, sensitive, suppressed_rows)
     )
 
 
 def read_decomposition(
     original: CodedTable, tables: Mapping[str, CodedTable], manifest: Manifest
-) -> Reading[Measures]:
+) -> ImpliedReading[Measures]:
     """Read a decomposed release against the original: raked, and as its paper does."""
     people = tables[sensitive_sets.PEOPLE]
     check_people(original, people, 0)
@@ -89,7 +89,7 @@ def read_decomposition(
     def raked() -> Implied:
         return readings().raked or readings().uniform
 
-    return Reading(original, measures, raked, lambda: readings().uniform)
+    return ImpliedReading(original, measures, raked, lambda: readings().uniform)
 
 
 def _counterfeits(tables: Mapping[str, CodedTable]) -> dict[str, int | float]:

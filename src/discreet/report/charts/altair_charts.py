@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InputError
-from discreet.report.charts.chart import Chart, Rule, Scale
+from discreet.report.charts.chart import Chart, ReferenceLine, Scale
 
 if TYPE_CHECKING:
     import altair
@@ -113,7 +113,7 @@ def _axis(channel: Any, alt: Any, field: str, scale: Scale) -> Any:
 def _rules(alt: Any, chart: Chart, lane: str | None = None) -> list[Any]:
     """The reference lines of the whole chart, and those of one lane."""
 
-    def line(rule: Rule) -> Any:
+    def line(rule: ReferenceLine) -> Any:
         data = alt.Data(values=[asdict(rule)])
         tone = "#777" if rule.lane is None else "#b3261e"
         ruled = alt.Chart(data).mark_rule(strokeDash=[4, 3], color=tone)

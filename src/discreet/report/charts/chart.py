@@ -46,7 +46,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Rule:
+class ReferenceLine:
     """A reference line across the chart, or across one lane of it."""
 
     axis: Literal["x", "y"]
@@ -68,7 +68,7 @@ class Chart:
     marks: tuple[Mark, ...]
     head: tuple[str, ...]  # of the table
     table: tuple[tuple[str, ...], ...]
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ReferenceLine, ...] = ()
 
     @property
     def lanes(self) -> list[str]:

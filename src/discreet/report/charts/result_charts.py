@@ -9,7 +9,7 @@ from typing import Any
 from discreet.attacks.base import Finding
 from discreet.methods.codip.frontier import Frontier
 from discreet.releases.group_summary import Picture
-from discreet.report.charts.chart import Chart, Mark, Rule, Scale
+from discreet.report.charts.chart import Chart, Mark, ReferenceLine, Scale
 from discreet.utility.comparison import Comparison, Point
 
 STRIPS = 8  # findings in the plot of beliefs, those with the greatest beliefs
@@ -99,7 +99,7 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
         mark for lane, f in zip(lanes, shown, strict=True) for mark in _strip(lane, f.histogram)
     ]
     bounds = [
-        Rule("x", f.bound, "promised at most", lane)
+        ReferenceLine("x", f.bound, "promised at most", lane)
         for lane, f in zip(lanes, shown, strict=True)
         if f.bound is not None and f.bound < 1
     ]
@@ -112,7 +112,7 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
         x=Scale("belief in the truth"),
         y=Scale("targets"),
         marks=tuple(marks),
-        rules=(*bounds, Rule("x", threshold, f"threshold {threshold:.0%}")),
+        rules=(*bounds, ReferenceLine("x", threshold, f"threshold {threshold:.0%}")),
         head=("attack and aim", "targets", "mean", "greatest", "promised at most"),
         table=tuple(
             (lane, f"{f.targets:,}", f"{f.mean:.1%}", f"{f.greatest:.1%}", _bound(f.bound))
@@ -236,8 +236,8 @@ def frontier_chart(comparison: Comparison) -> Chart | None:
         y=Scale("belief in the true value: 99th percentile over people"),
         marks=tuple(_point(p, at) for p, at in zip(placed, ratios, strict=True)),
         rules=(
-            Rule("x", 1.0, "no link at all"),
-            Rule("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),
+            ReferenceLine("x", 1.0, "no link at all"),
+            ReferenceLine("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),
         ),
         head=("release", "D", "belief, 99 %", "greatest belief", "dominated"),
         table=tuple(
@@ -264,7 +264,7 @@ def learning_chart(comparison: Comparison) -> Chart | None:
         x=Scale("learning skill", min(0.0, _quarter(min(skills))), highest, percent=False),
         y=Scale("belief in the true value: 99th percentile over people"),
         marks=tuple(_point(p, at) for p, at in zip(placed, skills, strict=True)),
-        rules=(Rule("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),),
+        rules=(ReferenceLine("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),),
         head=("release", "skill", "accuracy", "belief, 99 %"),
         table=tuple(
             (p.label, _or_dash(p.skill), _bound(p.accuracy), _bound(p.belief_99)) for p in placed
@@ -303,7 +303,7 @@ def series_chart(beliefs: Mapping[str, Sequence[float]], bound: float | None) ->
             for name, found in beliefs.items()
             for number, belief in enumerate(found, 1)
         ),
-        rules=() if bound is None else (Rule("y", bound, "promised at most"),),
+        rules=() if bound is None else (ReferenceLine("y", bound, "promised at most"),),
         head=("release", *beliefs),
         table=tuple(
             (str(number + 1), *(f"{found[number]:.3f}" for found in beliefs.values()))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from html import escape
 
-from discreet.report.charts.chart import Chart, Rule, Scale
+from discreet.report.charts.chart import Chart, ReferenceLine, Scale
 
 WIDTH = 480  # in the units of the view box; pages set two charts beside each other
 TONES = ("#2f6690", "#c2571a", "#2a7f62", "#8a4f9e", "#9a7b0a", "#5b6472")  # as in style.css
@@ -131,7 +131,7 @@ def _strips(chart: Chart) -> tuple[float, list[str]]:
     return bottom + 38, parts
 
 
-def _bound(x: float, base: float, rule: Rule) -> str:
+def _bound(x: float, base: float, rule: ReferenceLine) -> str:
     return (
         f"<line class='bound' x1='{x:.1f}' y1='{base - 33:.1f}' x2='{x:.1f}' y2='{base + 3:.1f}'>"
         f"<title>{escape(rule.label)} {rule.at:.1%}</title></line>"

@@ -9,25 +9,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
-
-Places = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from discreet.typing import Bools, Floats, Ints
 
 
 class Component(NamedTuple):
     """Persons whose beliefs hang together, their groups and C."""
 
-    group_of: Places  # (releases, persons), −1 where a person is absent
-    shared: Flags  # (releases, persons) whether the person is in a group with another
-    first: Places  # (persons,) the release in which each first shares a group
-    last: Places  # (persons,) and last, −1 for who never does
-    start: Places  # (groups + 1,)
-    value: Places
-    often: Places  # how often each value occurs
+    group_of: Ints  # (releases, persons), −1 where a person is absent
+    shared: Bools  # (releases, persons) whether the person is in a group with another
+    first: Ints  # (persons,) the release in which each first shares a group
+    last: Ints  # (persons,) and last, −1 for who never does
+    start: Ints  # (groups + 1,)
+    value: Ints
+    often: Ints  # how often each value occurs
     matrix: Floats
 
 
@@ -41,7 +37,7 @@ class Chains(NamedTuple):
 
 @kernel
 def component_of(
-    group_of: Places, start: Places, value: Places, count: Places, matrix: Floats
+    group_of: Ints, start: Ints, value: Ints, count: Ints, matrix: Floats
 ) -> Component:
     """Where the persons of a component share groups."""
     layers, people = group_of.shape
@@ -191,7 +187,7 @@ def beliefs_alone(
 
 
 @kernel
-def _after(own: Component, person: int, between: Places, target: int) -> Floats:
+def _after(own: Component, person: int, between: Ints, target: int) -> Floats:
     """The weight of all that follows a value: (groups between, entries of the target, values)."""
     begin, ends = 0, 1
     if target < len(own.group_of):

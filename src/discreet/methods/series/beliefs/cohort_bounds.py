@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.methods.series.beliefs.chains import Flags, Floats, Places
 from discreet.methods.series.beliefs.equal_runs import distinct_runs
 from discreet.table.kernels import kernel
+from discreet.typing import Bools, Floats, Ints
 
 
 @kernel
-def cohorts_of(
-    group_of: Places, start: Places, count: Places, values: int
-) -> tuple[Places, Places, Flags]:
+def cohorts_of(group_of: Ints, start: Ints, count: Ints, values: int) -> tuple[Ints, Ints, Bools]:
     """The cohort of every person, −1 where nothing can be said; their sizes; what is blank.
 
     (persons,), (cohorts,), (releases, persons).
@@ -57,12 +55,12 @@ def cohorts_of(
 
 @kernel
 def ahead_bound(
-    own: Places,  # (releases,) the groups of a person up to some release
-    blank: Flags,  # (releases,)
+    own: Ints,  # (releases,) the groups of a person up to some release
+    blank: Bools,  # (releases,)
     size: int,
-    start: Places,
-    value: Places,
-    count: Places,
+    start: Ints,
+    value: Ints,
+    count: Ints,
     matrix: Floats,
 ) -> float:
     """A bound on the belief about the value after these, if beliefs are at most count/size."""
@@ -95,7 +93,7 @@ def ahead_bound(
 
 
 @kernel
-def most_alike(own: Places, blank: Flags, start: Places, count: Places) -> int:
+def most_alike(own: Ints, blank: Bools, start: Ints, count: Ints) -> int:
     """The greatest count of a value in the groups of a person, the blank ones left out."""
     most = 0
     for layer in range(len(own)):
@@ -105,9 +103,7 @@ def most_alike(own: Places, blank: Flags, start: Places, count: Places) -> int:
 
 
 @kernel
-def cohort_bounds(
-    group_of: Places, start: Places, value: Places, count: Places, matrix: Floats
-) -> Floats:
+def cohort_bounds(group_of: Ints, start: Ints, value: Ints, count: Ints, matrix: Floats) -> Floats:
     """The certificate: a bound on the beliefs about every person, in every release.
 
     (releases, people), 0 where a person is absent, 1 where nothing is known.

@@ -6,7 +6,7 @@ person's consecutive appearances. A belief is a share of that weight.
 
 Persons who never share a group, directly or through others, are independent, so beliefs are exact
 on each *component* of persons (``enumeration``). Components with too many states are not guessed at
-(``Belief.TOO_LARGE``); the cohort certificate may bound them (``cohorts``).
+(``BeliefStatus.TOO_LARGE``); the cohort certificate may bound them (``cohorts``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.series.beliefs.chains import Floats, Places
 from discreet.methods.series.beliefs.enumeration import (
     EXACT,
     IMPOSSIBLE,
@@ -27,9 +26,10 @@ from discreet.methods.series.beliefs.enumeration import (
     component_beliefs,
 )
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints
 
 
-class Belief(IntEnum):
+class BeliefStatus(IntEnum):
     """How the beliefs about a component were found."""
 
     EXACT = EXACT
@@ -38,18 +38,20 @@ class Belief(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class PublishedGroups:
     """The published values of all groups of a series, releases one after the other."""
 
-    start: Places  # (groups + 1,)
-    value: Places  # (entries,)
-    count: Places  # (entries,)
+    start: Ints  # (groups + 1,)
+    value: Ints  # (entries,)
+    count: Ints  # (entries,)
 
     @classmethod
-    def of(cls, releases: Sequence[Sequence[NDArray[np.integer]]]) -> tuple[Groups, list[int]]:
+    def of(
+        cls, releases: Sequence[Sequence[NDArray[np.integer]]]
+    ) -> tuple[PublishedGroups, list[int]]:
         """Join the groups of several releases; also where each release's groups begin."""
         first = [0]
-        starts: list[Places] = [np.zeros(1, np.int64)]
+        starts: list[Ints] = [np.zeros(1, np.int64)]
         for start, _, _ in releases:
             starts.append(start[1:].astype(np.int64) + starts[-1][-1])
             first.append(first[-1] + len(start) - 1)
@@ -59,7 +61,9 @@ class Groups:
         return cls(np.concatenate(starts), value, count), first
 
 
-def beliefs(group_of: NDArray[np.int64], groups: Groups, matrix: Floats) -> tuple[Belief, Floats]:
+def beliefs(
+    group_of: NDArray[np.int64], groups: PublishedGroups, matrix: Floats
+) -> tuple[BeliefStatus, Floats]:
     """The belief in every value of every person of one component, in every release.
 
     ``group_of`` is (releases, persons), −1 where a person is absent. The beliefs are (releases,
@@ -67,7 +71,7 @@ def beliefs(group_of: NDArray[np.int64], groups: Groups, matrix: Floats) -> tupl
     """
     layers, people = group_of.shape
     if people > MOST_PEOPLE:
-        return Belief.TOO_LARGE, np.zeros((layers, 0, 0))
+        return BeliefStatus.TOO_LARGE, np.zeros((layers, 0, 0))
     result = np.zeros((layers, people, len(matrix)))
     found = component_beliefs(
         np.ascontiguousarray(group_of),
@@ -77,16 +81,16 @@ def beliefs(group_of: NDArray[np.int64], groups: Groups, matrix: Floats) -> tupl
         matrix,
         result,
     )
-    return Belief(int(found)), result
+    return BeliefStatus(int(found)), result
 
 
-def components(group_of: NDArray[np.int64], groups: int) -> Places:
+def components(group_of: NDArray[np.int64], groups: int) -> Ints:
     """The component of every person: (releases, people) → (people,), −1 for who never appears."""
     return _components(group_of, groups)
 
 
 def greatest_beliefs(
-    group_of: NDArray[np.int64], groups: Groups, matrix: Floats, component: Places
+    group_of: NDArray[np.int64], groups: PublishedGroups, matrix: Floats, component: Ints
 ) -> tuple[Floats, NDArray[np.int64]]:
     """The greatest belief about every person in every release, and how each component was found.
 
@@ -105,15 +109,15 @@ def greatest_beliefs(
 
 @kernel
 def _all_components(
-    group_of: Places,
-    start: Places,
-    value: Places,
-    left: Places,
+    group_of: Ints,
+    start: Ints,
+    value: Ints,
+    left: Ints,
     matrix: Floats,
-    first: Places,  # (components + 1,) where each begins among the members
-    member: Places,
+    first: Ints,  # (components + 1,) where each begins among the members
+    member: Ints,
     greatest: Floats,
-) -> Places:
+) -> Ints:
     layers = len(group_of)
     found = np.zeros(len(first) - 1, np.int64)
     for component in range(len(first) - 1):
@@ -137,7 +141,7 @@ def _all_components(
 
 
 @kernel
-def _components(group_of: Places, groups: int) -> Places:
+def _components(group_of: Ints, groups: int) -> Ints:
     layers, people = group_of.shape
     parent = np.arange(people)
     member = np.full(groups, -1, np.int64)

@@ -18,16 +18,14 @@ import numpy as np
 from discreet.methods.series.beliefs.chains import (
     Chains,
     Component,
-    Flags,
-    Floats,
-    Places,
     beliefs_alone,
     chains_of,
     component_of,
     quotient,
 )
-from discreet.methods.series.beliefs.exchangeable import Entries, first_alike
+from discreet.methods.series.beliefs.exchangeable import first_alike
 from discreet.table.kernels import kernel
+from discreet.typing import Bools, Floats, Ints, Ints32
 
 MOST_STATES = 20_000  # of one release
 MOST_PEOPLE = 48  # of one component
@@ -41,18 +39,18 @@ TOO_LARGE = -1
 class States(NamedTuple):
     """The states of all releases, one after the other."""
 
-    entry: Entries  # (states, persons) −1 for a person of whom nothing need be known
+    entry: Ints32  # (states, persons) −1 for a person of whom nothing need be known
     weight: Floats  # (states,)
-    begin: Places  # (releases + 1,) where the states of each release begin
-    alike: Places  # (states,) the first state that each is alike to, see ``twins``
+    begin: Ints  # (releases + 1,) where the states of each release begin
+    alike: Ints  # (states,) the first state that each is alike to, see ``twins``
 
 
 @kernel
 def component_beliefs(
-    group_of: Places,  # (releases, persons of the component), −1 where a person is absent
-    start: Places,
-    value: Places,
-    count: Places,  # as they were when this returns
+    group_of: Ints,  # (releases, persons of the component), −1 where a person is absent
+    start: Ints,
+    value: Ints,
+    count: Ints,  # as they were when this returns
     matrix: Floats,
     result: Floats,  # (releases, persons, values), zero
 ) -> int:
@@ -107,8 +105,8 @@ def _states_of(own: Component, chains: Chains) -> tuple[int, States]:
 
 @kernel
 def _add_states(
-    own: Component, layer: int, count: int, states: Entries, weights: Floats
-) -> tuple[int, Entries, Floats]:
+    own: Component, layer: int, count: int, states: Ints32, weights: Floats
+) -> tuple[int, Ints32, Floats]:
     """Append all states of one release and their weights; where they end, −1 if too many."""
     who, begin, end, here = _alive(own, layer)
     left = own.often  # of each entry, while choosing; put back in the end
@@ -150,7 +148,7 @@ def _add_states(
 
 
 @kernel
-def _alive(own: Component, layer: int) -> tuple[Places, Places, Places, Flags]:
+def _alive(own: Component, layer: int) -> tuple[Ints, Ints, Ints, Bools]:
     """Who is part of the states of a release, and the entries each can have.
 
     A person who is away keeps the entry of the last shared group; whether each is here comes last.
@@ -171,10 +169,10 @@ def _alive(own: Component, layer: int) -> tuple[Places, Places, Places, Flags]:
 
 @kernel
 def _moves(
-    one: Entries,
-    states: Entries,
-    targets: Places,
-    moves: Flags,
+    one: Ints32,
+    states: Ints32,
+    targets: Ints,
+    moves: Bools,
     table: Floats,
     product: Floats,  # (persons + 1,) to reckon with; begins with 1
     moved: Floats,
@@ -204,7 +202,7 @@ def _moves(
 
 
 @kernel
-def _sum_forward(shared: Flags, step: Floats, states: States, forward: Floats) -> int:
+def _sum_forward(shared: Bools, step: Floats, states: States, forward: Floats) -> int:
     """The weight of all that leads to each state, as shares of its release."""
     entry, weight, begin, alike = states
     before = -1  # the release with states before this one
@@ -241,8 +239,8 @@ def _sum_forward(shared: Flags, step: Floats, states: States, forward: Floats) -
 def _sum_backward(
     layer: int,
     before: int,
-    shared: Flags,
-    gap: Flags,  # (persons,) alone somewhere between their groups in these two releases
+    shared: Bools,
+    gap: Bools,  # (persons,) alone somewhere between their groups in these two releases
     step: Floats,
     states: States,
     forward: Floats,
@@ -307,7 +305,7 @@ def _conclude(
 
 
 @kernel
-def _with_states(begin: Places, layer: int) -> int:
+def _with_states(begin: Ints, layer: int) -> int:
     """The last release with states up to some release, −1 if there is none."""
     while layer >= 0 and begin[layer + 1] == begin[layer]:
         layer -= 1
@@ -333,7 +331,7 @@ def _held(
 
 
 @kernel
-def _believe(own: Component, chains: Chains, layer: int, held: Floats, result: Floats) -> Flags:
+def _believe(own: Component, chains: Chains, layer: int, held: Floats, result: Floats) -> Bools:
     """Beliefs in a release, and where people are alone before their first group or after the last.
 
     Who is alone somewhere between this group and the one before it is returned.

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
-
-Places = NDArray[np.int64]
-Numbers = NDArray[np.int32]
+from discreet.typing import Ints, Ints32
 
 
 @kernel
-def distinct_runs(start: Places, run: Numbers) -> tuple[Places, Places]:
+def distinct_runs(start: Ints, run: Ints32) -> tuple[Ints, Ints]:
     """Number equal runs alike, by a table of hashes; also the first of each."""
     runs = len(start) - 1
     slots = 16

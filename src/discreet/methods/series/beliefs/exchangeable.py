@@ -9,16 +9,13 @@ always together have 24 states in a release without counterfeits, and all are al
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.methods.series.beliefs.chains import Places
 from discreet.table.kernels import kernel
-
-Entries = NDArray[np.int32]
+from discreet.typing import Ints, Ints32
 
 
 @kernel
-def first_alike(group_of: Places, states: Entries, begin: Places) -> Places:
+def first_alike(group_of: Ints, states: Ints32, begin: Ints) -> Ints:
     """(states,) the first state that each is alike to, itself if there is none before it.
 
     The states of a release stand in the order of their entries: exchanging two entries of twins
@@ -42,7 +39,7 @@ def first_alike(group_of: Places, states: Entries, begin: Places) -> Places:
 
 
 @kernel
-def _twins(group_of: Places) -> Places:
+def _twins(group_of: Ints) -> Ints:
     """(persons,) the last twin before each, −1 if there is none."""
     layers, people = group_of.shape
     twin = np.full(people, -1, np.int64)
@@ -57,7 +54,7 @@ def _twins(group_of: Places) -> Places:
 
 
 @kernel
-def _place_of(state: Entries, states: Entries, low: int, high: int) -> int:
+def _place_of(state: Ints32, states: Ints32, low: int, high: int) -> int:
     """Where a state is among those from ``low`` to before ``high``, by halving."""
     while high - low > 1:
         middle = (low + high) // 2

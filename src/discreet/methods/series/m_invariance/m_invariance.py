@@ -44,7 +44,6 @@ from discreet.methods.series.m_invariance.signature_book import (
     read_signatures,
 )
 from discreet.methods.shared.different_values import (
-    Places,
     choose_rows,
     curve_places,
     group_different,
@@ -54,10 +53,9 @@ from discreet.methods.shared.different_values import (
 )
 from discreet.methods.shared.infeasibility import NOTHING_LEFT
 from discreet.requirements.base import Requirement
-from discreet.requirements.republication import Buckets, SeriesMInvariance
-from discreet.requirements.republication import MInvariance as MInvariancePromise
-from discreet.table.coded_table import Codes
+from discreet.requirements.republication import Buckets, MInvarianceRequirement, SeriesMInvariance
 from discreet.table.published import GROUP
+from discreet.typing import Codes, Ints
 
 MULTIPLICITY = 2  # of every value in a group with equal multiplicities
 
@@ -83,7 +81,7 @@ class MInvariance(Method):
         return (GROUP,)
 
     def promises(self, task: Task) -> tuple[Requirement, ...]:
-        own = MInvariancePromise(m=self.m, buckets=self.buckets)
+        own = MInvarianceRequirement(m=self.m, buckets=self.buckets)
         return own, SeriesMInvariance(m=self.m)
 
     def run(self, task: Task) -> Bucketized:
@@ -117,12 +115,12 @@ class MInvariance(Method):
 
 def _balance(
     book: SignatureBook,
-    signature: Places,
+    signature: Ints,
     codes: Codes,
-    pool: Places,
+    pool: Ints,
     m: int,
     rng: np.random.Generator,
-) -> tuple[Places, Places]:
+) -> tuple[Ints, Ints]:
     """Fill buckets up with new rows, so that each value of a signature occurs equally often.
 
     New rows get their signature; what no row fits is returned as the signature and the value of
@@ -165,10 +163,10 @@ def _affordable(take: NDArray[np.int64], have: NDArray[np.int64], m: int) -> NDA
 
 def _assign(
     book: SignatureBook,
-    signature: Places,
+    signature: Ints,
     codes: Codes,
-    pool: Places,
-    place: Places,
+    pool: Ints,
+    place: Ints,
     values: int,
     m: int,
     rng: np.random.Generator,
@@ -184,10 +182,10 @@ def _assign(
 
 def _split(
     book: SignatureBook,
-    signature: Places,
+    signature: Ints,
     codes: Codes,
-    place: Places,
-    short: tuple[Places, Places],
+    place: Ints,
+    short: tuple[Ints, Ints],
     least: int,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int32], tuple[NDArray[np.int32], Codes]]:
@@ -214,7 +212,7 @@ def _split(
     return result, (group[len(kept) :].astype(np.int32), value[len(kept) :].astype(np.int32))
 
 
-def _scatter(of_row: Places, where: Places, rng: np.random.Generator) -> Places:
+def _scatter(of_row: Ints, where: Ints, rng: np.random.Generator) -> Ints:
     """Put counterfeits (place −1) beside random rows of their own signature."""
     fakes = np.flatnonzero(where < 0)
     real = np.flatnonzero(where >= 0)

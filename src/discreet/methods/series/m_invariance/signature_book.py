@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.shared.different_values import Places
-from discreet.table.coded_table import Codes
 from discreet.table.counts import order_by_class
 from discreet.table.past_releases import History
+from discreet.typing import Codes, Ints
 
 TRIES = 24  # open groups that are looked at before a new one is begun
 
@@ -23,8 +22,8 @@ class SignatureBook:
     history: History
     signatures: list[NDArray[np.int32]] = field(default_factory=list)  # ascending values
     number_of: dict[bytes, int] = field(default_factory=dict)
-    person: Places = field(default_factory=lambda: np.zeros(0, np.int64))  # of each pair
-    held: Places = field(default_factory=lambda: np.zeros(0, np.int64))  # the signature
+    person: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # of each pair
+    held: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # the signature
 
     @property
     def values(self) -> int:
@@ -39,7 +38,7 @@ class SignatureBook:
             self.signatures.append(values)
         return found
 
-    def of_rows(self, codes: Codes) -> tuple[Places, NDArray[np.bool_]]:
+    def of_rows(self, codes: Codes) -> tuple[Ints, NDArray[np.bool_]]:
         """Each row's signature, −1 where none fits, and whether its value left all it had."""
         rows = len(codes)
         signature = np.full(rows, -1, np.int64)
@@ -59,7 +58,7 @@ class SignatureBook:
         for number, values in enumerate(self.signatures):
             yield number * self.values + values.astype(np.int64)
 
-    def forbidden(self, rows: Places) -> list[set[int]]:
+    def forbidden(self, rows: Ints) -> list[set[int]]:
         """All values of the signatures that the persons of some rows ever had."""
         wanted = self.history.person_of_row[rows]
         first = np.searchsorted(self.person, wanted)
@@ -73,7 +72,7 @@ class SignatureBook:
             for at in range(len(rows))
         ]
 
-    def counts(self, signature: Places, codes: Codes) -> tuple[Places, Places, Places]:
+    def counts(self, signature: Ints, codes: Codes) -> tuple[Ints, Ints, Ints]:
         """Signatures in use, each of their values, and how many rows have both."""
         used = np.unique(signature[signature >= 0])
         sizes = [len(self.signatures[number]) for number in used]
@@ -86,7 +85,7 @@ class SignatureBook:
         found = np.searchsorted(keys, signature[rows] * self.values + codes[rows])
         return of_entry, value, np.bincount(found, minlength=len(keys))
 
-    def lacking(self, signature: Places, codes: Codes) -> tuple[Places, Places]:
+    def lacking(self, signature: Ints, codes: Codes) -> tuple[Ints, Ints]:
         """What buckets lack until all values of each occur equally often: signature and value."""
         of_entry, value, count = self.counts(signature, codes)
         most = np.zeros(len(self.signatures) + 1, np.int64)
@@ -94,7 +93,7 @@ class SignatureBook:
         need = most[of_entry] - count
         return np.repeat(of_entry, need), np.repeat(value, need)
 
-    def padding(self, signature: Places, codes: Codes, least: int) -> tuple[Places, Places]:
+    def padding(self, signature: Ints, codes: Codes, least: int) -> tuple[Ints, Ints]:
         """What balanced buckets lack until each value occurs at least so often."""
         of_entry, value, count = self.counts(signature, codes)
         most = np.zeros(len(self.signatures) + 1, np.int64)
@@ -102,7 +101,7 @@ class SignatureBook:
         need = np.maximum(least - most[of_entry], 0)
         return np.repeat(of_entry, need), np.repeat(value, need)
 
-    def add_groups(self, group: Places, codes: Codes) -> Places:
+    def add_groups(self, group: Ints, codes: Codes) -> Ints:
         """The signature of each of some groups; their values are pairwise different."""
         groups = int(group.max(initial=-1)) + 1
         start, order = order_by_class(
@@ -134,10 +133,10 @@ def read_signatures(history: History) -> SignatureBook:
 
 def join_changed(
     book: SignatureBook,
-    signature: Places,
+    signature: Ints,
     codes: Codes,
     changed: NDArray[np.bool_],
-    pool: Places,
+    pool: Ints,
     m: int,
     rng: np.random.Generator,
 ) -> int:

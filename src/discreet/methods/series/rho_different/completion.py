@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.series.beliefs.chains import Floats, Places
 from discreet.methods.series.beliefs.enumeration import EXACT, component_beliefs
-from discreet.methods.series.beliefs.equal_runs import Numbers, distinct_runs
+from discreet.methods.series.beliefs.equal_runs import distinct_runs
 from discreet.methods.series.rho_different.renaming import names_of, values_of
 from discreet.methods.series.rho_different.shapes import Shapes, read_run
 from discreet.methods.shared.different_values import rank_in_run
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints, Ints32
 
 ROOM = 1.1  # beliefs should stay below ρ by this factor where a few more counterfeits do it
 CANDIDATES = 6  # values that are tried as the next counterfeit
@@ -34,17 +34,17 @@ class Completions:
     Families of one shape whose published members have the same values are one case, solved once.
     """
 
-    fakes: Places  # (families,) how many counterfeits there are, or BLANK
-    start: Places  # (families + 1,) where they begin
-    value: Places
+    fakes: Ints  # (families,) how many counterfeits there are, or BLANK
+    start: Ints  # (families + 1,) where they begin
+    value: Ints
     greatest: float  # belief that any case leads to
 
 
 def solve(
     releases: int,
     shapes: Shapes,
-    family_start: Places,
-    truth: Places,  # (people,) the value now of who is published, −1 for others
+    family_start: Ints,
+    truth: Ints,  # (people,) the value now of who is published, −1 for others
     before: Floats,  # (families,) the greatest belief after the earlier releases
     matrix: Floats,
     rho: float,
@@ -90,7 +90,7 @@ def solve(
 
 
 @kernel
-def _values_now(family_start: Places, member: Places, truth: Places) -> tuple[Places, Places]:
+def _values_now(family_start: Ints, member: Ints, truth: Ints) -> tuple[Ints, Ints]:
     """The values of the published members of each family: where they begin, and which."""
     start = np.zeros(len(family_start), np.int64)
     now = np.empty(len(member), np.int64)
@@ -107,13 +107,13 @@ def _values_now(family_start: Places, member: Places, truth: Places) -> tuple[Pl
 @kernel
 def _write_cases(
     layers: int,
-    run_start: Places,
-    run: Numbers,
-    shape: Places,
-    now_start: Places,
-    now: Places,
-    alike: Places,
-) -> tuple[Places, Numbers]:
+    run_start: Ints,
+    run: Ints32,
+    shape: Ints,
+    now_start: Ints,
+    now: Ints,
+    alike: Ints,
+) -> tuple[Ints, Ints32]:
     """The shape of each family and the names of its members' values, in order."""
     families = len(shape)
     start = now_start + np.arange(families + 1)
@@ -133,15 +133,15 @@ def _write_cases(
 @kernel
 def _solve(
     layers: int,
-    run_start: Places,
-    run: Numbers,
-    family_start: Places,
-    member: Places,
-    truth: Places,
-    case_start: Places,  # (families + 1,)
-    cases: Numbers,
+    run_start: Ints,
+    run: Ints32,
+    family_start: Ints,
+    member: Ints,
+    truth: Ints,
+    case_start: Ints,  # (families + 1,)
+    cases: Ints32,
     before: Floats,
-    first: Places,  # (cases,) a family of each
+    first: Ints,  # (cases,) a family of each
     matrix: Floats,
     rho: float,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int32], Floats]:
@@ -177,7 +177,7 @@ def _solve(
 
 
 @kernel
-def _candidates(before: Places, now: Places, values: int) -> Places:
+def _candidates(before: Ints, now: Ints, values: int) -> Ints:
     """Counterfeits to try: values the family was seen with, others, those it has now."""
     rank = np.full(values, 1, np.int64)
     rank[before] = 0
@@ -187,14 +187,14 @@ def _candidates(before: Places, now: Places, values: int) -> Places:
 
 @kernel
 def _restore(
-    group_of: Places,
-    start: Places,
-    value: Places,
-    count: Places,
+    group_of: Ints,
+    start: Ints,
+    value: Ints,
+    count: Ints,
     matrix: Floats,
-    truth: Places,
+    truth: Ints,
     low: float,
-) -> tuple[Places, float]:
+) -> tuple[Ints, float]:
     """The likeliest counterfeits, and the belief: none if that is low enough, else all values of
     the family's last group that nobody has now.
 
@@ -216,16 +216,16 @@ def _restore(
 
 @kernel
 def _add_fakes(
-    group_of: Places,  # (releases and the new one, members)
-    start: Places,  # (groups + the new one + 1,)
-    value: Places,
-    count: Places,
+    group_of: Ints,  # (releases and the new one, members)
+    start: Ints,  # (groups + the new one + 1,)
+    value: Ints,
+    count: Ints,
     matrix: Floats,
-    truth: Places,
-    candidates: Places,
+    truth: Ints,
+    candidates: Ints,
     rho: float,
     low: float,
-) -> tuple[Places, float]:
+) -> tuple[Ints, float]:
     """Add counterfeits until the greatest belief is low enough: the first that makes it so.
 
     Where none does, the one that lowers it most. Low enough is ρ, or ``low`` if a few more do it;
@@ -269,12 +269,12 @@ def _add_fakes(
 
 @kernel
 def _greatest_with(
-    group_of: Places,
-    start: Places,
-    value: Places,
-    count: Places,
+    group_of: Ints,
+    start: Ints,
+    value: Ints,
+    count: Ints,
     matrix: Floats,
-    rows: Places,  # (values,) of the new group
+    rows: Ints,  # (values,) of the new group
 ) -> float:
     """The greatest belief with a new group, or the greatest share in it; 2 if not to be found."""
     old = len(value)

@@ -11,21 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.series.beliefs.chains import Flags, Floats, Places
-from discreet.methods.series.beliefs.components import Groups, components
+from discreet.methods.series.beliefs.components import PublishedGroups, components
 from discreet.methods.series.beliefs.enumeration import (
     EXACT,
     MOST_PEOPLE,
     TOO_LARGE,
     component_beliefs,
 )
-from discreet.methods.series.beliefs.equal_runs import Numbers
 from discreet.methods.series.rho_different.completion import TOLERANCE
 from discreet.methods.series.rho_different.large_families import judge_cohorts
 from discreet.methods.series.rho_different.renaming import alike_values
 from discreet.methods.series.rho_different.shapes import Shapes, read_run
 from discreet.table.kernels import kernel
 from discreet.table.past_releases import History
+from discreet.typing import Bools, Floats, Ints, Ints32
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +33,10 @@ class Families:
 
     releases: int
     matrix: Floats
-    start: Places  # (families + 1,) among the members of the shapes
+    start: Ints  # (families + 1,) among the members of the shapes
     shapes: Shapes
-    row_of: Places  # (people,) the row of each person, −1 for who is not in the table
-    family_of_row: Places  # (rows,) −1 for a newcomer
+    row_of: Ints  # (people,) the row of each person, −1 for who is not in the table
+    family_of_row: Ints  # (rows,) −1 for a newcomer
 
     @property
     def count(self) -> int:
@@ -52,15 +51,15 @@ class Verdicts:
     too large to enumerate those with the same past.
     """
 
-    published: Flags  # (people,) whether the person will be in the release
-    party: Places  # (people,) the number of the party within the family, −1 for none
+    published: Bools  # (people,) whether the person will be in the release
+    party: Ints  # (people,) the number of the party within the family, −1 for none
     greatest: Floats  # (families,) belief after the earlier releases
-    too_large: Flags  # (families,)
+    too_large: Bools  # (families,)
 
 
 def read_families(history: History, matrix: Floats) -> Families:
     """The families of a history."""
-    groups, first = Groups.of([(r.start, r.value, r.count) for r in history.releases])
+    groups, first = PublishedGroups.of([(r.start, r.value, r.count) for r in history.releases])
     group_of = np.full((len(history.releases), history.people), -1, np.int64)
     for layer, release in enumerate(history.releases):
         group_of[layer, release.person] = release.group + first[layer]
@@ -119,13 +118,13 @@ def decide(families: Families, rho: float) -> Verdicts:
 @kernel
 def _judge(
     layers: int,
-    run_start: Places,
-    run: Numbers,
-    first: Places,  # (shapes,)
-    begin: Places,  # (shapes + 1,)
+    run_start: Ints,
+    run: Ints32,
+    first: Ints,  # (shapes,)
+    begin: Ints,  # (shapes + 1,)
     matrix: Floats,
     rho: float,
-    party: Places,
+    party: Ints,
     status: NDArray[np.int64],
     greatest: Floats,
 ) -> None:
@@ -158,7 +157,7 @@ def _judge(
 
 
 @kernel
-def _expected(belief: Floats, own: Places, at: int, matrix: Floats) -> float:
+def _expected(belief: Floats, own: Ints, at: int, matrix: Floats) -> float:
     """The greatest belief about a person's next value that the past and C alone give."""
     layer = len(own) - 1
     while own[layer, at] < 0:

@@ -13,23 +13,23 @@ import math
 
 import numpy as np
 
-from discreet.methods.series.beliefs.chains import Flags, Floats, Places
 from discreet.methods.series.beliefs.cohort_bounds import ahead_bound, cohorts_of, most_alike
 from discreet.table.kernels import kernel
+from discreet.typing import Bools, Floats, Ints
 
 TOLERANCE = 1e-9
 
 
 @kernel
 def judge_cohorts(
-    own: Places,  # (releases, members)
-    here: Flags,
-    start: Places,
-    value: Places,
-    count: Places,
+    own: Ints,  # (releases, members)
+    here: Bools,
+    start: Ints,
+    value: Ints,
+    count: Ints,
     matrix: Floats,
     rho: float,
-    party: Places,  # (members,) −1 for all; the result
+    party: Ints,  # (members,) −1 for all; the result
 ) -> None:
     """The parties of a family: parts of cohorts, and single people who must stay blank."""
     layers = len(own)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.methods.series.beliefs.chains import Places
 from discreet.methods.series.rho_different.completion import BLANK, TOLERANCE, solve
 from discreet.methods.series.rho_different.families import Families, Verdicts
 from discreet.methods.shared.different_values import rank_in_run
-from discreet.table.coded_table import Codes
+from discreet.typing import Codes, Ints
 
 
 def complete(
     families: Families, verdicts: Verdicts, codes: Codes, rho: float
-) -> tuple[Places, tuple[Places, Places], float]:
+) -> tuple[Ints, tuple[Ints, Ints], float]:
     """The groups of all survivors who are published, counterfeits, and the greatest belief.
 
     (rows,) the group of each row, −1 for newcomers and who is held back; the group and the value of
@@ -55,7 +54,7 @@ def complete(
     return result, (of_fake, value_of_fake), max(found.greatest, float(bound.max(initial=0.0)))
 
 
-def _parties(family: Places, party: Places) -> tuple[Places, int]:
+def _parties(family: Ints, party: Ints) -> tuple[Ints, int]:
     """One number for each party of all families, and how many there are."""
     if not len(family):
         return family, 0
@@ -64,7 +63,7 @@ def _parties(family: Places, party: Places) -> tuple[Places, int]:
     return inverse.astype(np.int64), len(numbers)
 
 
-def _greatest_share(party: Places, value: Places, count: int, values: int) -> np.ndarray:
+def _greatest_share(party: Ints, value: Ints, count: int, values: int) -> np.ndarray:
     """The share of the most frequent value of each party."""
     key, times = np.unique(party * values + value, return_counts=True)
     most = np.zeros(count, np.int64)
@@ -73,13 +72,13 @@ def _greatest_share(party: Places, value: Places, count: int, values: int) -> np
 
 
 def _publish(
-    party: Places,  # (people,)
-    value: Places,
-    fakes: Places,  # (parties,) how many counterfeits, or BLANK
-    begin: Places,  # (parties,) where they begin
-    value_of_fake: Places,
+    party: Ints,  # (people,)
+    value: Ints,
+    fakes: Ints,  # (parties,) how many counterfeits, or BLANK
+    begin: Ints,  # (parties,) where they begin
+    value_of_fake: Ints,
     values: int,
-) -> tuple[Places, Places, Places]:
+) -> tuple[Ints, Ints, Ints]:
     """The group of each person, and the group and value of each counterfeit."""
     size = np.bincount(party, minlength=len(fakes))
     blank = fakes == BLANK

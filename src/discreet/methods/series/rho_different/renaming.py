@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.methods.series.beliefs.chains import Floats, Places
-from discreet.methods.series.beliefs.equal_runs import Numbers
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints, Ints32
 
 CLOSE = 1e-12  # of two probabilities that differ by the order in which they were summed
 
 
 @kernel
-def alike_values(matrix: Floats) -> Places:
+def alike_values(matrix: Floats) -> Ints:
     """(values,) the least value that each is alike to; itself if there is none."""
     values = len(matrix)
     least = np.arange(values)
@@ -54,7 +53,7 @@ def _close(one: float, other: float) -> bool:
 
 
 @kernel
-def names_of(run: Numbers, layers: int, now: Places, alike: Places) -> Places:
+def names_of(run: Ints32, layers: int, now: Ints, alike: Ints) -> Ints:
     """(values,) the name of every value, for the family of a run (see ``shapes``).
 
     ``now`` are values of the family that are not in the run, each as often as it occurs.
@@ -88,7 +87,7 @@ def names_of(run: Numbers, layers: int, now: Places, alike: Places) -> Places:
 
 
 @kernel
-def _give_names(touched: Places, counts: Places, alike: Places) -> Places:
+def _give_names(touched: Ints, counts: Ints, alike: Ints) -> Ints:
     """The names among those alike: to the most frequent first, to the untouched ones last."""
     values = len(alike)
     following = np.full(values, -1, np.int64)  # the next name among those alike
@@ -119,7 +118,7 @@ def _give_names(touched: Places, counts: Places, alike: Places) -> Places:
 
 
 @kernel
-def _comes_first(one: Places, other: Places) -> bool:
+def _comes_first(one: Ints, other: Ints) -> bool:
     """Whether the first counts that differ are greater."""
     for at in range(len(one)):
         if one[at] != other[at]:
@@ -128,7 +127,7 @@ def _comes_first(one: Places, other: Places) -> bool:
 
 
 @kernel
-def rename_runs(start: Places, run: Numbers, layers: int, alike: Places) -> Numbers:
+def rename_runs(start: Ints, run: Ints32, layers: int, alike: Ints) -> Ints32:
     """The runs of families with their values renamed, the entries of each group in order."""
     renamed = run.copy()
     nothing = np.empty(0, np.int64)
@@ -157,15 +156,15 @@ def rename_runs(start: Places, run: Numbers, layers: int, alike: Places) -> Numb
 
 @kernel
 def values_of(
-    name: Places,  # of each counterfeit
-    family: Places,  # of each counterfeit, those of one together
+    name: Ints,  # of each counterfeit
+    family: Ints,  # of each counterfeit, those of one together
     layers: int,
-    start: Places,
-    run: Numbers,
-    now_start: Places,  # (families + 1,)
-    now: Places,
-    alike: Places,
-) -> Places:
+    start: Ints,
+    run: Ints32,
+    now_start: Ints,  # (families + 1,)
+    now: Ints,
+    alike: Ints,
+) -> Ints:
     """The values behind the names that some families were solved with."""
     value = name.copy()
     value_of_name = np.empty(len(alike), np.int64)

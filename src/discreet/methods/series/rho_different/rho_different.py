@@ -58,7 +58,6 @@ from discreet.methods.series.beliefs.correlation import Correlation, Unstated
 from discreet.methods.series.rho_different.families import Families, Verdicts, decide, read_families
 from discreet.methods.series.rho_different.new_groups import complete
 from discreet.methods.shared.different_values import (
-    Places,
     choose_rows,
     curve_places,
     group_different,
@@ -69,9 +68,9 @@ from discreet.methods.shared.different_values import (
 from discreet.methods.shared.infeasibility import NOTHING_LEFT
 from discreet.requirements.base import Requirement
 from discreet.requirements.republication import RhoDifference, SeriesRhoDifference
-from discreet.table.coded_table import Codes
 from discreet.table.past_releases import History
 from discreet.table.published import GROUP
+from discreet.typing import Codes, Ints
 
 
 class RhoDifferent(Method):
@@ -185,13 +184,13 @@ class RhoDifferent(Method):
 
 
 def first_groups(
-    rows: Places,
+    rows: Ints,
     codes: Codes,
-    place: Places,
+    place: Ints,
     values: int,
     size: int,
     rng: np.random.Generator,
-) -> tuple[Places, tuple[Places, Places]]:
+) -> tuple[Ints, tuple[Ints, Ints]]:
     """Groups of people who were never published; those that do not fit get counterfeits.
 
     Every group has ``size`` or more different values, each once. Returns the group of each row,

@@ -17,33 +17,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.methods.series.beliefs.chains import Flags, Places
-from discreet.methods.series.beliefs.equal_runs import Numbers, distinct_runs
+from discreet.methods.series.beliefs.equal_runs import distinct_runs
 from discreet.methods.series.rho_different.renaming import rename_runs
 from discreet.table.kernels import kernel
+from discreet.typing import Bools, Ints, Ints32
 
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
     """Families as runs of numbers, and which are alike."""
 
-    start: Places  # (families + 1,)
-    run: Numbers
-    original: Numbers  # the runs with the values that were published
-    alike: Places  # (values,) the least value that C does not tell from each
-    member: Places  # (people in families,) persons by family, in the order of the run
-    of_family: Places  # (families,) the number of its shape
-    first: Places  # (shapes,) a family of each
+    start: Ints  # (families + 1,)
+    run: Ints32
+    original: Ints32  # the runs with the values that were published
+    alike: Ints  # (values,) the least value that C does not tell from each
+    member: Ints  # (people in families,) persons by family, in the order of the run
+    of_family: Ints  # (families,) the number of its shape
+    first: Ints  # (shapes,) a family of each
 
     @classmethod
     def of(
         cls,
-        group_of: Places,
-        groups: tuple[Places, Places, Places],  # start, value, count
-        family_start: Places,
-        member: Places,
-        here: Flags,
-        alike: Places,
+        group_of: Ints,
+        groups: tuple[Ints, Ints, Ints],  # start, value, count
+        family_start: Ints,
+        member: Ints,
+        here: Bools,
+        alike: Ints,
     ) -> Shapes:
         """The shapes of families, whose persons stand one family after the other."""
         member = member.copy()
@@ -57,8 +57,8 @@ class Shapes:
 
 @kernel
 def _order_and_measure(
-    group_of: Places, start: Places, family_start: Places, member: Places, here: Flags
-) -> Places:
+    group_of: Ints, start: Ints, family_start: Ints, member: Ints, here: Bools
+) -> Ints:
     """Order the members of each family by when they were there; how long each run will be."""
     layers = len(group_of)
     families = len(family_start) - 1
@@ -86,15 +86,15 @@ def _order_and_measure(
 
 @kernel
 def _write_runs(
-    group_of: Places,
-    start: Places,
-    value: Places,
-    count: Places,
-    family_start: Places,
-    member: Places,
-    here: Flags,
-    run_start: Places,
-    run: Numbers,
+    group_of: Ints,
+    start: Ints,
+    value: Ints,
+    count: Ints,
+    family_start: Ints,
+    member: Ints,
+    here: Bools,
+    run_start: Ints,
+    run: Ints32,
 ) -> None:
     layers = len(group_of)
     local = np.full(len(start), -1, np.int64)
@@ -135,7 +135,7 @@ def _write_runs(
 
 
 @kernel
-def read_run(run: Numbers, layers: int) -> tuple[Places, Flags, Places, Places, Places]:
+def read_run(run: Ints32, layers: int) -> tuple[Ints, Bools, Ints, Ints, Ints]:
     """What a run says: groups of members, who is here, start, value and count of the groups."""
     people = int(run[0])
     group_of = np.empty((layers, people), np.int64)

@@ -22,16 +22,16 @@ from math import exp, factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.releases.kinds.decomposed.sensitive_sets import Signatures
+from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignatures
 from discreet.table.assignments import Sets
-from discreet.table.coded_table import Codes
 from discreet.table.kernels import kernel
+from discreet.typing import Codes
 
 SAMPLE = 4096  # places that are looked at
 FEW = 20  # rows; below, all orders are counted
 
 
-def chance_of_order(sets: Sets, signatures: Signatures, group_of_row: Codes) -> float:
+def chance_of_order(sets: Sets, signatures: SensitiveSignatures, group_of_row: Codes) -> float:
     """Bound the chance that a random order has as few misfits as this one."""
     rows = len(group_of_row)
     if not rows or len(signatures.of_row) != rows:

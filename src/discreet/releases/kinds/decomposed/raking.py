@@ -14,16 +14,12 @@ factors are fitted, on the cells that differ: tens of thousands where people are
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.releases.kinds.decomposed.sensitive_sets import Signatures
+from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignatures
 from discreet.table.assignments import Sets, supporting_rows
 from discreet.table.classes import group_codes, group_lists
 from discreet.table.kernels import kernel
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from discreet.typing import Floats, Ints, Ints32
 
 ROUNDS = 200
 CLOSE = 1e-6  # how far a mass may be off, relatively
@@ -32,8 +28,8 @@ LEAST, GREATEST = 1e-100, 1e100  # a factor beyond belongs to a release that can
 
 
 def rake(
-    sets: Sets, signatures: Signatures, primary: int, size: Ints
-) -> tuple[Ints, Small, Floats] | None:
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints
+) -> tuple[Ints, Ints32, Floats] | None:
     """Where each group's rows begin, the rows, and their masses; None where they are too many."""
     pair_start, _ = sets.of(primary)
     begin, signature = supporting_rows(sets, signatures.codes, primary, ENTRIES)
@@ -51,7 +47,7 @@ def rake(
     return begin[pair_start], signature, _masses(start, signature, people, factor)
 
 
-def _fit_distinct(start: Ints, signature: Small, people: Ints, count: Floats) -> Floats:
+def _fit_distinct(start: Ints, signature: Ints32, people: Ints, count: Floats) -> Floats:
     """The rows' factors, fitted on one of each kind of cell."""
     lists = group_lists(start, signature, len(count))
     greatest = int(people.max(initial=0)) + 1
@@ -63,7 +59,7 @@ def _fit_distinct(start: Ints, signature: Small, people: Ints, count: Floats) ->
 
 
 @kernel
-def _fit(begin: Ints, end: Ints, signature: Small, target: Ints, count: Floats) -> Floats:
+def _fit(begin: Ints, end: Ints, signature: Ints32, target: Ints, count: Floats) -> Floats:
     factor = count.copy()
     for _ in range(ROUNDS - 1):
         total = np.zeros(len(count))  # of each row, over its factor
@@ -90,7 +86,7 @@ def _fit(begin: Ints, end: Ints, signature: Small, target: Ints, count: Floats) 
 
 
 @kernel
-def _masses(start: Ints, signature: Small, people: Ints, factor: Floats) -> Floats:
+def _masses(start: Ints, signature: Ints32, people: Ints, factor: Floats) -> Floats:
     """The mass of every row in every cell: together that of its people, exactly."""
     mass = np.empty(len(signature))
     for cell in range(len(people)):

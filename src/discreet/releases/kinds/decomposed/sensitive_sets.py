@@ -14,7 +14,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.table.assignments import Sets, impossible_values, possible_rows
 from discreet.table.classes import classes_of
@@ -23,9 +22,7 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
 from discreet.table.published import GROUP
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
+from discreet.typing import Ints, Ints32
 
 PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
 ATTRIBUTE, VALUE = "attribute", "value"
@@ -33,15 +30,15 @@ READERS = ("pair", "row")
 
 
 @dataclass(frozen=True, eq=False)
-class Signatures:
+class SensitiveSignatures:
     """The distinct rows of T^S with an index by value, in it the commonest first."""
 
-    of_row: Small  # (rows,)
-    codes: Small  # (signatures, attributes)
+    of_row: Ints32  # (rows,)
+    codes: Ints32  # (signatures, attributes)
     count: Ints  # (signatures,)
     offset: Ints  # (attributes + 1,)
     start: Ints  # (values of all attributes + 1,)
-    listed: Small  # (attributes × signatures,)
+    listed: Ints32  # (attributes × signatures,)
 
 
 def read_sets(tables: Mapping[str, CodedTable], attributes: Sequence[str]) -> Sets:
@@ -108,7 +105,7 @@ def _read_sets(
     return Sets(start, ordered, groups, int((~good).sum()), int(again.sum()))
 
 
-def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> Signatures:
+def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> SensitiveSignatures:
     """The distinct rows of T^S and their index."""
     columns = [sensitive[name] for name in attributes]
     found = classes_of(columns, sensitive.entries, sensitive.weights)
@@ -120,7 +117,7 @@ def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> Signat
     key = (codes + offset[:-1]).T.reshape(-1).astype(np.int32)
     rank = np.tile(np.arange(found.count, dtype=np.int32), len(columns))
     start, by_value = order_by_class(key, rank, int(offset[-1]), found.count)
-    return Signatures(
+    return SensitiveSignatures(
         number[found.class_of_row],
         np.ascontiguousarray(codes),
         found.size[order],
@@ -130,7 +127,7 @@ def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> Signat
     )
 
 
-def count_unsupported(sets: Sets, signatures: Signatures) -> Ints:
+def count_unsupported(sets: Sets, signatures: SensitiveSignatures) -> Ints:
     """How many values of each attribute no row of T^S supports in their group."""
     return _count_unsupported(
         sets.start,
@@ -143,7 +140,7 @@ def count_unsupported(sets: Sets, signatures: Signatures) -> Ints:
     )
 
 
-def kept_values(sets: Sets, signatures: Signatures, known: int, reader: str) -> Small:
+def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader: str) -> Ints32:
     """For each known value of each group, how many values of each attribute a reader keeps.
 
     A row for each entry of the known attribute's sets, in their order.
@@ -162,7 +159,7 @@ def kept_values(sets: Sets, signatures: Signatures, known: int, reader: str) -> 
 
 
 def struck_values(
-    sets: Sets, signatures: Signatures, primary: int, size: Ints
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints
 ) -> tuple[Ints, bool] | None:
     """How many values of each attribute no world has in their group, and whether any world exists.
 
@@ -178,7 +175,7 @@ def struck_values(
 
 
 @kernel
-def _mark(group: int, start: Ints, value: Small, groups: int, offset: Ints, stamp: Small) -> None:
+def _mark(group: int, start: Ints, value: Ints32, groups: int, offset: Ints, stamp: Ints32) -> None:
     """Stamp the values of a group's sets with its number."""
     for attribute in range(len(offset) - 1):
         which = attribute * groups + group
@@ -187,7 +184,7 @@ def _mark(group: int, start: Ints, value: Small, groups: int, offset: Ints, stam
 
 
 @kernel
-def _supports(signature: int, group: int, codes: Small, offset: Ints, stamp: Small) -> bool:
+def _supports(signature: int, group: int, codes: Ints32, offset: Ints, stamp: Ints32) -> bool:
     for attribute in range(codes.shape[1]):
         if stamp[offset[attribute] + codes[signature, attribute]] != group:
             return False
@@ -197,12 +194,12 @@ def _supports(signature: int, group: int, codes: Small, offset: Ints, stamp: Sma
 @kernel
 def _count_unsupported(
     start: Ints,
-    value: Small,
+    value: Ints32,
     groups: int,
-    codes: Small,
+    codes: Ints32,
     offset: Ints,
     listed_start: Ints,
-    listed: Small,
+    listed: Ints32,
 ) -> Ints:
     attributes = codes.shape[1]
     stamp = np.full(offset[attributes], -1, np.int32)
@@ -229,15 +226,15 @@ def _count_unsupported(
 @kernel
 def _kept_values(
     start: Ints,
-    value: Small,
+    value: Ints32,
     groups: int,
-    codes: Small,
+    codes: Ints32,
     offset: Ints,
     listed_start: Ints,
-    listed: Small,
+    listed: Ints32,
     known: int,
     whole_rows: bool,
-) -> Small:
+) -> Ints32:
     attributes = codes.shape[1]
     stamp = np.full(offset[attributes], -1, np.int32)
     seen = np.full(offset[attributes], -1, np.int64)

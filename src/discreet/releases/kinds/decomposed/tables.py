@@ -27,7 +27,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     SENSITIVE,
     VALUE,
     VALUES,
-    Signatures,
+    SensitiveSignatures,
     are_listed_in_order,
     count_unsupported,
     index_signatures,
@@ -301,7 +301,7 @@ def _sort(part: NDArray[np.int32]) -> None:
         gap //= 3
 
 
-def _order_problems(sets: Sets, signatures: Signatures, people: CodedTable) -> list[str]:
+def _order_problems(sets: Sets, signatures: SensitiveSignatures, people: CodedTable) -> list[str]:
     if chance_of_order(sets, signatures, people[GROUP].codes) >= CHANCE:
         return []
     return [
@@ -326,7 +326,11 @@ def _unjudged(tables: Mapping[str, CodedTable]) -> list[str]:
 
 
 def _set_problems(
-    sets: Sets, signatures: Signatures, people: CodedTable, sensitive: CodedTable, primary: str
+    sets: Sets,
+    signatures: SensitiveSignatures,
+    people: CodedTable,
+    sensitive: CodedTable,
+    primary: str,
 ) -> list[str]:
     """Whether the sets name what exists, and whether any reader can strike out a value of them."""
     names = [column.name for column in sensitive.sensitive]

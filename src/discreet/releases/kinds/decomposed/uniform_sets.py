@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.releases.kinds.implied_groups import ImpliedGroups, People, SensitiveRows
+from discreet.releases.kinds.implied_groups import ImpliedGroups, PublishedPeople, SensitiveRows
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-from discreet.utility.implied import Floats, Implied, PairAnswers, QueryBatch
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
+from discreet.typing import Codes, Floats, Ints, Ints32
+from discreet.utility.implied import Implied, PairAnswers, QueryBatch
 
 
 class UniformSets(Implied):
@@ -25,9 +23,9 @@ class UniformSets(Implied):
     def __init__(
         self,
         original: CodedTable,
-        people: People,
+        people: PublishedPeople,
         attributes: Sequence[Column],
-        sets: Sequence[tuple[Ints, Small]],  # by attribute: starts and values, original's codes
+        sets: Sequence[tuple[Ints, Ints32]],  # by attribute: starts and values, original's codes
     ) -> None:
         self._original = original
         self._people = people
@@ -135,7 +133,7 @@ def _matching_people(
 
 @kernel
 def _times_share(
-    start: Ints, value: Small, member: NDArray[np.uint8], first: int, result: Floats
+    start: Ints, value: Ints32, member: NDArray[np.uint8], first: int, result: Floats
 ) -> None:
     for number in range(len(result)):
         begin, end = start[first + number], start[first + number + 1]
@@ -148,7 +146,7 @@ def _times_share(
 
 @kernel
 def _add_products(
-    start: Ints, value: Small, other_start: Ints, other: Small, size: Floats, table: Floats
+    start: Ints, value: Ints32, other_start: Ints, other: Ints32, size: Floats, table: Floats
 ) -> None:
     for group in range(len(size)):
         own, theirs = start[group + 1] - start[group], other_start[group + 1] - other_start[group]
@@ -160,11 +158,11 @@ def _add_products(
 @kernel
 def _mass_of_lines(
     people_start: Ints,
-    people: Small,
+    people: Ints32,
     line_start: Ints,
-    codes: Small,  # (attributes, lines)
+    codes: Ints32,  # (attributes, lines)
     set_start: Ints,  # (attributes, groups + 1)
-    value: Small,
+    value: Ints32,
 ) -> Floats:
     """Over people, how likely each line with their quasi-identifiers is theirs."""
     mass = np.zeros(codes.shape[1])

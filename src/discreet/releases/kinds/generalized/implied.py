@@ -16,7 +16,7 @@ from discreet.table.roles import Role
 from discreet.utility.figures import Measures, counted_rows
 from discreet.utility.implied_cells import ImpliedGeneralized
 from discreet.utility.loss import entropy, loss_of_cells, mean_loss
-from discreet.utility.reading import Reading
+from discreet.utility.reading import ImpliedReading
 from discreet.utility.structure import structure
 from discreet.utility.term_coverage import TermCoverage, term_coverage
 from discreet.utility.terms import measure_terms
@@ -29,7 +29,7 @@ def read_generalized(
     suppressed_rows: int,
     levels: Mapping[str, int] | None = None,
     links: Mapping[str, Links] | None = None,
-) -> Reading[Measures]:
+) -> ImpliedReading[Measures]:
     """Read the published rows of a generalized release against the original.
 
     ``levels`` are those of a full-domain recoding; with them a label that a hierarchy has on
@@ -41,11 +41,11 @@ def read_generalized(
     measures, implied = parts.measures, parts.implied
     if original.quasi_sensitive:
         measures, implied = _with_terms(parts, original, published, suppressed_rows, links or {})
-    return Reading(original, measures, lambda: implied)
+    return ImpliedReading(original, measures, lambda: implied)
 
 
 def _with_terms(
-    parts: Parts,
+    parts: MeasuredTable,
     original: CodedTable,
     published: CodedTable,
     suppressed_rows: int,
@@ -66,7 +66,7 @@ def _with_terms(
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class MeasuredTable:
     """The measures of one generalized table, and what they were made from."""
 
     measures: Measures
@@ -83,7 +83,7 @@ def measure_parts(
     suppressed_rows: int,
     levels: Mapping[str, int] | None,
     sensitive: Sequence[str],
-) -> Parts:
+) -> MeasuredTable:
     """Measure a table with all quasi-identifiers and some sensitive attributes, but no queries."""
     measured = [*original.quasi_identifiers, *(original[name] for name in sensitive)]
     _check_same_people(measured, original.rows, published, suppressed_rows)
@@ -111,7 +111,7 @@ def measure_parts(
         counts=_masked([records[name] for name in sensitive], coverages)
         | counted_rows(suppressed_rows, original.rows),
     )
-    return Parts(
+    return MeasuredTable(
         measures,
         ImpliedGeneralized(list(records.values()), coverages, published.rows, suppressed_rows),
         coverages,

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import fitting_groups
-from discreet.releases.kinds.generalized.implied import Parts
+from discreet.releases.kinds.generalized.implied import MeasuredTable
 from discreet.table.classes import classes_of, group_codes
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
+from discreet.typing import Codes, Floats
 from discreet.utility.implied import QueryBatch
-
-Shares = NDArray[np.float64]
 
 SLICE = 2**22  # meetings × queries that are weighed at once; bounds the memory
 
@@ -32,7 +31,7 @@ SLICE = 2**22  # meetings × queries that are weighed at once; bounds the memory
 class ClassTable:
     """One table: the cells of its classes, and how many rows of each answer a predicate."""
 
-    def __init__(self, part: Parts, table: CodedTable) -> None:
+    def __init__(self, part: MeasuredTable, table: CodedTable) -> None:
         self.names = [column.name for column in part.quasi_identifiers]
         classes = classes_of(part.quasi_identifiers, table.rows)
         self.size = classes.size.astype(np.float64)  # (classes,)
@@ -43,9 +42,9 @@ class ClassTable:
         self._class_of_row = classes.class_of_row
         self._sensitive = {column.name: column for column in part.sensitive}
         self._sensitive_coverages = part.coverages
-        self._combinations: dict[tuple[str, ...], tuple[Codes, list[Codes], Shares]] = {}
+        self._combinations: dict[tuple[str, ...], tuple[Codes, list[Codes], Floats]] = {}
 
-    def answering(self, batch: QueryBatch) -> Shares:
+    def answering(self, batch: QueryBatch) -> Floats:
         """(classes, queries) The rows of each class that answer the sensitive part of queries."""
         names = tuple(name for name in batch.members if name in self._sensitive)
         if not names:
@@ -56,7 +55,7 @@ class ClassTable:
             share *= self._sensitive_coverages[name].shares(batch.members[name])[cell]
         return _sum_by_class(of_class, share, len(self.size))
 
-    def _combined(self, names: tuple[str, ...]) -> tuple[Codes, list[Codes], Shares]:
+    def _combined(self, names: tuple[str, ...]) -> tuple[Codes, list[Codes], Floats]:
         """The distinct combinations of class and some sensitive cells, and the rows with each."""
         if names not in self._combinations:
             columns = [self._sensitive[name] for name in names]
@@ -143,7 +142,7 @@ class Meeting:
         # what a combination weighs: less where classes of the others overlap
         self._scale = (1.0 / (volume * np.maximum(covered, 1.0)))[of_table[0]]
 
-    def estimate(self, batch: QueryBatch) -> Shares:
+    def estimate(self, batch: QueryBatch) -> Floats:
         """n · p2 of queries that ask for sensitive attributes of these tables."""
         queries = len(batch.number)
         counted = self._base.answering(batch)  # (classes of the base, queries)
@@ -168,16 +167,16 @@ class Meeting:
         apart = np.ones(queries)  # by the whole tables of the others
         for rows in answering:
             apart *= rows.sum(axis=0) / self._base.size.sum()
-        result: Shares = estimate + np.maximum(counted.sum(axis=0) - met, 0.0) * apart
+        result: Floats = estimate + np.maximum(counted.sum(axis=0) - met, 0.0) * apart
         return result
 
-    def pair_table(self, first: Column, second: Column) -> Shares:
+    def pair_table(self, first: Column, second: Column) -> Floats:
         """(values, values) n · p2 of all pairs of values of two attributes of different tables."""
         base, part = self._base, self._part_of_base
         given = [self._given_class(column) for column in (first, second)]
         at_meeting = [share[self._of_table[number]] for number, share in given]
         mass = part * base.size[self._of_table[0]]
-        table: Shares = (at_meeting[0] * mass[:, None]).T @ at_meeting[1]
+        table: Floats = (at_meeting[0] * mass[:, None]).T @ at_meeting[1]
         unmet = base.size * np.maximum(
             1.0 - np.bincount(self._of_table[0], part, len(base.size)), 0.0
         )
@@ -189,7 +188,7 @@ class Meeting:
         table += (apart[0] * unmet[:, None]).T @ apart[1]
         return table
 
-    def _given_class(self, column: Column) -> tuple[int, Shares]:
+    def _given_class(self, column: Column) -> tuple[int, Floats]:
         """The table that a sensitive attribute is in, and (classes, values) its shares there."""
         for number, table in enumerate((self._base, *self._others)):
             if table.holds(column.name):
@@ -199,14 +198,14 @@ class Meeting:
         raise KeyError(column.name)
 
     @property
-    def _part_of_base(self) -> Shares:
+    def _part_of_base(self) -> Floats:
         """(meetings,) The part of its base class that lies in each meeting."""
         part = self._scale.copy()
         for a, cells in enumerate(self._cells):
             part *= cells.sum(axis=1)[self._cell[a]]
         return part
 
-    def _inside(self, batch: QueryBatch) -> list[Shares]:
+    def _inside(self, batch: QueryBatch) -> list[Floats]:
         """By attribute (distinct cells, queries): the values of each cell that queries ask for."""
         found = []
         for a, name in enumerate(self._base.names):
@@ -219,7 +218,7 @@ class Meeting:
 
 
 @kernel
-def _sum_by_class(class_of_row: NDArray[np.int32], share: Shares, classes: int) -> Shares:
+def _sum_by_class(class_of_row: NDArray[np.int32], share: Floats, classes: int) -> Floats:
     total = np.zeros((classes, share.shape[1]))
     for row in range(len(class_of_row)):
         total[class_of_row[row]] += share[row]

@@ -16,19 +16,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from discreet.methods.base import Task
-from discreet.releases.kinds.generalized.implied import Parts, measure_parts
+from discreet.releases.kinds.generalized.implied import MeasuredTable, measure_parts
 from discreet.releases.kinds.projected.class_intersections import ClassTable, Meeting
 from discreet.releases.manifest import Manifest
 from discreet.requirements.mutual_information import association_loss
-from discreet.table.coded_table import CodedTable, Codes, Column
+from discreet.table.coded_table import CodedTable, Column
+from discreet.typing import Codes, Floats
 from discreet.utility.figures import ProjectedMeasures
-from discreet.utility.implied import Floats, Implied, QueryBatch
-from discreet.utility.reading import Reading
+from discreet.utility.implied import Implied, QueryBatch
+from discreet.utility.reading import ImpliedReading
 
 
 def read_projected(
     tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
-) -> Reading[ProjectedMeasures]:
+) -> ImpliedReading[ProjectedMeasures]:
     """Read the tables of a projected release against the original."""
     levels = getattr(manifest.method, "levels", {})
     parts = {
@@ -49,7 +50,7 @@ def read_projected(
         tables={name: part.measures for name, part in parts.items()},
         association_loss=association_loss(information, plan),
     )
-    return Reading(
+    return ImpliedReading(
         task.table, measures, lambda: ImpliedProjected(list(parts.values()), list(tables.values()))
     )
 
@@ -57,7 +58,7 @@ def read_projected(
 class ImpliedProjected(Implied):
     """p2 of a projected release."""
 
-    def __init__(self, parts: Sequence[Parts], tables: Sequence[CodedTable]) -> None:
+    def __init__(self, parts: Sequence[MeasuredTable], tables: Sequence[CodedTable]) -> None:
         self._parts = parts
         self._classes = [ClassTable(part, table) for part, table in zip(parts, tables, strict=True)]
         self._home = {

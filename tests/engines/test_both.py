@@ -92,7 +92,8 @@ def test_parts_keep_the_promise_at_nearly_the_same_loss(spark, people, tmp_path,
     assert made.manifest.suppressed_rows <= local.manifest.suppressed_rows + 30
     for figure in ("loss", "loss_sensitive", "class_size"):
         there, here = made.private["utility"][figure], local.private["utility"][figure]
-        assert there <= here * 1.05 + 1e-9, figure
+        # groups of msa-diversity do not exchange members across the borders of parts
+        assert there <= here * (1.1 if name == "msa-diversity" else 1.05) + 1e-9, figure
     assert len(list((tmp_path / "spark").glob("*.parquet/*.parquet"))) > len(made.manifest.tables)
 
 

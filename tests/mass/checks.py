@@ -55,6 +55,8 @@ def broken(case: Case, folder: Path) -> Iterator[str]:
         yield from broken_sets(case, own, manifest, by_value)
         return
     views = list(views_of(kind, own, by_value))
+    if kind == "bucketized":
+        own.people_of_group = Counter(row["group"] for row in by_value["quasi_identifiers"])
     yield from invented(case, own, kind, by_value, manifest)
     for requirement in case.requirements:
         ((name, asked),) = requirement.items()
@@ -113,6 +115,7 @@ class Original:
             bit for name in case.with_role("sensitive") for bit in self.bits.get(name, [name])
         ]
         self.note = case.with_role("insensitive")
+        self.people_of_group: dict[str, int] = {}  # of a bucketized release
         self.ordered = {
             name for name in case.with_role("sensitive")
             if name in self.numeric and case.attributes[name].get("distance") != "equal"
@@ -182,6 +185,8 @@ def broken_requirement(
         asked = {"l": {b: n for a, n in asked["l"].items() for b in own.bits.get(a, [a])}}
     found: dict[str, Any] = {}
     for groups, names in views:
+        if kind == "k-anonymity" and own.people_of_group:  # counterfeits are no people
+            groups = [[{}] * people for people in own.people_of_group.values()]
         present = [name for name in wanted if name in names]
         figures, holds = figures_of(kind, {**asked, ".all": names}, groups, present, own.ordered)
         found |= figures

@@ -247,6 +247,21 @@ def test_one_person_is_published_among_counterfeits(job, tmp_path):
     assert release.manifest.method.held_back == 0
 
 
+def test_counterfeits_make_no_group_larger_and_other_requirements_are_judged_first(job, tmp_path):
+    made = job(dc.MInvariance(m=2))
+    asked = made.model_copy(update={"requirements": (dc.KAnonymity(k=2),)})
+    people = frame(["flu", "gout"] * 3)
+    first = dc.publish(people, asked)
+    first.save(tmp_path / "r1")
+    assert first.audit.promises[0].achieved == {"k": 2}
+    gone = people.filter(pl.col("ill") == "flu")  # each is left alone with a counterfeit
+    with pytest.raises(dc.InfeasibleError, match="do not meet all requirements of the job") as told:
+        dc.publish(gone, asked)
+    assert told.value.failures[0]["requirement"] == "k-anonymity"
+    alone = dc.publish(gone, made)
+    assert alone.manifest.method.counterfeits == 3
+
+
 def test_missing_values_dates_and_unicode(job, tmp_path):
     days = [datetime.date(2020, 1, day) for day in (1, 2, 3, 4)]
     cells = [*days, None] * 4

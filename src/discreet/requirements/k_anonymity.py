@@ -27,7 +27,7 @@ class KAnonymity(SizeRequirement):
         return self.k
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
-        return counts.size.astype(np.float64)
+        return counts.members.astype(np.float64)
 
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.k

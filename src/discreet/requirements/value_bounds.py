@@ -64,7 +64,7 @@ class AlphaKAnonymity(AttributeRequirement):
         return math.ceil(1 / exact(self.alpha))
 
     def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
-        return super().passes(counts, domains) & (counts.size >= self.k)
+        return super().passes(counts, domains) & (counts.members >= self.k)
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         figures: Floats = self._greatest(values, domain) / size
@@ -83,7 +83,7 @@ class AlphaKAnonymity(AttributeRequirement):
         domains: Domains,
         attribute: str,
     ) -> dict[str, float]:
-        return {"k": float(counts.size.min())}
+        return {"k": float(counts.members.min())}
 
     def _greatest(self, values: ValueCounts, domain: Domain) -> Ints:
         if self.value is None:

@@ -81,6 +81,12 @@ class ClassCounts:
     # the sensitive table keeps in each class. Only a decomposed release has these.
     kept: Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]] | None = None
     sets: Mapping[str, ValueCounts] = field(default_factory=dict)
+    real: NDArray[np.int64] | None = None  # (classes,) where some rows are counterfeits: the others
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """How many rows of every class are about a person: all but the counterfeits."""
+        return self.size if self.real is None else self.real
 
     @property
     def classes(self) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.methods.base import CellColumn, Task
+from discreet.methods.base import CellColumn, Counterfeits, Task
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.requirements.base import Requirement
@@ -15,7 +16,13 @@ from discreet.requirements.diversity import PDiversity
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, count_classes, order_by_class
-from discreet.typing import GroupOfRow
+from discreet.typing import GroupOfRow, Ints
+
+UNMET = "its groups do not meet all requirements of the job"  # of a method for series
+UNMET_REMEDIES = (
+    "a method for a series meets its own guarantee only; leave the other requirements out, or "
+    "publish once by mondrian",
+)
 
 
 def published_hierarchy(task: Task, column: Column) -> Hierarchy | None:
@@ -51,9 +58,13 @@ def merged_where_equal(task: Task, group_of_row: GroupOfRow) -> GroupOfRow:
     return np.where(kept, seen[group_of_row], -1).astype(np.int32)
 
 
-def count_groups(task: Task, group_of_row: GroupOfRow) -> ClassCounts:
+def count_groups(
+    task: Task, group_of_row: GroupOfRow, fakes: Counterfeits | None = None
+) -> ClassCounts:
     """The counts of sensitive values in every group, without the suppressed rows."""
     kept = np.flatnonzero(group_of_row >= 0)
+    if fakes is not None:
+        return _count_with(fakes, task, group_of_row, kept)
     of_group = group_of_row[kept]
     size = np.bincount(of_group).astype(np.int64)
     first = np.empty(len(size), np.int64)
@@ -63,12 +74,30 @@ def count_groups(task: Task, group_of_row: GroupOfRow) -> ClassCounts:
     return count_classes(Classes(of_group, first, size), sensitive, refined=refined)
 
 
+def _count_with(
+    fakes: Counterfeits, task: Task, group_of_row: GroupOfRow, kept: Ints
+) -> ClassCounts:
+    """The same with counterfeits beside the rows of persons."""
+    of_group = np.concatenate([group_of_row[kept], fakes.group]).astype(np.int32)
+    size = np.bincount(of_group).astype(np.int64)
+    first = np.empty(len(size), np.int64)
+    first[of_group[::-1]] = np.arange(len(of_group))[::-1]
+    columns = [
+        replace(column, codes=np.concatenate([column.codes[kept], fakes.value[column.name]]))
+        for column in task.table.sensitive
+    ]
+    refined = any(requirement.needs_refined_counts for requirement in task.requirements)
+    counts = count_classes(Classes(of_group, first, size), columns, refined=refined)
+    return replace(counts, real=np.bincount(group_of_row[kept], minlength=len(size)))
+
+
 def require_all(
     task: Task,
     group_of_row: GroupOfRow,
     said: str,
     remedies: Sequence[str],
     known: tuple[type[Requirement], ...] = (),
+    fakes: Counterfeits | None = None,
 ) -> None:
     """Raise InfeasibleError where the groups do not meet every requirement.
 
@@ -77,7 +106,7 @@ def require_all(
     open_ones = [r for r in task.requirements if not isinstance(r, known)]
     if not open_ones:
         return
-    counts = count_groups(task, group_of_row)
+    counts = count_groups(task, group_of_row, fakes)
     if not all(r.check(counts, task.domains).holds for r in open_ones):
         raise infeasible(said, task.requirements, counts, task.domains, remedies)
 

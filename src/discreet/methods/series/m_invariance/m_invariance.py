@@ -51,6 +51,7 @@ from discreet.methods.shared.different_values import (
     rank_in_run,
     sole_sensitive,
 )
+from discreet.methods.shared.grouped_rows import UNMET, UNMET_REMEDIES, require_all
 from discreet.methods.shared.infeasibility import NOTHING_LEFT
 from discreet.requirements.base import Requirement
 from discreet.requirements.republication import Buckets, MInvarianceRequirement, SeriesMInvariance
@@ -100,9 +101,11 @@ class MInvariance(Method):
             raise _infeasible(task, self.m)
         least = MULTIPLICITY if self.buckets == "equal-multiplicity" else 1
         group, fakes = _split(book, signature, codes, place, short, least, task.rng)
+        counterfeits = Counterfeits(fakes[0], {column.name: fakes[1]})
+        require_all(task, group, f"{self.name}: {UNMET}", UNMET_REMEDIES, fakes=counterfeits)
         return Bucketized(
             group,
-            counterfeits=Counterfeits(fakes[0], {column.name: fakes[1]}),
+            counterfeits=counterfeits,
             facts={
                 "counterfeits": len(fakes[0]),
                 "held_back": held + stranded,

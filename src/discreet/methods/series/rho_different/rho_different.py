@@ -65,6 +65,7 @@ from discreet.methods.shared.different_values import (
     rank_in_run,
     sole_sensitive,
 )
+from discreet.methods.shared.grouped_rows import UNMET, UNMET_REMEDIES, require_all
 from discreet.methods.shared.infeasibility import NOTHING_LEFT
 from discreet.requirements.base import Requirement
 from discreet.requirements.republication import RhoDifference, SeriesRhoDifference
@@ -149,9 +150,12 @@ class RhoDifferent(Method):
         if not (group >= 0).any():
             raise _nobody(self.rho)
         greatest = max(greatest, 1 / size if len(fresh) else 0.0)
+        group = group.astype(np.int32)
+        counterfeits = Counterfeits(of_fake, {column.name: value})
+        require_all(task, group, f"{self.name}: {UNMET}", UNMET_REMEDIES, fakes=counterfeits)
         return Bucketized(
-            group.astype(np.int32),
-            counterfeits=Counterfeits(of_fake, {column.name: value}),
+            group,
+            counterfeits=counterfeits,
             facts={
                 "counterfeits": len(value),
                 "held_back": int((group < 0).sum()),

@@ -13,6 +13,7 @@ reader sees who is in a group and how many sensitive rows it has.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -95,7 +96,13 @@ class BucketizedKind(Kind):
     def views(
         self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
     ) -> list[View]:
-        return [View(count_groups(tables[SENSITIVE], refined=refined), domains)]
+        counts = count_groups(tables[SENSITIVE], refined=refined)
+        if COUNTERFEITS in tables:
+            people = tables[PEOPLE]
+            code = group_codes_in(people, tables[SENSITIVE])
+            members = np.append(people[GROUP].counts, 0)[code]  # the last for a group without any
+            counts = replace(counts, real=members)
+        return [View(counts, domains)]
 
     def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
         return {"": tables[PEOPLE][GROUP].counts}

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test explore mass lint bench docs screenshots fresh clean
+.PHONY: setup demo test test-one explore mass lint bench docs screenshots fresh clean
 
 setup: $(VENV)/.installed
 
@@ -23,6 +23,12 @@ test: $(VENV)/.tested
 	tests/install-servers
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
+# The tests of one method, whose files have its name: make test-one METHOD=mondrian
+test-one: $(VENV)/.tested
+	$(BIN)/python -m pytest -m "not data" \
+	  $(or $(shell find tests -name 'test_*_$(subst -,_,$(METHOD))*.py' -o \
+	    -name 'test_$(subst -,_,$(METHOD))*.py'),$(error No tests of METHOD=$(METHOD)))
+
 # New random examples for every property and oracle, where `make test` always draws the same ones.
 explore: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto --hypothesis-profile exploring tests/properties tests/oracles
@@ -36,6 +42,7 @@ lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell
 
 bench: $(VENV)/.tested
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
@@ -52,7 +59,7 @@ docs: $(VENV)/.documented
 	$(BIN)/python -m tests.docs.reference
 	$(BIN)/mkdocs build --strict
 
-# Compiled kernels and bytecode, which would outlive a change in a kernel of another file.
+# Compiled kernels and bytecode.
 fresh:
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -78,6 +78,14 @@ def test_array_types_have_names_in_one_module():
     assert found == [PACKAGE / "typing.py"]
 
 
+def test_every_method_has_tests_of_its_name():
+    from discreet.methods.registry import METHODS
+
+    files = [path.stem for path in Path(__file__).parent.rglob("test_*.py")]
+    for name in METHODS.built_in:
+        assert any(f"_{name.replace('-', '_')}" in file for file in files), name
+
+
 def test_every_public_name_loads_and_is_its_home_s():
     for name in discreet.__all__:
         assert getattr(discreet, name) is not None

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.attacks.handmade import Handmade
+from tests.properties import test_publish_m_invariance_and_rho_different as series
 from tests.properties import test_publish_quasi_sensitive as quasi_sensitive
-from tests.properties import test_series as series
 from tests.properties.test_publish_full_domain import REQUIREMENTS, TABLES, job_for, write
 
 import discreet as dc

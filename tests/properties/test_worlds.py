@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
-from tests.properties import test_series
+from tests.properties import test_publish_m_invariance_and_rho_different as series
 
 import discreet as dc
 
@@ -197,7 +197,7 @@ def test_readers_of_a_first_release_believe_what_all_worlds_say(name, values, se
         }
     )
     with tempfile.TemporaryDirectory() as folder:
-        job = test_series.make_job(Path(folder), SERIES[name])
+        job = series.make_job(Path(folder), SERIES[name])
         release = published(folder, frame, job, seed)
         held = defaultdict(list)
         for row in naive.read_csv(release / "sensitive.csv"):

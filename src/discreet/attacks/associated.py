@@ -25,6 +25,7 @@ from discreet.attacks.class_attacks import IN_TABLE
 from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.placement import EXACT
 from discreet.methods.series.beliefs.components import components
+from discreet.releases.kinds.base import Kind
 from discreet.table.code_maps import recoded
 from discreet.typing import Codes, Floats
 
@@ -70,14 +71,17 @@ class Associated(Attack):
 
     name: ClassVar[str] = "associated"
     inside: ClassVar[bool] = False
-    kinds: ClassVar[frozenset[str]] = frozenset({"projected"})
+
+    @classmethod
+    def reads(cls, kind: Kind) -> bool:
+        return kind.spreads_sensitive
 
     @property
     def knowledge(self) -> str:
         return f"{IN_TABLE}, and how often values of different tables go together in the source"
 
     def inapplicable(self, scene: Scene) -> str | None:
-        if scene.manifest.kind in self.kinds and len(scene.readings) < 2:
+        if self.reads(scene.kind) and len(scene.readings) < 2:
             return "there is only one table"
         return super().inapplicable(scene)
 

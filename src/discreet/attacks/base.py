@@ -22,7 +22,9 @@ from discreet.attacks.inference.placement import EXACT
 from discreet.attacks.inference.population import Population
 from discreet.by_name import Named
 from discreet.methods.base import Progress, Task, no_progress
+from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest
+from discreet.releases.registry import kind_of
 from discreet.requirements.base import Domains, Requirement
 from discreet.table.coded_table import CodedTable
 from discreet.typing import Floats
@@ -47,6 +49,11 @@ class Scene:
     threshold: float = 0.5
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     progress: Progress = no_progress
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the release."""
+        return kind_of(self.manifest.kind)
 
     @property
     def requirements(self) -> list[Requirement]:
@@ -115,7 +122,11 @@ class Attack(Named):
     """One adversary: what is known, and how the release is read with it."""
 
     inside: ClassVar[bool] = True  # whether a target above a promised bound is a failed audit
-    kinds: ClassVar[frozenset[str]] = frozenset({"generalized", "bucketized", "projected"})
+
+    @classmethod
+    def reads(cls, kind: Kind) -> bool:
+        """Whether it reads releases of a kind: by default those that count values by group."""
+        return kind.publishes_counts
 
     @property
     @abstractmethod
@@ -124,7 +135,7 @@ class Attack(Named):
 
     def inapplicable(self, scene: Scene) -> str | None:
         """Why it can't be run on this release; None where it can."""
-        if scene.manifest.kind not in self.kinds:
+        if not self.reads(scene.kind):
             return f"not for a {scene.manifest.kind} release"
         return None
 

@@ -42,7 +42,6 @@ class DeFinetti(Attack):
 
     name: ClassVar[str] = "definetti"
     inside: ClassVar[bool] = False
-    kinds: ClassVar[frozenset[str]] = frozenset({"generalized", "bucketized", "projected"})
 
     @property
     def knowledge(self) -> str:

@@ -54,7 +54,7 @@ class Intersection(Attack):
         return f"{IN_TABLE}, and puts all tables side by side"
 
     def inapplicable(self, scene: Scene) -> str | None:
-        if scene.manifest.kind not in self.kinds:
+        if not self.reads(scene.kind):
             return super().inapplicable(scene)
         if not self.releases and len(scene.readings) < 2:
             return "no other release was named"

@@ -17,23 +17,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
-from discreet.attacks.inference.adversary_view import levels_of
 from discreet.attacks.inference.placement import EXACT, scale
 from discreet.attacks.inference.population import Population
+from discreet.releases.kinds.base import Kind
 from discreet.table.classes import Classes
 from discreet.table.code_maps import recoded
 from discreet.table.roles import Role
 from discreet.typing import Floats
 
 ROUNDS = 500
-EVERY_KIND = frozenset({"generalized", "bucketized", "projected", "decomposed"})
 
 
 class Membership(Attack):
     """Whether a person of the population is in the table."""
 
     name: ClassVar[str] = "membership"
-    kinds: ClassVar[frozenset[str]] = EVERY_KIND
+
+    @classmethod
+    def reads(cls, kind: Kind) -> bool:
+        return True
 
     @property
     def knowledge(self) -> str:
@@ -77,13 +79,13 @@ def _in_table(scene: Scene, population: Population) -> tuple[Floats, str]:
         if any(column.role is Role.QUASI_IDENTIFIER for column in table)
     ]
     people = population.kinds.size
-    if scene.manifest.kind in ("bucketized", "decomposed"):
+    if not scene.kind.makes_alike:
         ((_, table),) = tables
         seen = population.alike(table.quasi_identifiers, table.rows)
         return np.minimum(seen / people, 1.0), EXACT
     found: list[tuple[NDArray[np.int64], NDArray[np.int32], Classes]] = []
     for name, table in tables:
-        fits = population.fits(table, levels_of(scene.manifest, name))
+        fits = population.fits(table, scene.manifest.method.levels_of(name) or {})
         if fits is None:
             return np.zeros(len(people)), "not assessed: too many people fit too many groups"
         found.append(fits)
@@ -156,7 +158,10 @@ class Absence(Attack):
 
     name: ClassVar[str] = "absence"
     inside: ClassVar[bool] = False
-    kinds: ClassVar[frozenset[str]] = EVERY_KIND
+
+    @classmethod
+    def reads(cls, kind: Kind) -> bool:
+        return True
 
     @property
     def knowledge(self) -> str:

@@ -36,7 +36,7 @@ from discreet.attacks.inference.worlds import all_worlds, count_worlds
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Bucketized, Generalized, Method, Task
 from discreet.methods.registry import METHODS
-from discreet.releases.weaknesses import BLIND_TO_QUASI_IDENTIFIERS
+from discreet.releases.kinds.base import Kind
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.code_maps import recoded
@@ -53,9 +53,12 @@ class Minimality(Attack):
 
     name: ClassVar[str] = "minimality"
     inside: ClassVar[bool] = False
-    kinds: ClassVar[frozenset[str]] = frozenset({"generalized", "bucketized"})
 
     worlds: int = Field(default=1000, ge=1, description="The most worlds to run the method on.")
+
+    @classmethod
+    def reads(cls, kind: Kind) -> bool:
+        return kind.publishes_counts and not kind.spreads_sensitive
 
     @property
     def knowledge(self) -> str:
@@ -67,9 +70,9 @@ class Minimality(Attack):
     def inapplicable(self, scene: Scene) -> str | None:
         manifest = scene.manifest
         method, parameters = manifest.method.name, manifest.method.parameters
-        if manifest.kind not in self.kinds:
+        if not self.reads(scene.kind):
             return super().inapplicable(scene)
-        if method in BLIND_TO_QUASI_IDENTIFIERS:
+        if manifest.method.blind_to_quasi_identifiers:
             return "immune: groups are formed by sensitive values alone, ties by chance"
         if method not in ("full-domain", "mondrian", "msa-diversity"):
             return f"not assessed for the method '{method}'"
@@ -200,7 +203,7 @@ def _by_predecessors(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Ju
     """Upper bounds from the share of drawn worlds in which every finer node fails."""
     if scene.manifest.method.parameters.get("suppression"):
         return None, "rows might have been suppressed"
-    finer = _finer_classes(scene)
+    finer = _finer_classes(scene, reading)
     requirements = scene.requirements
     on_size = [r for r in requirements if isinstance(r, SizeRequirement)]
     others = [r for r in requirements if not isinstance(r, SizeRequirement)]
@@ -232,10 +235,10 @@ def _by_predecessors(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Ju
     return found, f"at most share/acceptance; acceptance at least {acceptance:.3f}"
 
 
-def _finer_classes(scene: Scene) -> list[Classes]:
+def _finer_classes(scene: Scene, reading: AdversaryView) -> list[Classes]:
     """The classes of every node that is one step finer in one quasi-identifier."""
     table = scene.task.table
-    levels = getattr(scene.manifest.method, "levels", {})
+    levels = scene.manifest.method.levels_of(reading.name) or {}
     finer = []
     for lowered in table.quasi_identifiers:
         if not levels.get(lowered.name, 0):

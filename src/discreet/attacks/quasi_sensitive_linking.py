@@ -15,6 +15,7 @@ import numpy as np
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.releases.audit.linked_labels import linked_domains
+from discreet.releases.kinds.base import Kind
 from discreet.releases.kinds.generalized.tables import RECORDS
 from discreet.requirements.quasi_sensitive import LabelPosteriors, QSCLDiversity, QSTCloseness
 from discreet.table.classes import classes_of
@@ -25,7 +26,10 @@ class QuasiSensitiveLinking(Attack):
     """Which label of the knowledge table a person's terms stand for."""
 
     name: ClassVar[str] = "quasi-sensitive-linking"
-    kinds: ClassVar[frozenset[str]] = frozenset({"generalized"})
+
+    @classmethod
+    def reads(cls, kind: Kind) -> bool:
+        return kind.has_records
 
     @property
     def knowledge(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.inference.adversary_view import AdversaryView, levels_of
+from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.population import Population
 from discreet.releases.manifest import Manifest
 from discreet.table.classes import classes_of
@@ -76,7 +76,7 @@ def _population_of_classes(
     table = tables[reading.name]
     if not table.quasi_identifiers:
         return None
-    fits = population.fits(table, levels_of(manifest, reading.name))
+    fits = population.fits(table, manifest.method.levels_of(reading.name) or {})
     if fits is None:
         return None
     start, group, classes = fits

@@ -21,11 +21,13 @@ import numpy as np
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.inference.assignment_shares import expected_rows
 from discreet.attacks.inference.set_beliefs import Found, PossibleMembers, pair_beliefs, row_beliefs
+from discreet.releases.kinds.base import Kind
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     PEOPLE,
     SENSITIVE,
     SensitiveSignatures,
     index_signatures,
+    primary_of,
     read_sets,
 )
 from discreet.requirements.sa_diversity import ConditionalLDiversity
@@ -75,7 +77,10 @@ class SetHomogeneity(Attack):
     """Which value the target has, by the rows of T^S that lie within the group's sets."""
 
     name: ClassVar[str] = "set-homogeneity"
-    kinds: ClassVar[frozenset[str]] = frozenset({"decomposed"})
+
+    @classmethod
+    def reads(cls, kind: Kind) -> bool:
+        return kind.has_sensitive_table
 
     @property
     def knowledge(self) -> str:
@@ -116,7 +121,10 @@ class LinkThroughSensitiveTable(Attack):
     """One sensitive value from another by the table of whole sensitive rows."""
 
     name: ClassVar[str] = "link-through-sensitive-table"
-    kinds: ClassVar[frozenset[str]] = frozenset({"decomposed"})
+
+    @classmethod
+    def reads(cls, kind: Kind) -> bool:
+        return kind.has_sensitive_table
 
     @property
     def knowledge(self) -> str:
@@ -223,7 +231,7 @@ def _matching(
     scene: Scene, names: list[str], sets: Sets, signatures: SensitiveSignatures
 ) -> _Matching | None:
     """None where the graph of people and rows is too large, or no assignment exists."""
-    primary = names.index(str(getattr(scene.manifest.method, "primary", names[0])))
+    primary = names.index(primary_of(scene.manifest))
     size = scene.tables[PEOPLE][GROUP].counts
     possible = possible_rows(sets, signatures.codes, signatures.count, primary, size)
     if possible is None or not possible.complete or len(possible.row) > MATCHED:

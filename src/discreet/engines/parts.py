@@ -225,9 +225,8 @@ def _traced(
     }
     if not isinstance(outcome, Projected):
         return kind.traced_changes(coded, task, manifest, sources)
-    levels = getattr(manifest.method, "levels", None) or {}
     untraced = {
-        name: untraced_rows(table, task, levels.get(name) or {}, sources[name])
+        name: untraced_rows(table, task, manifest.method.levels_of(name) or {}, sources[name])
         for name, table in coded.items()
     }
     return [

@@ -30,6 +30,7 @@ from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agr
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     count_unsupported,
     index_signatures,
+    primary_of,
     read_sets,
 )
 from discreet.releases.kinds.decomposed.tables import DecomposedKind
@@ -140,7 +141,9 @@ def audit_shard(
     counted = tally(tables, manifest, kind, views)
     if manifest.kind == ProjectedKind.name:
         verdicts = [_of_tables(requirement, views) for requirement in requirements]
-        figures = {n: _generalized(t, task, _levels(manifest, n)) for n, t in tables.items()}
+        figures = {
+            n: _generalized(t, task, manifest.method.levels_of(n) or {}) for n, t in tables.items()
+        }
         return ShardResult(verdicts, figures, [], picture, counted)
     verdicts = [_bare(kind.verdict(requirement, views)) for requirement in requirements]
     if manifest.kind == BucketizedKind.name:
@@ -149,7 +152,7 @@ def audit_shard(
         return ShardResult(verdicts, {"": _buckets(tables, task)}, problems, picture, counted)
     if manifest.kind == DecomposedKind.name:
         return _decomposed(tables, manifest, task, verdicts, picture, counted)
-    levels = getattr(manifest.method, "levels", {})
+    levels = manifest.method.levels_of(RECORDS) or {}
     figures = {"": _generalized(tables[RECORDS], task, levels)}
     return ShardResult(verdicts, figures, [], picture, counted)
 
@@ -172,11 +175,6 @@ def replace_rows(manifest: Manifest, rows: int) -> Manifest:
     return manifest.model_copy(
         update={"source_rows": rows, "published_rows": rows, "suppressed_rows": 0}
     )
-
-
-def _levels(manifest: Manifest, table: str) -> Mapping[str, int]:
-    levels: Mapping[str, Mapping[str, int]] = getattr(manifest.method, "levels", None) or {}
-    return levels.get(table) or {}
 
 
 def _structure(size: NDArray[np.int64]) -> CellSums:
@@ -240,7 +238,7 @@ def _decomposed(
         start, _ = sets.of(place)
         figures.loss[column.name] = open_share(start, size, column.cardinality) * people.rows
     figures.further["mean_log_sets"] = mean_log_sets(sets, people) * people.rows
-    primary = names.index(str(getattr(manifest.method, "primary", names[0])))
+    primary = names.index(primary_of(manifest))
     start, value = sets.of(primary)
     crowded = np.flatnonzero(size > np.diff(start))
     listed = np.bincount(value, minlength=sensitive[names[primary]].cardinality)
@@ -306,10 +304,10 @@ def utility_of(
 ) -> dict[str, Any]:
     """The publisher's ``utility``, as the measures of a whole release have it."""
     if manifest.kind != ProjectedKind.name:
-        levels = getattr(manifest.method, "levels", None)
+        levels = manifest.method.levels_of("")
         return _measures(figures[""], task, manifest, levels, facts)
     tables = {
-        n: _measures(f, task, manifest, _levels(manifest, n) or None, facts)
+        n: _measures(f, task, manifest, manifest.method.levels_of(n), facts)
         for n, f in figures.items()
     }
     return {

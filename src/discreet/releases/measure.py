@@ -36,7 +36,7 @@ def read_utility(
         task.hierarchies,
         tables[RECORDS],
         manifest.suppressed_rows,
-        levels=getattr(manifest.method, "levels", None),
+        levels=manifest.method.levels_of(RECORDS),
         links=task.links,
     )
 

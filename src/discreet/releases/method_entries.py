@@ -7,7 +7,8 @@ knows about its run belongs to the publisher and is in the private file.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -31,6 +32,10 @@ class MethodEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    masks_cells: ClassVar[bool] = False  # whether published rows may hide sensitive values
+    # Whether groups follow from sensitive values alone, ties broken by chance.
+    blind_to_quasi_identifiers: ClassVar[bool] = False
+
     name: str
     parameters: dict[str, Any] = Field(default_factory=dict)
 
@@ -46,6 +51,41 @@ class MethodEntry(BaseModel):
             raise ValueError(f"parameters: the method writes them as {written}")
         return self
 
+    def levels_of(self, table: str) -> Mapping[str, int] | None:
+        """Return the levels of a table's full-domain recoding; None where it is another."""
+        return None
+
+    def problems(
+        self,
+        tables: Collection[str],
+        quasi_identifiers: Collection[str],
+        promised: Sequence[Mapping[str, Any]],
+    ) -> list[str]:
+        """Return where the entry names what the release does not have, or promise."""
+        return []
+
+
+def _level_problems(
+    place: str, levels: Mapping[str, int], quasi_identifiers: Collection[str]
+) -> list[str]:
+    if not levels or set(levels) == set(quasi_identifiers):
+        return []
+    return [f"'method.{place}' are not of the quasi-identifiers"]
+
+
+def _label_problems(
+    hierarchies: Mapping[str, str] | None, quasi_identifiers: Collection[str]
+) -> list[str]:
+    if set(hierarchies or ()) <= set(quasi_identifiers):
+        return []
+    return ["'method.hierarchies' names columns that are no quasi-identifiers"]
+
+
+def _bound_problems(least: object, promised: Sequence[Mapping[str, Any]]) -> list[str]:
+    if any(parameters.get("l") == least for parameters in promised):
+        return []
+    return ["'method.l' is the l of no promise"]
+
 
 class FullDomainEntry(MethodEntry):
     """Full-domain recoding."""
@@ -53,12 +93,31 @@ class FullDomainEntry(MethodEntry):
     name: Literal["full-domain"]
     levels: dict[str, NonNegativeInt]  # by quasi-identifier
 
+    def levels_of(self, table: str) -> Mapping[str, int]:
+        return self.levels
+
+    def problems(
+        self,
+        tables: Collection[str],
+        quasi_identifiers: Collection[str],
+        promised: Sequence[Mapping[str, Any]],
+    ) -> list[str]:
+        return _level_problems("levels", self.levels, quasi_identifiers)
+
 
 class LabelledEntry(MethodEntry):
     """A local recoding whose cells may be labels of hierarchies."""
 
     name: Literal["mondrian", "local-recoding"]
     hierarchies: dict[str, str] | None = None  # by quasi-identifier: what the labels come from
+
+    def problems(
+        self,
+        tables: Collection[str],
+        quasi_identifiers: Collection[str],
+        promised: Sequence[Mapping[str, Any]],
+    ) -> list[str]:
+        return _label_problems(self.hierarchies, quasi_identifiers)
 
 
 class QuasiSensitiveEntry(MethodEntry):
@@ -69,6 +128,14 @@ class QuasiSensitiveEntry(MethodEntry):
     groups: NonNegativeInt = 0
     emptied_rows: dict[str, NonNegativeInt] = Field(default_factory=dict)  # by attribute: cells '*'
 
+    def problems(
+        self,
+        tables: Collection[str],
+        quasi_identifiers: Collection[str],
+        promised: Sequence[Mapping[str, Any]],
+    ) -> list[str]:
+        return _label_problems(self.hierarchies, quasi_identifiers)
+
 
 class MsaDiversityEntry(MethodEntry):
     """MSA-diversity."""
@@ -78,10 +145,21 @@ class MsaDiversityEntry(MethodEntry):
     suppressed_rows: NonNegativeInt = 0
 
 
-class SharesEntry(MethodEntry):
-    """Methods that bound no share themselves, so the manifest says the greatest one."""
+class GalEntry(MethodEntry):
+    """Gal and others' partitioning, which bounds no share: the manifest says the greatest one."""
 
-    name: Literal["gal", "mmdcf"]
+    name: Literal["gal"]
+    groups: NonNegativeInt = 0
+    suppressed_rows: NonNegativeInt = 0
+    greatest_share: dict[str, float] = Field(default_factory=dict)  # by sensitive attribute
+
+
+class MmdcfEntry(MethodEntry):
+    """MMDCF, whose groups have no value of an attribute twice."""
+
+    blind_to_quasi_identifiers: ClassVar[bool] = True
+
+    name: Literal["mmdcf"]
     groups: NonNegativeInt = 0
     suppressed_rows: NonNegativeInt = 0
     greatest_share: dict[str, float] = Field(default_factory=dict)  # by sensitive attribute
@@ -89,6 +167,8 @@ class SharesEntry(MethodEntry):
 
 class LiYeEntry(MethodEntry):
     """Li and Ye's masking."""
+
+    masks_cells: ClassVar[bool] = True
 
     name: Literal["li-ye"]
     groups: NonNegativeInt = 0
@@ -99,18 +179,38 @@ class LiYeEntry(MethodEntry):
 class AnatomyEntry(MethodEntry):
     """Anatomy."""
 
+    blind_to_quasi_identifiers: ClassVar[bool] = True
+
     name: Literal["anatomy"]
     l: PositiveInt  # noqa: E741 (the manifest's key)
     groups: NonNegativeInt = 0
+
+    def problems(
+        self,
+        tables: Collection[str],
+        quasi_identifiers: Collection[str],
+        promised: Sequence[Mapping[str, Any]],
+    ) -> list[str]:
+        return _bound_problems(self.l, promised)
 
 
 class DecompositionEntry(MethodEntry):
     """Decomposition."""
 
+    blind_to_quasi_identifiers: ClassVar[bool] = True
+
     name: Literal["decomposition"]
     primary: str
     l: dict[str, PositiveInt]  # noqa: E741 (the manifest's key)
     groups: NonNegativeInt = 0
+
+    def problems(
+        self,
+        tables: Collection[str],
+        quasi_identifiers: Collection[str],
+        promised: Sequence[Mapping[str, Any]],
+    ) -> list[str]:
+        return _bound_problems(self.l, promised)
 
 
 class CodipEntry(MethodEntry):
@@ -121,6 +221,24 @@ class CodipEntry(MethodEntry):
     # By table and quasi-identifier; empty where recoding is local.
     levels: dict[str, dict[str, NonNegativeInt]] = Field(default_factory=dict)
     closeness: float = 0.0  # of the worst class of any table
+
+    def levels_of(self, table: str) -> Mapping[str, int] | None:
+        return self.levels.get(table)
+
+    def problems(
+        self,
+        tables: Collection[str],
+        quasi_identifiers: Collection[str],
+        promised: Sequence[Mapping[str, Any]],
+    ) -> list[str]:
+        unknown = [
+            f"levels of '{table}', which is no table" for table in set(self.levels) - {*tables}
+        ]
+        return unknown + [
+            line
+            for table, levels in self.levels.items()
+            for line in _level_problems(f"levels.{table}", levels, quasi_identifiers)
+        ]
 
 
 class RepublicationEntry(MethodEntry):
@@ -138,7 +256,8 @@ _ENTRIES: tuple[type[MethodEntry], ...] = (
     LabelledEntry,
     QuasiSensitiveEntry,
     MsaDiversityEntry,
-    SharesEntry,
+    GalEntry,
+    MmdcfEntry,
     LiYeEntry,
     AnatomyEntry,
     DecompositionEntry,
@@ -164,7 +283,8 @@ AnyMethodEntry = Annotated[
     | LabelledEntry
     | QuasiSensitiveEntry
     | MsaDiversityEntry
-    | SharesEntry
+    | GalEntry
+    | MmdcfEntry
     | LiYeEntry
     | AnatomyEntry
     | DecompositionEntry

@@ -78,22 +78,6 @@ def name_problems(manifest: Manifest) -> list[str]:
         for bit in (*entry.members, *(() if entry.rest is None else (entry.rest,)))
         if bit not in sensitive
     ]
-    levels = getattr(manifest.method, "levels", None) or {}
-    of_tables = levels if manifest.method.name == "codip" else {"": levels}
-    if manifest.method.name == "codip" and levels:
-        problems += [
-            f"levels of '{table}', which is no table"
-            for table in levels.keys() - manifest.tables.keys()
-        ]
-    for table, own in of_tables.items():
-        if own and set(own) != quasi:
-            problems.append(
-                f"'method.levels{table and '.' + table}' are not of the quasi-identifiers"
-            )
-    places = getattr(manifest.method, "hierarchies", None) or {}
-    if not places.keys() <= quasi:
-        problems.append("'method.hierarchies' names columns that are no quasi-identifiers")
-    least = getattr(manifest.method, "l", None)
-    if least is not None and all(one.parameters.get("l") != least for one in manifest.promises):
-        problems.append("'method.l' is the l of no promise")
+    promised = [promise.parameters for promise in manifest.promises]
+    problems += manifest.method.problems(manifest.tables, quasi, promised)
     return sorted(problems)

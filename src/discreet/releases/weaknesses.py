@@ -12,9 +12,6 @@ from discreet.requirements.multi_attribute import MultiAttributeLDiversity
 from discreet.requirements.value_bounds import AlphaKAnonymity
 from discreet.table.roles import Role
 
-# Methods that group by sensitive values alone and break ties by chance.
-BLIND_TO_QUASI_IDENTIFIERS = frozenset({"anatomy", "decomposition", "mmdcf"})
-
 
 def known_weaknesses(manifest: Manifest) -> list[str]:
     """The known weaknesses that apply to a release."""
@@ -108,6 +105,6 @@ def _naive(requirements: list[Requirement]) -> bool:
 
 def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> bool:
     """Whether the method chose groups by sensitive values and quasi-identifiers together."""
-    if manifest.method.name in BLIND_TO_QUASI_IDENTIFIERS:
+    if manifest.method.blind_to_quasi_identifiers:
         return False
     return any(not isinstance(r, SizeRequirement) for r in requirements)

@@ -108,7 +108,7 @@ def read_release(
 def _read_records(
     tables: Mapping[str, CodedTable], manifest: Manifest, task: Task, rng: np.random.Generator
 ) -> list[AdversaryView]:
-    levels = levels_of(manifest, RECORDS)
+    levels = manifest.method.levels_of(RECORDS) or {}
     return [read_generalized(RECORDS, tables[RECORDS], task, levels, rng)]
 
 
@@ -117,17 +117,9 @@ def _read_projections(
 ) -> list[AdversaryView]:
     readings = []
     for name, table in tables.items():
-        levels = levels_of(manifest, name)
+        levels = manifest.method.levels_of(name) or {}
         readings.append(read_generalized(name, table, task, levels, rng))
     return readings
-
-
-def levels_of(manifest: Manifest, table: str) -> Mapping[str, int]:
-    """The levels of a full-domain recoding, of a release or of one of its tables."""
-    levels = getattr(manifest.method, "levels", None) or {}
-    if manifest.kind == "projected":
-        levels = levels.get(table, {})
-    return dict(levels)
 
 
 def _read_buckets(

@@ -30,10 +30,11 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     SensitiveSignatures,
     index_signatures,
     kept_values,
+    primary_of,
     read_sets,
 )
-from discreet.releases.kinds.decomposed.tables import DecomposedKind
 from discreet.releases.manifest import Manifest
+from discreet.releases.registry import kind_of
 from discreet.table.assignments import Sets, possible_rows, rows_by_value
 from discreet.table.coded_table import CodedTable
 from discreet.table.kernels import kernel
@@ -115,16 +116,16 @@ def _certain_people(
 
 def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[dict[str, Any]]:
     """What readers of T^S find in a release: of decomposed ones, up to ``FINDING_ROWS`` rows."""
-    if manifest.kind != DecomposedKind.name or manifest.published_rows > FINDING_ROWS:
+    if not kind_of(manifest.kind).has_sensitive_table or manifest.published_rows > FINDING_ROWS:
         return []
-    primary = str(getattr(manifest.method, "primary", ""))
+    primary = primary_of(manifest)
     found = link_through_sensitive_table(tables, primary, primary)
     return [finding.to_dict() for finding in found]
 
 
 def readers_of_folder(folder: Path, manifest: Manifest) -> list[dict[str, Any]]:
     """Return what readers of T^S find in the files of a release, read only where they are asked."""
-    if manifest.kind != DecomposedKind.name or manifest.published_rows > FINDING_ROWS:
+    if not kind_of(manifest.kind).has_sensitive_table or manifest.published_rows > FINDING_ROWS:
         return []
     return reader_findings(read_tables(folder, manifest), manifest)
 

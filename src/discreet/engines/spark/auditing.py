@@ -39,7 +39,7 @@ from discreet.releases.audit.audit import Audit, specs_of
 from discreet.releases.audit.figures import ReleaseTally
 from discreet.releases.group_summary import Picture
 from discreet.releases.kinds.bucketized.tables import BucketizedKind
-from discreet.releases.kinds.decomposed.sensitive_sets import PEOPLE, SENSITIVE, VALUES
+from discreet.releases.kinds.decomposed.sensitive_sets import PEOPLE, SENSITIVE, VALUES, primary_of
 from discreet.releases.kinds.decomposed.tables import DecomposedKind
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
@@ -272,8 +272,7 @@ def _sensitive_rows(
             f"worker, above {limit:,}. Make sensitive attributes coarser, or use anatomy."
         )
     table = coded_shard(frame.sort(pl.all()), manifest, SENSITIVE, totals)
-    primary = str(getattr(manifest.method, "primary", ""))
-    return table, table[primary].counts
+    return table, table[primary_of(manifest)].counts
 
 
 def _judge(

@@ -136,7 +136,7 @@ def hidden_members(task: Task, manifest: Manifest) -> list[str]:
 
     A method that masks cells hides members of published people too.
     """
-    if getattr(manifest.method, "masked_cells", None) is not None:
+    if manifest.method.masks_cells:
         return []
     most = 0
     for bit in _absent_bits(task, manifest):

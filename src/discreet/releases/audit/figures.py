@@ -15,17 +15,14 @@ from typing import Any
 from discreet.hierarchies.cells import ESCAPE, SUPPRESSED
 from discreet.releases.group_summary import Picture
 from discreet.releases.kinds.base import Kind, View
-from discreet.releases.kinds.bucketized.tables import BucketizedKind, count_counterfeits
-from discreet.releases.kinds.decomposed.tables import DecomposedKind
-from discreet.releases.kinds.projected.tables import ProjectedKind
 from discreet.releases.manifest import Manifest, TableUtility, Utility
-from discreet.releases.method_entries import CodipEntry, MethodEntry
+from discreet.releases.method_entries import MethodEntry
+from discreet.releases.registry import kind_of
 from discreet.requirements.base import TOLERANCE
 from discreet.requirements.closeness import TCloseness
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Role
 
-EXACT_KINDS = (BucketizedKind.name, DecomposedKind.name)  # quasi-identifiers are exact
 PROTECTED = (Role.SENSITIVE, Role.QUASI_SENSITIVE)
 
 
@@ -67,14 +64,14 @@ def tally(
                 cells = (column.text == SUPPRESSED).fill_null(False).to_numpy()
                 masked[column.name] = int(column.counts[cells].sum())
     closeness = 0.0
-    if isinstance(manifest.method, CodipEntry):
+    if "closeness" in type(manifest.method).model_fields:
         achieved = kind.verdict(TCloseness(t=1), views).achieved
         closeness = float(achieved.get("t", 0.0))
     return ReleaseTally(
         {name: len(size) for name, size in sizes.items()},
         {name: int((size**2).sum()) for name, size in sizes.items()},
         masked,
-        count_counterfeits(tables),
+        kind.counterfeits(tables),
         closeness,
         frozenset(
             column.name
@@ -129,23 +126,21 @@ def _utility(manifest: Manifest, found: ReleaseTally) -> Utility:
     gone, rows = manifest.suppressed_rows, manifest.source_rows
     of_table = {name: _table_utility(manifest, found, name) for name in found.classes}
     share = gone / rows if gone and rows else None
-    if manifest.kind == ProjectedKind.name:
-        return Utility(tables=of_table, suppressed_share=share)
-    return Utility(**of_table[""].model_dump(), suppressed_share=share)
+    if "" in of_table:
+        return Utility(**of_table[""].model_dump(), suppressed_share=share)
+    return Utility(tables=of_table, suppressed_share=share)
 
 
 def _table_utility(manifest: Manifest, found: ReleaseTally, table: str) -> TableUtility:
     gone, rows = manifest.suppressed_rows, manifest.source_rows
     classes = found.classes[table]
-    levels: Any = getattr(manifest.method, "levels", None)
-    if levels is not None and table:
-        levels = levels.get(table)
+    levels = manifest.method.levels_of(table)
     return TableUtility(
         discernibility=found.squares[table] + gone * rows,
         classes=classes,
         class_size=rows / classes if classes else None,
         height=None if levels is None else sum(levels.values()),
-        loss=gone / max(rows, 1) if manifest.kind in EXACT_KINDS else None,
+        loss=None if kind_of(manifest.kind).makes_alike else gone / max(rows, 1),
     )
 
 

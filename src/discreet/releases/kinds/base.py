@@ -38,7 +38,10 @@ class Kind(ABC):
     name: ClassVar[str]
     outcome: ClassVar[type]  # what a method returns for a release of this kind
     publishes_counts: ClassVar[bool] = True  # how often a group has each value, not only which
-    makes_alike: ClassVar[bool] = True  # whether the people of a group have the same cells
+    makes_alike: ClassVar[bool] = True  # whether the rows of a group have the same cells
+    has_records: ClassVar[bool] = False  # whether one table has everything, a row a person
+    spreads_sensitive: ClassVar[bool] = False  # over several tables about the same people
+    has_sensitive_table: ClassVar[bool] = False  # whole sensitive rows, linked to no group
 
     @abstractmethod
     def tables(self, task: Task, outcome: Any) -> dict[str, PublishedTable]:
@@ -61,6 +64,10 @@ class Kind(ABC):
     @abstractmethod
     def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
         """Return the rows of each class or group, by table, or under "" for the whole release."""
+
+    def counterfeits(self, tables: Mapping[str, CodedTable]) -> int:
+        """Return how many sensitive rows the release says belong to no person."""
+        return 0
 
     @abstractmethod
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:

@@ -13,7 +13,7 @@ from discreet.releases.kinds.bucketized.tables import (
     count_counterfeits,
 )
 from discreet.releases.kinds.decomposed import sensitive_sets
-from discreet.releases.kinds.decomposed.sensitive_sets import read_sets
+from discreet.releases.kinds.decomposed.sensitive_sets import primary_of, read_sets
 from discreet.releases.kinds.implied_groups_reading import (
     DecomposedReadings,
     check_people,
@@ -83,8 +83,7 @@ def read_decomposition(
 
     @cache
     def readings() -> DecomposedReadings:
-        primary = str(getattr(manifest.method, "primary", names[0]))
-        return read_decomposed(original, tables, primary)
+        return read_decomposed(original, tables, primary_of(manifest))
 
     def raked() -> Implied:
         return readings().raked or readings().uniform

@@ -107,6 +107,9 @@ class BucketizedKind(Kind):
     def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
         return {"": tables[PEOPLE][GROUP].counts}
 
+    def counterfeits(self, tables: Mapping[str, CodedTable]) -> int:
+        return count_counterfeits(tables)
+
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         problems = row_problems(people, PEOPLE, manifest)

@@ -15,6 +15,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
+from discreet.errors import ReleaseError
+from discreet.releases.manifest import Manifest
 from discreet.table.assignments import Sets, impossible_values, possible_rows
 from discreet.table.classes import classes_of
 from discreet.table.code_maps import code_of_text
@@ -27,6 +29,14 @@ from discreet.typing import Ints, Ints32
 PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
 ATTRIBUTE, VALUE = "attribute", "value"
 READERS = ("pair", "row")
+
+
+def primary_of(manifest: Manifest) -> str:
+    """Return the sensitive attribute on which the groups were formed."""
+    primary = getattr(manifest.method, "primary", None)
+    if primary not in manifest.tables[SENSITIVE].columns:
+        raise ReleaseError("manifest.json: 'method.primary' names no column of 'sensitive'.")
+    return str(primary)
 
 
 @dataclass(frozen=True, eq=False)

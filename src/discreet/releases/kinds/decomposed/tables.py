@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.errors import ReleaseError
 from discreet.io.column_dictionary import render
 from discreet.methods.base import Decomposed, NoiseValues, Task
 from discreet.releases.kinds.base import Kind, View
@@ -32,6 +31,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     count_unsupported,
     index_signatures,
     kept_values,
+    primary_of,
     read_sets,
     struck_values,
 )
@@ -74,6 +74,7 @@ class DecomposedKind(Kind):
     outcome: ClassVar[type] = Decomposed
     publishes_counts: ClassVar[bool] = False
     makes_alike: ClassVar[bool] = False
+    has_sensitive_table: ClassVar[bool] = True
 
     def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
         refuse_roles(task.table, self.name)
@@ -127,10 +128,7 @@ class DecomposedKind(Kind):
             )
         sets = read_sets(tables, names)
         signatures = index_signatures(sensitive, names)
-        primary = getattr(manifest.method, "primary", None)
-        if primary not in names:
-            raise ReleaseError("manifest.json: 'method.primary' names no column of 'sensitive'.")
-        return problems + _set_problems(sets, signatures, people, sensitive, primary)
+        return problems + _set_problems(sets, signatures, people, sensitive, primary_of(manifest))
 
     def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         problems = number_problems(tables[PEOPLE], PEOPLE)

@@ -32,6 +32,7 @@ class GeneralizedKind(Kind):
 
     name: ClassVar[str] = "generalized"
     outcome: ClassVar[type] = Generalized
+    has_records: ClassVar[bool] = True
 
     def tables(self, task: Task, outcome: Generalized) -> dict[str, PublishedTable]:
         return {RECORDS: recoded_table(RECORDS, list(task.table), outcome)}
@@ -73,7 +74,7 @@ class GeneralizedKind(Kind):
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
-        excess = unmatched_rows(tables[RECORDS], task, _levels(manifest))
+        excess = unmatched_rows(tables[RECORDS], task, manifest.method.levels_of(RECORDS) or {})
         return [
             *_said(tables[RECORDS], task, manifest, excess),
             *_added_terms(tables[RECORDS], task),
@@ -87,7 +88,9 @@ class GeneralizedKind(Kind):
         source_rows: Mapping[str, NDArray[np.int32]],
     ) -> list[str]:
         records = tables[RECORDS]
-        excess = untraced_rows(records, task, _levels(manifest), source_rows[RECORDS])
+        excess = untraced_rows(
+            records, task, manifest.method.levels_of(RECORDS) or {}, source_rows[RECORDS]
+        )
         return _said(records, task, manifest, excess)
 
 
@@ -107,12 +110,6 @@ def mask_problems(table: CodedTable) -> list[str]:
         if partly:
             problems.append(f"'{column.name}' is masked in part of {partly} classes")
     return problems
-
-
-def _levels(manifest: Manifest) -> Mapping[str, int]:
-    """The levels of a full-domain recoding."""
-    levels: Mapping[str, int] = getattr(manifest.method, "levels", {})
-    return levels
 
 
 def _said(records: CodedTable, task: Task, manifest: Manifest, excess: int | None) -> list[str]:

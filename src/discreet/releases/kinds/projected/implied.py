@@ -31,14 +31,13 @@ def read_projected(
     tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
 ) -> ImpliedReading[ProjectedMeasures]:
     """Read the tables of a projected release against the original."""
-    levels = getattr(manifest.method, "levels", {})
     parts = {
         name: measure_parts(
             task.table,
             task.hierarchies,
             table,
             manifest.suppressed_rows,
-            levels=levels.get(name),
+            levels=manifest.method.levels_of(name),
             sensitive=[column.name for column in table.sensitive],
         )
         for name, table in tables.items()

@@ -39,6 +39,7 @@ class ProjectedKind(Kind):
 
     name: ClassVar[str] = "projected"
     outcome: ClassVar[type] = Projected
+    spreads_sensitive: ClassVar[bool] = True
 
     def tables(self, task: Task, outcome: Projected) -> dict[str, PublishedTable]:
         tables = {}
@@ -102,7 +103,7 @@ class ProjectedKind(Kind):
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
         def excess(name: str) -> int | None:
-            return unmatched_rows(tables[name], task, _levels(manifest, name))
+            return unmatched_rows(tables[name], task, manifest.method.levels_of(name) or {})
 
         return _changes(tables, task, manifest, excess)
 
@@ -114,15 +115,11 @@ class ProjectedKind(Kind):
         source_rows: Mapping[str, NDArray[np.int32]],
     ) -> list[str]:
         def excess(name: str) -> int | None:
-            return untraced_rows(tables[name], task, _levels(manifest, name), source_rows[name])
+            return untraced_rows(
+                tables[name], task, manifest.method.levels_of(name) or {}, source_rows[name]
+            )
 
         return _changes(tables, task, manifest, excess)
-
-
-def _levels(manifest: Manifest, table: str) -> Mapping[str, int]:
-    """The levels of a table's full-domain recoding; none for a local one."""
-    levels: Mapping[str, Mapping[str, int]] = getattr(manifest.method, "levels", None) or {}
-    return levels.get(table, {})
 
 
 def _changes(

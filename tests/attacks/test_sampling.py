@@ -7,8 +7,9 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.attacks.inference import adversary_view, set_beliefs
+from discreet.attacks.inference import set_beliefs
 from discreet.hierarchies import covering_classes
+from discreet.releases import adversary_view
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},

@@ -15,9 +15,9 @@ from tests.attacks.handmade import Handmade
 
 import discreet as dc
 from discreet.attacks.inference.permanents import matching_beliefs
-from discreet.attacks.inference.placement import EXACT, weigh
 from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import fitting_groups
+from discreet.releases.placement import EXACT, weigh
 
 SETTINGS = settings(max_examples=40, deadline=None)
 

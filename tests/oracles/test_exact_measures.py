@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.pipeline.run import make_release
-from discreet.releases.kinds.implied_groups_reading import implied_buckets, read_decomposed
+from discreet.releases.kinds.bucketized.implied import implied_buckets
+from discreet.releases.kinds.decomposed.implied import read_decomposed
 from discreet.utility.divergence import kl_divergence
 from discreet.utility.implied import QueryBatch
 

@@ -40,10 +40,10 @@ from discreet.releases.audit.audit import Audit, audit_folder, read_tables
 from discreet.releases.kinds.bucketized.tables import (
     PEOPLE,
     SENSITIVE,
-    BucketizedKind,
     people_counted,
 )
 from discreet.releases.manifest import Manifest
+from discreet.releases.registry import kind_of
 from discreet.report.pages.series_page import series_page
 from discreet.report.pieces import Page
 from discreet.table.coded_table import CodedTable
@@ -207,7 +207,8 @@ def _require_known(series: Series, alike: Alike) -> None:
 
 def _bucketized(folder: Path) -> tuple[Manifest, dict[str, CodedTable]]:
     manifest = Manifest.load(folder)
-    if manifest.kind != BucketizedKind.name:
+    kind = kind_of(manifest.kind)
+    if kind.makes_alike or not kind.publishes_counts:
         raise ReleaseError(
             f"{folder}: is a {manifest.kind} release. A series is audited where people's groups "
             "are published with numbers: bucketized releases."

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.adversary_view import AdversaryView
-from discreet.attacks.inference.placement import EXACT
 from discreet.methods.series.beliefs.components import components
+from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.kinds.base import Kind
+from discreet.releases.placement import EXACT
 from discreet.table.code_maps import recoded
 from discreet.typing import Codes, Floats
 

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.bounds import value_bounds
 from discreet.attacks.inference.permanents import matching_beliefs
+from discreet.releases.adversary_view import AdversaryView
 from discreet.table.code_maps import recoded
 from discreet.table.counts import order_by_class
 from discreet.typing import Codes

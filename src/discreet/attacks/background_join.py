@@ -16,10 +16,10 @@ from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import Beliefs, beliefs_in
 from discreet.attacks.inference.bounds import value_bounds
-from discreet.attacks.inference.placement import Placement
+from discreet.releases.adversary_view import AdversaryView
+from discreet.releases.placement import Placement
 
 
 class BackgroundJoin(Attack):

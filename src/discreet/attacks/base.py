@@ -16,14 +16,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import Beliefs
-from discreet.attacks.inference.placement import EXACT
 from discreet.attacks.inference.population import Population
 from discreet.by_name import Named
 from discreet.methods.base import Progress, Task, no_progress
+from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest
+from discreet.releases.placement import EXACT
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import Domains, Requirement
 from discreet.table.coded_table import CodedTable

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
-from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import Beliefs, beliefs_in, weighted_beliefs
 from discreet.attacks.inference.bounds import kind_bounds, least_group, value_bounds
 from discreet.hierarchies.hierarchy import Level
+from discreet.releases.adversary_view import AdversaryView
 from discreet.table.code_maps import code_of_text
 
 IN_TABLE = "knows everybody's quasi-identifiers and who is in the table"

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.base import Attack, Finding, Scene, wilson
-from discreet.attacks.inference.adversary_view import AdversaryView, KnownMembers
 from discreet.attacks.inference.permanents import matching_beliefs_within
+from discreet.releases.adversary_view import AdversaryView, KnownMembers
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, order_by_class

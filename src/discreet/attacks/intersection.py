@@ -25,12 +25,13 @@ from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.adversary_view import AdversaryView, read_release
 from discreet.attacks.inference.beliefs import beliefs_in
 from discreet.attacks.inference.bounds import value_bounds
-from discreet.attacks.inference.placement import EXACT
+from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.audit.audit import read_tables
 from discreet.releases.manifest import Manifest
+from discreet.releases.placement import EXACT
+from discreet.releases.registry import kind_of
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import code_of_text, recoded
 
@@ -96,7 +97,9 @@ class Intersection(Attack):
         for folder in self.releases:
             manifest = Manifest.load(Path(folder))
             tables = read_tables(Path(folder), manifest)
-            readings += read_release(tables, manifest, scene.task, scene.rng)
+            readings += kind_of(manifest.kind).adversary_views(
+                tables, scene.task, manifest, scene.rng
+            )
         shared = [
             name
             for name in readings[0].sensitive

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
-from discreet.attacks.inference.placement import EXACT, scale
 from discreet.attacks.inference.population import Population
 from discreet.releases.kinds.base import Kind
+from discreet.releases.placement import EXACT, scale
 from discreet.table.classes import Classes
 from discreet.table.code_maps import recoded
 from discreet.table.roles import Role

@@ -29,13 +29,13 @@ from pydantic import Field, ValidationError
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize, wilson
 from discreet.attacks.class_attacks import baseline_of
-from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import beliefs_in
 from discreet.attacks.inference.minimality_mondrian import Judged, leaf_beliefs
 from discreet.attacks.inference.worlds import all_worlds, count_worlds
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Bucketized, Generalized, Method, Task
 from discreet.methods.registry import METHODS
+from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.kinds.base import Kind
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes, group_codes

@@ -18,9 +18,9 @@ from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene
 from discreet.attacks.class_attacks import IN_TABLE, baseline_of
-from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import Beliefs
 from discreet.attacks.inference.bounds import value_bounds
+from discreet.releases.adversary_view import AdversaryView
 from discreet.table.classes import group_codes
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel

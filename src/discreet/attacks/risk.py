@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.population import Population
+from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.manifest import Manifest
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable

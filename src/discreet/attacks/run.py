@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from discreet.attacks.base import BEYOND, NO_BETTER, UNBOUNDED, Attack, Finding, Scene
-from discreet.attacks.inference.adversary_view import read_release
 from discreet.attacks.inference.population import Population
 from discreet.attacks.registry import all_attacks
 from discreet.attacks.risk import Risk, risks_of
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.audit.audit import domains_of
 from discreet.releases.manifest import Manifest
+from discreet.releases.registry import kind_of
 from discreet.result import Shown
 from discreet.table.coded_table import CodedTable
 from discreet.table.interrupts import interruptible
@@ -122,7 +122,7 @@ def run_attacks(
     """Run some attacks, or all, on published tables."""
     rng = np.random.default_rng(SEED)
     progress("reading the release", 0.0)
-    readings = read_release(tables, manifest, task, rng)
+    readings = kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
         progress,

@@ -24,8 +24,11 @@ from discreet.releases.audit.linked_labels import linked_domains
 from discreet.releases.group_summary import Picture, picture_of
 from discreet.releases.kinds.base import View
 from discreet.releases.kinds.bucketized import tables as bucketized
-from discreet.releases.kinds.bucketized.tables import BucketizedKind
+from discreet.releases.kinds.bucketized.implied import loss_of_buckets
+from discreet.releases.kinds.bucketized.kind import BucketizedKind
 from discreet.releases.kinds.decomposed import sensitive_sets
+from discreet.releases.kinds.decomposed.implied import mean_log_sets
+from discreet.releases.kinds.decomposed.kind import DecomposedKind
 from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     count_unsupported,
@@ -33,14 +36,9 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     primary_of,
     read_sets,
 )
-from discreet.releases.kinds.decomposed.tables import DecomposedKind
+from discreet.releases.kinds.exact_people import open_share
 from discreet.releases.kinds.generalized.tables import RECORDS
-from discreet.releases.kinds.implied_groups_reading import (
-    loss_of_buckets,
-    mean_log_sets,
-    open_share,
-)
-from discreet.releases.kinds.projected.tables import ProjectedKind
+from discreet.releases.kinds.projected.kind import ProjectedKind
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.registry import kind_of
 from discreet.releases.table_forms import form_problems

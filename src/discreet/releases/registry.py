@@ -6,10 +6,10 @@ from discreet.errors import ReleaseError
 from discreet.methods.base import Outcome
 from discreet.plugins import Registry
 from discreet.releases.kinds.base import Kind
-from discreet.releases.kinds.bucketized.tables import BucketizedKind
-from discreet.releases.kinds.decomposed.tables import DecomposedKind
-from discreet.releases.kinds.generalized.tables import GeneralizedKind
-from discreet.releases.kinds.projected.tables import ProjectedKind
+from discreet.releases.kinds.bucketized.kind import BucketizedKind
+from discreet.releases.kinds.decomposed.kind import DecomposedKind
+from discreet.releases.kinds.generalized.kind import GeneralizedKind
+from discreet.releases.kinds.projected.kind import ProjectedKind
 
 KINDS: Registry[Kind] = Registry(
     "kind of release",

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.attacks.inference.placement import count_components, scale
 from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignatures
+from discreet.releases.placement import count_components, scale
 from discreet.table.assignments import PossibleRows, Sets, rows_by_value
 from discreet.typing import Floats, Ints
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.inference.adversary_view import AdversaryView
+from discreet.releases.adversary_view import AdversaryView
 from discreet.table.classes import group_codes
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel

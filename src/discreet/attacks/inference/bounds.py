@@ -26,8 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.attacks.inference.adversary_view import AdversaryView
 from discreet.attacks.inference.beliefs import Beliefs
+from discreet.releases.adversary_view import AdversaryView
 from discreet.requirements.base import AttributeRequirement, Domain, Domains, Requirement
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import (

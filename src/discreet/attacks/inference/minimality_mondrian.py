@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.base import Scene, wilson_low
-from discreet.attacks.inference.adversary_view import AdversaryView
+from discreet.releases.adversary_view import AdversaryView
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.code_maps import recoded

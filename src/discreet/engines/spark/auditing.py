@@ -38,9 +38,9 @@ from discreet.pipeline.manifest_draft import name_published_values
 from discreet.releases.audit.audit import Audit, specs_of
 from discreet.releases.audit.figures import ReleaseTally
 from discreet.releases.group_summary import Picture
-from discreet.releases.kinds.bucketized.tables import BucketizedKind
+from discreet.releases.kinds.bucketized.kind import BucketizedKind
+from discreet.releases.kinds.decomposed.kind import DecomposedKind
 from discreet.releases.kinds.decomposed.sensitive_sets import PEOPLE, SENSITIVE, VALUES, primary_of
-from discreet.releases.kinds.decomposed.tables import DecomposedKind
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.table.coded_table import CodedTable

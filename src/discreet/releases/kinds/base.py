@@ -16,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.base import Task
+from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.manifest import Manifest
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ClassCounts
 from discreet.table.published import PublishedTable
+from discreet.utility.figures import Measures, ProjectedMeasures
+from discreet.utility.reading import ImpliedReading
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +109,22 @@ class Kind(ABC):
         A kind may check these instead of searching for a way to match published and source rows.
         """
         return self.changes(tables, task, manifest)
+
+    @abstractmethod
+    def reading(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> ImpliedReading[Measures] | ImpliedReading[ProjectedMeasures]:
+        """Return the release as measures read it, beside the original."""
+
+    def adversary_views(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        rng: np.random.Generator,
+    ) -> list[AdversaryView]:
+        """Return what an attacker sees of each table; nothing where groups have no counts."""
+        return []
 
     def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict:
         """Judge one promise: it must hold in every view that has its attributes."""

@@ -18,6 +18,7 @@ from discreet.io.column_dictionary import render
 from discreet.methods.base import Decomposed, NoiseValues, Task
 from discreet.releases.kinds.base import Kind, View
 from discreet.releases.kinds.decomposed.aligned_order import FEW, chance_of_order
+from discreet.releases.kinds.decomposed.implied import read_decomposition
 from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     ATTRIBUTE,
@@ -62,6 +63,8 @@ from discreet.table.counts import ClassCounts, ValueCounts, order_by_class
 from discreet.table.kernels import kernel
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
+from discreet.utility.figures import Measures
+from discreet.utility.reading import ImpliedReading
 
 DERIVABLE = (SADiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
 CHANCE = 1e-9  # below it, rows that stand where they would without a shuffle are no accident
@@ -185,6 +188,11 @@ class DecomposedKind(Kind):
         if problems or sensitive.rows != task.table.rows:
             return problems or self.changes(tables, task, manifest)
         return _lost_values(tables, task, people[GROUP].codes, source_rows[PEOPLE])
+
+    def reading(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> ImpliedReading[Measures]:
+        return read_decomposition(task.table, tables, manifest)
 
 
 class _Kept(Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]]):

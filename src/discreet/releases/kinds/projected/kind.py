@@ -17,11 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.base import Projected, Task, projection_name
+from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.audit.matching import excess_problems, unmatched_rows
 from discreet.releases.audit.row_order import related_columns, same_order
 from discreet.releases.audit.tracing import untraced_rows
 from discreet.releases.kinds.base import Kind, View
+from discreet.releases.kinds.generalized.adversary_view import view_of_classes
 from discreet.releases.kinds.generalized.tables import mask_problems, recoded_table
+from discreet.releases.kinds.projected.implied import read_projected
 from discreet.releases.manifest import Manifest
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains, Requirement, Verdict
@@ -30,6 +33,8 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.counts import count_classes
 from discreet.table.published import PublishedTable
 from discreet.table.roles import Role
+from discreet.utility.figures import ProjectedMeasures
+from discreet.utility.reading import ImpliedReading
 
 AGREEMENT = 1e-9  # of a ratio in the manifest with the same derived again
 
@@ -120,6 +125,23 @@ class ProjectedKind(Kind):
             )
 
         return _changes(tables, task, manifest, excess)
+
+    def reading(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> ImpliedReading[ProjectedMeasures]:
+        return read_projected(tables, task, manifest)
+
+    def adversary_views(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        rng: np.random.Generator,
+    ) -> list[AdversaryView]:
+        return [
+            view_of_classes(name, table, task, manifest.method.levels_of(name) or {}, rng)
+            for name, table in tables.items()
+        ]
 
 
 def _changes(

@@ -1,0 +1,124 @@
+"""The utility of a bucketized release: its figures, and the distribution that it implies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from discreet.hierarchies.coverage import identity
+from discreet.releases.kinds.bucketized.tables import (
+    COUNTERFEITS,
+    PEOPLE,
+    SENSITIVE,
+    count_counterfeits,
+    count_groups,
+    people_counted,
+)
+from discreet.releases.kinds.exact_people import (
+    check_people,
+    classes_of_groups,
+    exact_loss,
+    group_numbers,
+    open_share,
+    people_of,
+    source_codes,
+    source_counts,
+)
+from discreet.releases.kinds.implied_groups import ImpliedGroups, SensitiveRows
+from discreet.releases.manifest import Manifest
+from discreet.table.classes import group_codes
+from discreet.table.coded_table import CodedTable
+from discreet.table.counts import order_by_class
+from discreet.table.published import GROUP
+from discreet.utility.figures import Measures, counted_rows
+from discreet.utility.loss import entropy
+from discreet.utility.reading import ImpliedReading
+from discreet.utility.structure import structure
+
+
+def read_bucketized(
+    original: CodedTable, tables: Mapping[str, CodedTable], manifest: Manifest
+) -> ImpliedReading[Measures]:
+    """Read a bucketized release against the original."""
+    people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+    suppressed_rows = manifest.suppressed_rows
+    check_people(original, people, suppressed_rows)
+    original = with_published_values(original, sensitive)
+    measures = Measures(
+        structure=structure(classes_of_groups(people), suppressed_rows),
+        loss_by_attribute=exact_loss(original, suppressed_rows),
+        loss_by_sensitive=loss_of_buckets(original, sensitive, suppressed_rows),
+        entropy=sum(
+            entropy(c, identity(c), source_counts(people, c), suppressed_rows)
+            for c in original.quasi_identifiers
+        ),
+        counts=_counterfeits(tables) | counted_rows(suppressed_rows, original.rows),
+    )
+    return ImpliedReading(
+        original, measures, lambda: implied_buckets(original, people, sensitive, suppressed_rows)
+    )
+
+
+def bucket_rows(original: CodedTable, people: CodedTable, sensitive: CodedTable) -> SensitiveRows:
+    """The sensitive rows of every bucket, by count."""
+    columns = original.sensitive
+    codes = [source_codes(sensitive, column) for column in columns]
+    distinct = group_codes(codes, [c.cardinality for c in columns], sensitive.rows)
+    group = group_numbers(people, sensitive)
+    groups = people[GROUP].cardinality
+    entries = group_codes([group, distinct.class_of_row], [groups, distinct.count], sensitive.rows)
+    of_group, signature = group[entries.first_row], distinct.class_of_row[entries.first_row]
+    start, order = order_by_class(of_group, signature, groups, distinct.count)
+    mass = np.bincount(entries.class_of_row, people_counted(sensitive), entries.count) * 1.0
+    if sensitive.rows > people.rows:  # counterfeits take their part of a group's mass
+        held = np.bincount(group, minlength=groups)
+        mass = mass * (people[GROUP].counts / np.maximum(held, 1))[of_group]
+    return SensitiveRows(
+        {c.name: code[distinct.first_row] for c, code in zip(columns, codes, strict=True)},
+        distinct.count,
+        start,
+        signature[order],
+        mass[order].astype(np.float64),
+    )
+
+
+def with_published_values(original: CodedTable, sensitive: CodedTable) -> CodedTable:
+    """The original with the domains that its release shows: counterfeits may add values."""
+    columns = dict(original.columns)
+    for column in original.sensitive:
+        if column.name in sensitive.columns:
+            published = sensitive[column.name]
+            shown = published.text.filter(published.counts > 0).to_list()
+            columns[column.name] = column.with_domain(shown)
+    return replace(original, columns=columns)
+
+
+def implied_buckets(
+    original: CodedTable, people: CodedTable, sensitive: CodedTable, suppressed_rows: int
+) -> ImpliedGroups:
+    """p2 of a bucketized release."""
+    rows = bucket_rows(original, people, sensitive)
+    return ImpliedGroups(original, people_of(original, people), rows, suppressed_rows)
+
+
+def loss_of_buckets(
+    original: CodedTable, sensitive: CodedTable, suppressed_rows: int
+) -> dict[str, float]:
+    """The share of its domain that a sensitive value may be in, by attribute."""
+    counts = count_groups(sensitive)
+    return {
+        column.name: open_share(
+            counts.values[column.name].start, counts.size, column.cardinality, suppressed_rows
+        )
+        for column in original.sensitive
+    }
+
+
+def _counterfeits(tables: Mapping[str, CodedTable]) -> dict[str, int | float]:
+    """The sensitive rows that are nobody's, where a release may have some."""
+    if COUNTERFEITS not in tables:
+        return {}
+    fakes = count_counterfeits(tables)
+    return {"counterfeits": fakes, "counterfeit_share": fakes / tables[SENSITIVE].rows}

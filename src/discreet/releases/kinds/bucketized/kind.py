@@ -1,0 +1,199 @@
+"""The kind of bucketized releases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.methods.base import Bucketized, Task
+from discreet.releases.adversary_view import AdversaryView
+from discreet.releases.audit.row_order import related_columns, same_order
+from discreet.releases.kinds.base import Kind, View
+from discreet.releases.kinds.bucketized.adversary_view import view_of_buckets
+from discreet.releases.kinds.bucketized.implied import read_bucketized
+from discreet.releases.kinds.bucketized.tables import (
+    COUNTERFEITS,
+    PEOPLE,
+    SENSITIVE,
+    count_counterfeits,
+    count_groups,
+    counterfeits_of,
+    people_counted,
+    sizes_of,
+    value_counts,
+    with_counterfeits,
+)
+from discreet.releases.kinds.grouped_people import (
+    PUBLIC,
+    exact_columns,
+    group_codes_in,
+    group_column,
+    number_problems,
+    people_changes,
+    people_table,
+    random_numbers,
+    refuse_roles,
+    row_problems,
+    sole_groups,
+    source_rows,
+)
+from discreet.releases.manifest import Manifest
+from discreet.releases.table_forms import Form
+from discreet.requirements.base import Domains
+from discreet.table.classes import group_codes
+from discreet.table.code_maps import excess, recoded
+from discreet.table.coded_table import CodedTable
+from discreet.table.published import COUNT, GROUP, PublishedTable
+from discreet.table.roles import Role
+from discreet.utility.figures import Measures
+from discreet.utility.reading import ImpliedReading
+
+
+class BucketizedKind(Kind):
+    """Two tables that share the group."""
+
+    name: ClassVar[str] = "bucketized"
+    outcome: ClassVar[type] = Bucketized
+    makes_alike: ClassVar[bool] = False
+
+    def tables(self, task: Task, outcome: Bucketized) -> dict[str, PublishedTable]:
+        refuse_roles(task.table, self.name)
+        if outcome.counterfeits is not None:
+            return with_counterfeits(task, outcome, outcome.counterfeits)
+        suppressed = self.suppressed(outcome)
+        kept = np.flatnonzero(outcome.group_of_row >= 0) if suppressed else None
+        group = outcome.group_of_row if kept is None else outcome.group_of_row[kept]
+        number, groups = random_numbers(group, task.orders)
+        group = number[group]
+        people = people_table(PEOPLE, task, group, groups, kept)
+        if outcome.counted:
+            sensitive = value_counts(task, group, groups, kept)
+        else:
+            columns = [group_column(group, groups), *exact_columns(task.table.sensitive, kept)]
+            sensitive = PublishedTable(SENSITIVE, columns, len(group), source_rows(kept))
+        return {PEOPLE: people, SENSITIVE: sensitive}
+
+    def forms(self, tables: int) -> Mapping[str, Form]:
+        return {
+            PEOPLE: Form(PUBLIC, (GROUP,)),
+            SENSITIVE: Form((Role.SENSITIVE,), (GROUP,), (COUNT,), Role.SENSITIVE),
+            COUNTERFEITS: Form((), (GROUP, COUNT), may_lack=True),
+        }
+
+    def suppressed(self, outcome: Bucketized) -> int:
+        return int((outcome.group_of_row < 0).sum())
+
+    def views(
+        self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
+    ) -> list[View]:
+        counts = count_groups(tables[SENSITIVE], refined=refined)
+        if COUNTERFEITS in tables:
+            people = tables[PEOPLE]
+            code = group_codes_in(people, tables[SENSITIVE])
+            members = np.append(people[GROUP].counts, 0)[code]  # the last for a group without any
+            counts = replace(counts, real=members)
+        return [View(counts, domains)]
+
+    def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
+        return {"": tables[PEOPLE][GROUP].counts}
+
+    def counterfeits(self, tables: Mapping[str, CodedTable]) -> int:
+        return count_counterfeits(tables)
+
+    def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        problems = row_problems(people, PEOPLE, manifest)
+        code = group_codes_in(people, sensitive)
+        sizes = -counterfeits_of(people, tables)
+        present = code >= 0
+        sizes[code[present]] += sizes_of(sensitive)[present]
+        wrong = int((sizes != people[GROUP].counts).sum() + (~present).sum())
+        if wrong:
+            problems.append(
+                f"{wrong} groups have not as many sensitive rows in '{SENSITIVE}' as people in "
+                f"'{PEOPLE}'"
+            )
+        fakes, said = count_counterfeits(tables), getattr(manifest.method, COUNTERFEITS, 0)
+        if fakes != said:
+            problems.append(f"the manifest says {said} counterfeits, the tables {fakes}")
+        for name in (SENSITIVE, COUNTERFEITS):
+            problems += _count_problems(tables, name)
+        return problems
+
+    def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        problems = number_problems(tables[PEOPLE], PEOPLE)
+        for name in (SENSITIVE, COUNTERFEITS):
+            if name in tables and people_counted(tables[name]) is not None:
+                problems += _twice_counted(tables[name], name)
+        return problems
+
+    def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
+        related = related_columns(tables[PEOPLE], tables[SENSITIVE])
+        return [same_order(PEOPLE, SENSITIVE, related)] if related else []
+
+    def changes(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> list[str]:
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        problems = people_changes(people, PEOPLE, task, manifest)
+        columns = sensitive.sensitive
+        cells = [column.codes for column in columns]
+        of_original = [recoded(column, task.table[column.name]) for column in columns]
+        cardinalities = [column.cardinality + 1 for column in columns]
+        weights = people_counted(sensitive)
+        invented = excess(cells, of_original, cardinalities, weights)
+        if invented > count_counterfeits(tables):
+            problems.append(f"{invented} rows of '{SENSITIVE}' are not in the original")
+        if problems or manifest.suppressed_rows:
+            return problems
+        # Where a person's group is certain, the person's sensitive row must stand there.
+        group = group_codes_in(people, sensitive)[sensitive[GROUP].codes].astype(np.int32)
+        sole = sole_groups(people, task.table).astype(np.int32)
+        known = sole >= 0
+        of_person = [sole[known], *(column[known] for column in of_original)]
+        bounds = [people[GROUP].cardinality, *cardinalities]
+        moved = excess(of_person, [group, *cells], bounds, weights_of_others=weights)
+        if moved:
+            problems.append(f"{moved} people stand in a group without their own sensitive row")
+        return problems
+
+    def reading(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> ImpliedReading[Measures]:
+        return read_bucketized(task.table, tables, manifest)
+
+    def adversary_views(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        rng: np.random.Generator,
+    ) -> list[AdversaryView]:
+        return [view_of_buckets(tables[PEOPLE], tables[SENSITIVE], task)]
+
+
+def _count_problems(tables: Mapping[str, CodedTable], name: str) -> list[str]:
+    """Counts that are no whole number above 0: a value that nobody has would seem to occur."""
+    number = people_counted(tables[name]) if name in tables else None
+    wrong = 0 if number is None else int((number < 1).sum())
+    if number is None or wrong:
+        return [f"{wrong} rows of '{name}' have no count above 0"] if wrong else []
+    text = tables[name][COUNT].text
+    if (text.cast(pl.Int64).cast(pl.String) != text).any():
+        return [f"'{name}' has counts with signs, blanks or leading zeros"]
+    return []
+
+
+def _twice_counted(table: CodedTable, name: str) -> list[str]:
+    """Rows that one row with the sum of their counts would replace."""
+    columns = [column for column in table if column.name != COUNT]
+    classes = group_codes(
+        [column.codes for column in columns], [column.cardinality for column in columns], table.rows
+    )
+    twice = table.rows - classes.count
+    return [f"{twice} rows of '{name}' repeat what another counts"] if twice else []

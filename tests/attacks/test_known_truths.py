@@ -9,7 +9,7 @@ from tests.real_data import real_data
 
 import discreet as dc
 from discreet.attacks.base import Finding
-from discreet.attacks.inference import placement
+from discreet.releases import placement
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},

@@ -267,6 +267,7 @@ class AttributeRequirement(Requirement):
     """A requirement on each sensitive attribute, or on the one or those that are named."""
 
     role: ClassVar[Role] = Role.SENSITIVE  # of the attributes that it speaks of
+    counts_values: ClassVar[bool] = False  # whether it asks for a number of values, not for shares
 
     attribute: str | tuple[str, ...] | None = Field(
         default=None, description="The sensitive attribute or attributes; all if left out."
@@ -281,6 +282,22 @@ class AttributeRequirement(Requirement):
     ) -> NDArray[np.bool_]:
         """Which classes pass, from the same."""
         return self.accepts(self.measure(values, size, domain))
+
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        """Return the greatest share of each value in any passing class; infinite for no bound.
+
+        ``share`` has the share of each value in the whole table. An attacker's belief in a value
+        is such a share, or a mean of some, so the same number bounds the posterior.
+        """
+        return np.full(len(share), np.inf)
+
+    def kind_share_bound(self, share: Floats, domain: Domain, apart: float | None) -> Floats:
+        """Return the same for kinds of values; ``apart`` is the least distance between two."""
+        return np.full(len(share), np.inf)
+
+    def given_others(self) -> AttributeRequirement | None:
+        """Return what holds where other sensitive attributes are known; None for nothing."""
+        return None
 
     def counted(self, counts: ClassCounts) -> Mapping[str, ValueCounts]:
         """The counts of the attributes with its role."""

@@ -89,6 +89,16 @@ class TCloseness(AttributeRequirement):
             and domains[name].hierarchy is None
         ]
 
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        return np.minimum(share + self.t * _steps(domain, share), 1.0)
+
+    def kind_share_bound(self, share: Floats, domain: Domain, apart: float | None) -> Floats:
+        if domain.distance is Distance.EQUAL:
+            return share + self.t
+        if domain.distance is Distance.HIERARCHICAL and apart:
+            return share + self.t / apart
+        return super().kind_share_bound(share, domain, apart)
+
     def sentence(self) -> str:
         return (
             f"In every group of people who look alike, {self.subject} is spread almost as in the"
@@ -188,3 +198,12 @@ def _ordered(
             work += (prefix[high] - prefix[split]) - level * (high - split)
         distance[c] = work / rows / (m - 1)
     return distance
+
+
+def _steps(domain: Domain, share: Floats) -> float:
+    """One over the least ground distance between two values."""
+    if domain.distance is Distance.ORDERED:
+        return max(int((share > 0).sum()) - 1, 1)
+    if domain.distance is Distance.HIERARCHICAL and domain.hierarchy is not None:
+        return max(domain.hierarchy.height, 1)
+    return 1.0

@@ -60,6 +60,7 @@ class DistinctLDiversity(Diversity):
 
     name: ClassVar[str] = "distinct-l-diversity"
     figure_name: ClassVar[str] = "l"
+    counts_values: ClassVar[bool] = True
     absorbing: ClassVar[bool] = True
 
     l: int = Field(ge=1, description="The least number of values in a class.")  # noqa: E741 (the job's key)
@@ -117,6 +118,9 @@ class EntropyLDiversity(Diversity):
 
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l * (1 - TOLERANCE)
+
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        return np.full(len(share), _entropy_bound(self.l, len(share)))
 
     def sentence(self) -> str:
         return (
@@ -177,6 +181,10 @@ class RecursiveCLDiversity(Diversity):
         may_disclose[self._may_disclose(domain)] = True
         return head_and_tail(values.start, values.value, values.count, may_disclose, self.l - 2)
 
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        """Return c/(c + 1) for l ≥ 2: r1 < c·(the others' rest) ≤ c·(n − r1)."""
+        return np.full(len(share), np.inf if self.l == 1 else self.c / (self.c + 1))
+
     def sentence(self) -> str:
         if self.l == 1:
             return f"Recursive diversity with l = 1 asks nothing of {self.subject}."
@@ -232,6 +240,10 @@ class PdRecursiveCLDiversity(RecursiveCLDiversity):
     @property
     def _commonest(self) -> str:
         return f"of the values of {self.subject} that may not be disclosed the most frequent"
+
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        """Return no bound: some values may be disclosed."""
+        return np.full(len(share), np.inf)
 
 
 class NpdRecursiveCLDiversity(Diversity):
@@ -350,6 +362,9 @@ class PDiversity(Diversity):
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l
 
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        return np.full(len(share), 1 / self.l)
+
     def sentence(self) -> str:
         return (
             f"In every group of people who look alike, no value of {self.any_subject} is held by"
@@ -425,3 +440,25 @@ def _plural(noun: str, number: int) -> str:
 def _number(value: float) -> str:
     """A number as a person writes it."""
     return f"{value:.12g}"
+
+
+def _entropy_bound(ell: float, values: int) -> float:
+    """The greatest share of one value in a group with entropy ≥ ln ℓ over so many values."""
+    if ell <= 1:
+        return 1.0
+    if values < 2 or ell > values:
+        return 1.0
+
+    def entropy(x: float) -> float:
+        rest = 1 - x
+        tail = rest * math.log(rest / (values - 1)) if rest > 0 else 0.0
+        return -(x * math.log(x)) - tail
+
+    low, high = 1 / values, 1.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        if entropy(middle) >= math.log(ell) - 1e-12:
+            low = middle
+        else:
+            high = middle
+    return high

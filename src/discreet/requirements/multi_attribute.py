@@ -121,6 +121,9 @@ class MultiAttributeLDiversity(AttributeRequirement):
         inner = self.model.model_copy(update={"attribute": self.attribute})
         return [f"{self.name}: {problem}" for problem in inner.problems(domains)]
 
+    def given_others(self) -> AttributeRequirement:
+        return self.model
+
     def sentence(self) -> str:
         inner = self.model.model_copy(update={"attribute": self.attribute}).sentence()
         return (

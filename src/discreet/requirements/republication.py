@@ -42,6 +42,9 @@ class MInvarianceRequirement(AttributeRequirement):
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.m
 
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        return np.full(len(share), 1 / self.m)
+
     def sentence(self) -> str:
         how = "no two alike" if self.buckets == "distinct" else "each equally often"
         return (
@@ -64,6 +67,9 @@ class RhoDifference(AttributeRequirement):
 
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures <= self.rho + TOLERANCE
+
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        return np.full(len(share), self.rho)
 
     def sentence(self) -> str:
         return (

@@ -103,6 +103,15 @@ class AlphaKAnonymity(AttributeRequirement):
             return self
         return KAnonymity(k=self.k)  # no published row has the value: sizes are all it says
 
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        if self.value is None:
+            return np.full(len(share), self.alpha)
+        bounds = np.full(len(share), np.inf)
+        code = domain.code_of.get(self.value)
+        if code is not None:
+            bounds[code] = self.alpha
+        return bounds
+
     def sentence(self) -> str:
         bound = f"{100 * self.alpha:.12g} % of it"
         if self.value is None:
@@ -152,6 +161,9 @@ class BetaLikeness(AttributeRequirement):
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures <= self.beta
 
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        return np.minimum(share * (1 + self.beta), 1.0)
+
     def sentence(self) -> str:
         more = " (less for frequent values)" if self.enhanced else ""
         return (
@@ -186,6 +198,9 @@ class DeltaDisclosure(AttributeRequirement):
 
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures < self.delta
+
+    def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        return np.minimum(share * math.exp(self.delta), 1.0)
 
     def sentence(self) -> str:
         return (

@@ -1,6 +1,6 @@
 """CODIP and CODIP*: several tables about the same people, each with some sensitive attributes.
 
-Fang, Somayaji and others, "Privacy beyond single sensitive attribute". Each table holds all
+Fang, Ashrafi and Ng, "Privacy beyond single sensitive attribute", 2011. Each table holds all
 quasi-identifiers, generalized on its own, and a disjoint subset of the sensitive attributes; its
 rows are in a random order of their own. Fewer sensitive attributes in a table means that each can
 be closer to the table's distribution (Theorem 1), and that somebody who knows one value of a person
@@ -11,8 +11,8 @@ paper                  here
 =====================  =======================================================================
 A, Q                   the sensitive attributes and quasi-identifiers of the task
 Φ(A1, …, Ar)           ``plans.Plan``
-bitmap transformation  ``data.bitmaps``, done for every method when the data are prepared
-Γα ≤ α, Γβ ≤ β         ``alpha``, ``beta``; ``models.information``
+bitmap transformation  ``table.bitmaps``, done for every method when the data are prepared
+Γα ≤ α, Γβ ≤ β         ``alpha``, ``beta``; ``requirements.mutual_information``
 k, t                   the job's requirements, any class model, asked of each table
 d_m                    ``dm``, a ceiling on Σ|class|² of each table
 CheckPlan              ``Projector.accepts``

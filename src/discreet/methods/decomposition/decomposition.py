@@ -6,9 +6,9 @@ Ye, Liu, Lv and Feng, "Decomposition: privacy preservation for multiple sensitiv
 paper                here
 ===================  ==========================================================================
 S^pri, l_pri         ``primary``, by default the attribute with the largest l_per; its ``l``
-l_per                ``models.feasibility.permissible_ell``
-Largest-l procedure  ``largest_groups``
-P(t, G)              the penalty in ``largest_groups``
+l_per                ``requirements.feasibility.permissible_ell``
+Largest-l procedure  ``bucket_groups``
+P(t, G)              the penalty in ``bucket_groups``
 residual tuples      ``residual_rows``
 LSV(S^i, G), noise   ``noise``: narrower than the paper's, which a reader of T^S can strike out
 T^S                  the published table ``sensitive``
@@ -23,7 +23,7 @@ one by quasi-identifiers, of the same size if there is one: in a merged group a 
 at most as many times 1/l_pri as it has rows, so the share stays within 1/l_pri. Group numbers are
 random. ``conditional_l`` puts a floor under what a reader of T^S keeps who knows the primary value.
 
-Cost: near-linear in the rows (``largest_groups``); noise costs a look through the signatures of a
+Cost: near-linear in the rows (``bucket_groups``); noise costs a look through the signatures of a
 group's most selective attribute for each value; the paper's algorithm is quadratic.
 """
 

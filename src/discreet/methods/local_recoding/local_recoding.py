@@ -8,18 +8,18 @@ published as it.
 notion                 here
 =====================  ==========================================================================
 unit                   rows that are never told apart (``hulls``)
-needs                  rows and values that every group must have (``needs``)
+needs                  rows and values that every group must have (``group_needs``)
 candidate g, c(g)      a closed generalized tuple over what a group needs (``candidates``)
-price u, bound         the dual of the facility location (``prices``)
-regret                 least Σ (c(g) − u) over sets of enough rows (``priced_greedy``)
+price u, bound         the dual of the facility location (``dual_prices``)
+regret                 least Σ (c(g) − u) over sets of enough rows (``greedy``)
 round                  greedy choice up to a ceiling, then what is left up to a higher one
 pass                   all rounds again, each row's price a step nearer to what it paid
-neighbourhood          some groups dissolved and grouped again (``neighbourhoods``)
+neighbourhood          some groups dissolved and grouped again (``neighbourhood_search``)
 =====================  ==========================================================================
 
 *quick* is one pass; *good* some more and a limited search of neighbourhoods, *best* a long one; a
 number of seconds searches that long. What requirements ask beyond rows and different values is met
-by mending groups that fail (``mending``): they borrow a row or join a neighbour; the search keeps
+by repairing groups that fail (``repair``): they borrow a row or join a neighbour; the search keeps
 only what passes.
 Tables of very many distinct tuples are cut into blocks first (``blocks``).
 

@@ -6,11 +6,11 @@ with a hierarchy after their "Workload-aware anonymization".
 =============================  ================================================================
 papers                         here
 =============================  ================================================================
-multidimensional region        a part: a range of units (``parts``, ``cuts``)
+multidimensional region        a part: a range of units (``regions``, ``cuts``)
 allowable cut                  every piece passes ``Requirement.passes`` for every requirement
 strict, relaxed partitioning   ``cuts: strict`` (units are distinct tuples), ``relaxed`` (rows)
 choose_dimension               widest first, by the share of the domain that the part spans
-summary statistic              ``tightening``: lowest common ancestor, closed range, or set
+summary statistic              ``tight_cells``: lowest common ancestor, closed range, or set
 =============================  ================================================================
 
 Departures. (1) Parts are cut in rounds, all open ones at once, so that requirements judge the

@@ -1,6 +1,6 @@
 """MSA-diversity: groups of near people in which no sensitive value fills more than 1/ℓ.
 
-Abdalaal, "Preserving privacy in publishing data with multiple sensitive attributes" (paper 001),
+Abdalaal, "Preserving privacy in publishing data with multiple sensitive attributes", dissertation,
 chapter 5.
 
 =====================  ========================================================================
@@ -10,7 +10,7 @@ paper                  here
 SA-distinct group      a smallest group: ``group_forming.may_join``
 1D QI                  ``hilbert.task_keys``
 Grouping, Satisfy      ``group_forming.form_groups``, ``stacked_forming``
-remaining tuples       ``left_overs``, ``donors``
+remaining tuples       ``unplaced_rows``, ``donors``
 generalize, anatomize  ``publish: generalized``, ``publish: buckets``
 =====================  ========================================================================
 

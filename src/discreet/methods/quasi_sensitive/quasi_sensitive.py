@@ -7,14 +7,14 @@ paper                        here
 ===========================  =====================================================================
 D, E, K(tp)                  the table, ``knowledge.table.Knowledge``, ``knowledge.links.Links``
 QI group G, D^g              a class of ``Mondrian`` (phase 1)
-QS principles                ``models.links``
-inverse weighted cost T      ``term_removal``: Σ (1/w + 1/(w−1) + …) over removed terms, normalized
-search tree, tailset, Δl'    ``term_paper`` (``search: paper``)
+QS principles                ``requirements.quasi_sensitive``
+inverse weighted cost T      ``removal``: Σ (1/w + 1/(w−1) + …) over removed terms, normalized
+search tree, tailset, Δl'    ``paper_search`` (``search: paper``)
 ===========================  =====================================================================
 
 Departures. (1) The default searches whole rows, not occurrences: the subsets of a row's terms
-collapse to its distinct label sets (``term_outcomes``), a greedy over rows finds a first solution
-and a branch and bound improves it or proves it (``term_search``). The paper's Δl' is flat as long
+collapse to its distinct label sets (``outcomes``), a greedy over rows finds a first solution
+and a branch and bound improves it or proves it (``search``). The paper's Δl' is flat as long
 as single removals do not change a label set, so it nibbles at every row where the optimum guts
 two; on the paper's own setting its first solution costs nearly twice as much. (2) Rows that link
 to nothing hold no belief: they are left alone, and counted. (3) The budget counts nodes of a group,

@@ -1,8 +1,8 @@
 """Gal and others: top-down splits while every part keeps k rows and a minimum cover of ℓ values.
 
 Gal, Chen and Gangopadhyay, "A privacy protection model for patient data with multiple sensitive
-attributes", as paper 001, section 3.4, describes it: to delete all rows of a group, at least ℓ
-distinct values, of any attributes together, have to be deleted.
+attributes", as Abdalaal (dissertation, section 3.4) describes it: to delete all rows of a
+group, at least ℓ distinct values, of any attributes together, have to be deleted.
 
 ======================  =====================================================================
 paper                   here

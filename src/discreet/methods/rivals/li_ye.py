@@ -1,7 +1,7 @@
 """Li and Ye: generalize quasi-identifiers top-down, then mask sensitive values that fall short.
 
-Li and Ye, "Privacy protection on multiple sensitive attributes", as paper 001, section 3.3,
-describes it.
+Li and Ye, "Privacy protection on multiple sensitive attributes", as Abdalaal (dissertation, section
+3.3) describes it.
 
 =============  ================================================================================
 paper          here

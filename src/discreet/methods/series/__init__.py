@@ -1,1 +1,5 @@
-"""Methods that publish the same persons again."""
+"""Methods that publish the same persons again.
+
+``m_invariance`` and ``rho_different`` are the methods; ``beliefs`` computes what an attacker who
+has all releases of a series believes.
+"""

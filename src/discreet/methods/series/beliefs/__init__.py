@@ -1,1 +1,10 @@
-"""What an attacker who has all releases of a series believes."""
+"""What an attacker who has all releases of a series believes.
+
+- ``correlation``: how a value follows the one before it (table C; Abdalaal, dissertation,
+  section 4.3).
+- ``components``: persons who share groups, directly or through others, and their exact beliefs.
+- ``enumeration``: sums over all worlds of a component, with ``chains`` of single persons,
+  ``exchangeable`` persons and ``equal_runs``.
+- ``cohort_bounds``: bounds for components that are too large to enumerate.
+- ``estimates``: the two estimates for one person alone (Abdalaal, dissertation, section 4.3).
+"""

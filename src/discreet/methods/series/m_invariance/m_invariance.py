@@ -1,7 +1,8 @@
 """m-invariance: in every release of a series a person stands among the same sensitive values.
 
 Xiao and Tao, "m-invariance: towards privacy preserving re-publication of dynamic datasets"
-(2007), as paper 001, sections 4.2.2 to 4.2.5, uses it; He et al. (2011) for equal multiplicities.
+(2007), as Abdalaal (dissertation, sections 4.2.2 to 4.2.5) uses it; He et al. (2011)
+for equal multiplicities.
 
 | paper | here |
 | --- | --- |
@@ -19,7 +20,7 @@ Departures:
 - Balancing gives rows back where the rest could not be grouped otherwise: a counterfeit is better
   than a person who is held back.
 - New rows that cannot be placed are held back by chance among those with the same value.
-- Groups come from blocks of the curve (see ``signatures``), not from strict curve order.
+- Groups come from blocks of the curve (see ``different_values``), not from strict curve order.
 
 If nobody's value ever changes, a reader of all releases believes no value of anybody with more
 than 1/m. With changes that is not so: someone kept in {f, g} while partners are replaced climbs

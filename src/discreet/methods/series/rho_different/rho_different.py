@@ -1,19 +1,20 @@
 """ρ-different: no reader of all releases believes any value of anybody with more than ρ.
 
-Paper 001, section 4.3, with the promise made exact: given the correlation table C, its declared
-rule for what it leaves unstated, and known membership, no person (newcomers included) has in any
-release (earlier ones included) a value with a posterior above ρ for a reader of all releases.
+Abdalaal (dissertation, section 4.3), with the promise made exact: given the correlation
+table C, its declared rule for what it leaves unstated, and known membership, no person (newcomers
+included) has in any release (earlier ones included) a value with a posterior above ρ for a reader of
+all releases.
 
 | paper | here |
 | --- | --- |
 | C, P(Y given X) | ``Task.correlation``, (values, values) with rows that add to 1 |
 | EC, equivalence class of release j | a group |
 | first release R1 | groups of ``group_size`` pairwise different values along the curve |
-| Pr in tables 40, 41 | estimates (``models.adversaries``); the bound is kept for the exact belief |
+| Pr in tables 40, 41 | estimates (``beliefs.estimates``); the bound is kept for the exact belief |
 
 Families. The persons of a new group become a family: in later releases those of them who are
 there form one group again, and nobody joins them. So the persons who share groups stay few, and
-the belief of a reader of all releases is exact by enumeration (``models.series``).
+the belief of a reader of all releases is exact by enumeration (``beliefs.components``).
 
 What happens to a family in a new release is decided in two moves:
 
@@ -29,7 +30,8 @@ What happens to a family in a new release is decided in two moves:
    value.
 
 Families with too many states to enumerate (larger groups, releases of other methods) are published
-by the cohort certificate, see ``cohorts``: as a group if their values are mixed enough, else blank.
+by the cohort certificate, see ``cohort_bounds``: as a group if their values are mixed
+enough, else blank.
 
 Departures: larger first groups than ρ asks for (⌈2/ρ⌉ values), to leave room for what C adds;
 newcomers are never held back, those whose value is too frequent are joined by counterfeits; C
@@ -39,7 +41,7 @@ fixes the domain of values (``ledger.terms``): a new value would move beliefs ab
 
 Cost: for each *shape* of families (``shapes``), of which there are far fewer than families, the
 product of the states of neighbouring releases, n! each for n persons, divided by m! for m of them
-who were always in the same groups (``models.twins``).
+who were always in the same groups (``beliefs.exchangeable``).
 """
 
 from __future__ import annotations

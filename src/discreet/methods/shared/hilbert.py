@@ -1,9 +1,9 @@
 """The Hilbert curve: quasi-identifiers of any number to one dimension, near rows to near places.
 
 Skilling, "Programming the Hilbert curve" (2004), for the index; Abdalaal (dissertation, section
-5.5.1) for its use. Every quasi-identifier becomes a coordinate of ``bits`` bits: integers, numbers and dates by
-value, texts with a hierarchy by the order of its leaves, so that siblings are neighbours, other
-texts by rank. A missing value lies at the far end.
+5.5.1) for its use. Every quasi-identifier becomes a coordinate of ``bits`` bits: integers, numbers
+and dates by value, texts with a hierarchy by the order of its leaves, so that siblings are
+neighbours, other texts by rank. A missing value lies at the far end.
 
 ``bits`` is the least number that tells all values of every column apart, but the whole index has
 at most 64 bits where there are at most 64 columns. Rows that share a cell of the grid share a key.

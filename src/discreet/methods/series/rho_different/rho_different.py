@@ -2,8 +2,8 @@
 
 Abdalaal (dissertation, section 4.3), with the promise made exact: given the correlation
 table C, its declared rule for what it leaves unstated, and known membership, no person (newcomers
-included) has in any release (earlier ones included) a value with a posterior above ρ for a reader of
-all releases.
+included) has in any release (earlier ones included) a value with a posterior above ρ for a reader
+of all releases.
 
 | paper | here |
 | --- | --- |

@@ -2,18 +2,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
+LOCK := requirements/development.txt
+PIP := pip install --quiet --disable-pip-version-check
 
-.PHONY: setup demo test test-one explore mass lint bench docs screenshots fresh clean
+.PHONY: setup demo test test-one explore mass lint lowest lock bench docs screenshots fresh clean
 
 setup: $(VENV)/.installed
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml $(LOCK)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable .
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
+	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[test,lint]'
 	touch $@
 
 demo: setup
@@ -44,11 +47,32 @@ lint: $(VENV)/.tested
 	$(BIN)/mypy
 	$(BIN)/codespell
 
+# The same product with the lowest versions that pyproject.toml names; kernels have a cache of their
+# own, since another numba would replace that of $(VENV). Old libraries may warn of themselves.
+lowest: $(LOWEST)/.installed
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest -n auto \
+		--dist loadfile -W ignore::DeprecationWarning tests/io/test_frames.py \
+		tests/io/test_delimited.py tests/io/test_writing.py tests/hierarchies tests/models \
+		tests/cli/test_commands.py
+
+$(LOWEST)/.installed: pyproject.toml tests/lowest.py
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m tests.lowest pandas > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m $(PIP) --constraint $(LOWEST)/constraints.txt --editable '.[pandas]' \
+		pytest pytest-xdist hypothesis jsonschema psycopg[binary]
+	touch $@
+
+# Write the versions of this environment down as those that are tested.
+lock: $(VENV)/.tested
+	head -1 $(LOCK) > $(LOCK).new
+	$(BIN)/python -m pip freeze --exclude-editable >> $(LOCK).new
+	mv $(LOCK).new $(LOCK)
+
 bench: $(VENV)/.tested
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
 
 $(VENV)/.documented: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[docs]'
 	touch $@
 
 # The pictures in docs/images, in a headless Chromium.
@@ -64,4 +88,4 @@ fresh:
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean: fresh
-	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

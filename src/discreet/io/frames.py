@@ -109,6 +109,7 @@ def _to_polars(table: nw.DataFrame[Any], name: str) -> pl.Series:
     native = table.to_native()
     kind = native.schema.field(name).type if isinstance(native, pa.Table) else None
     if nw.dependencies.is_pandas_dataframe(native):
+        _require_pandas_cells(name, native[name].dtype)
         kind = _arrow_type(native[name])
     if kind is not None:
         require_cells(name, kind)
@@ -119,6 +120,14 @@ def _to_polars(table: nw.DataFrame[Any], name: str) -> pl.Series:
             f"Column {name!r} of the table cannot be read as one type "
             f"({type(error).__name__}). Make its values one type, such as text."
         ) from None
+
+
+def _require_pandas_cells(name: str, dtype: Any) -> None:
+    """Raise where values are ranges or periods: some releases of Polars read them as numbers."""
+    categories = getattr(dtype, "categories", None)  # of what pd.cut makes
+    word = str(dtype if categories is None else categories.dtype).partition("[")[0]
+    if word in ("interval", "period"):
+        raise no_cells(name, f"pandas.{word}")
 
 
 def _arrow_type(series: Any) -> Any:

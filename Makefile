@@ -34,7 +34,8 @@ test-one: $(VENV)/.tested
 
 # New random examples for every property and oracle, where `make test` always draws the same ones.
 explore: $(VENV)/.tested
-	$(BIN)/python -m pytest -n auto --hypothesis-profile exploring tests/properties tests/oracles
+	$(BIN)/python -m pytest -n auto --hypothesis-profile exploring tests/properties tests/oracles \
+		tests/mass
 
 # Releases of random tables by every method, each derived again from its files; it goes on where it
 # stopped. RELEASES=100000 for the whole run.

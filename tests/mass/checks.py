@@ -14,8 +14,10 @@ from typing import Any
 import pyarrow.parquet
 from tests import knowledge_tables as plain
 from tests import naive, naive_series
+from tests.mass import stated
 from tests.mass.cases import IDENTIFIER, SEPARATOR, Case
 from tests.mass.figures import Rows, figures_of
+from tests.mass.stated import View
 
 REST = "(rest)"
 SMALL = 10  # rows up to which all assignments of a decomposed release are searched
@@ -57,6 +59,8 @@ def broken(case: Case, folder: Path) -> Iterator[str]:
     views = list(views_of(kind, own, by_value))
     if kind == "bucketized":
         own.people_of_group = Counter(row["group"] for row in by_value["quasi_identifiers"])
+    if views:
+        yield from stated.misstated(manifest, tables, views)
     yield from invented(case, own, kind, by_value, manifest)
     for requirement in case.requirements:
         ((name, asked),) = requirement.items()
@@ -156,8 +160,6 @@ def as_bits(name: str, cells: list[str], floor: int, empty: str) -> dict[str, li
 
 
 # ------------------------------------------------------------------------------- classes and views
-
-View = tuple[list[Rows], list[str]]  # groups of sensitive rows, and the attributes they have
 
 
 def views_of(kind: str, own: Original, tables: dict[str, Rows]) -> Iterator[View]:

@@ -229,3 +229,17 @@ def test_frames_are_left_as_they_were() -> None:
     frame = FRAME.clone()
     code_frame(frame, SPECS, ["30"])
     assert_frame_equal(frame, FRAME)
+
+
+def test_integers_beside_a_null_in_pandas_are_published_as_integers(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [55, None, 51, 55, 55, None], "s": ["x", "y"] * 3})
+    job = dc.Job(
+        attributes={
+            "a": {"role": "quasi-identifier", "type": "integer"},
+            "s": {"role": "sensitive"},
+        },
+        method={"anatomy": {"l": 2}},
+    )
+    folder = dc.publish(frame, job).save(tmp_path / "release")
+    published = pl.read_csv(folder / "quasi_identifiers.csv", infer_schema=False)
+    assert sorted(published["a"].fill_null("")) == ["", "", "51", "55", "55", "55"]

@@ -40,6 +40,7 @@ def broken(case: Case, folder: Path) -> Iterator[str]:
     yield from files_differ(folder, manifest, tables)
     yield from secrets_in(folder)
     own = Original(case)
+    own.keep({name for entry in manifest["tables"].values() for name in entry["columns"]})
     kind = manifest["kind"]
     exact = kind in ("bucketized", "decomposed")
     by_value = {name: [own.valued(row, exact) for row in rows] for name, rows in tables.items()}
@@ -60,7 +61,7 @@ def broken(case: Case, folder: Path) -> Iterator[str]:
     if kind == "bucketized":
         own.people_of_group = Counter(row["group"] for row in by_value["quasi_identifiers"])
     if views:
-        yield from stated.misstated(manifest, tables, views)
+        yield from stated.misstated(manifest, tables, views, own.ordered)
     yield from invented(case, own, kind, by_value, manifest)
     for requirement in case.requirements:
         ((name, asked),) = requirement.items()
@@ -124,6 +125,13 @@ class Original:
             name for name in case.with_role("sensitive")
             if name in self.numeric and case.attributes[name].get("distance") != "equal"
         }  # fmt: skip
+
+    def keep(self, published: set[str]) -> None:
+        """Forget the bits of members that only suppressed people have: they are not published."""
+        self.bits = {name: [b for b in bits if b in published] for name, bits in self.bits.items()}
+        self.sensitive = [
+            bit for name in self.case.with_role("sensitive") for bit in self.bits.get(name, [name])
+        ]
 
     def value(self, name: str, cell: str) -> Any:
         """A number by its value; all else as it is."""

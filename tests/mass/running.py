@@ -134,12 +134,12 @@ def _data(case: Case, table: dict[str, list[str]], folder: Path) -> Any:
             writer.writerow(table)
             writer.writerows(zip(*table.values(), strict=True))
         return path
-    frame = pl.DataFrame(
-        {name: [cell or None for cell in cells] for name, cells in table.items()},
-        schema=dict.fromkeys(table, pl.String),
-    )
-    whole = [name for name, entry in case.attributes.items() if entry.get("type") == "integer"]
-    frame = frame.with_columns(pl.col(name).cast(pl.Int64) for name in whole)
+    texts = [
+        pl.Series(name, [cell or None for cell in cells], pl.String)
+        for name, cells in table.items()
+    ]
+    whole = {name for name, entry in case.attributes.items() if entry.get("type") == "integer"}
+    frame = pl.DataFrame([one.cast(pl.Int64) if one.name in whole else one for one in texts])
     if case.source == "pandas":
         return frame.to_pandas()
     if case.source == "arrow":

@@ -12,15 +12,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from tests.mass.figures import Rows, equal_distance
+from tests.mass.figures import Rows, equal_distance, ordered_distance
 
 View = tuple[list[Rows], list[str]]  # groups of sensitive rows, and the attributes they have
 CHOICES = re.compile(r"method\.(parameters|levels|l|hierarchies|n_people)(\..*)?")
 
 
-def misstated(manifest: Any, tables: dict[str, Rows], views: list[View]) -> Iterator[str]:
+def misstated(
+    manifest: Any, tables: dict[str, Rows], views: list[View], ordered: set[str]
+) -> Iterator[str]:
     """Numbers of the manifest that the files do not give."""
-    found = derived(manifest, tables, views)
+    found = derived(manifest, tables, views, ordered)
     for place, said in numbers({name: manifest[name] for name in ("utility", "method")}):
         if CHOICES.fullmatch(place):
             continue
@@ -41,7 +43,9 @@ def numbers(value: Any, place: str = "") -> Iterator[tuple[str, float]]:
         yield place, value
 
 
-def derived(manifest: Any, tables: dict[str, Rows], views: list[View]) -> dict[str, Any]:
+def derived(
+    manifest: Any, tables: dict[str, Rows], views: list[View], ordered: set[str]
+) -> dict[str, Any]:
     gone, source = manifest["suppressed_rows"], manifest["source_rows"]
     levels = manifest["method"].get("levels") or {}
     found: dict[str, Any] = {
@@ -62,9 +66,10 @@ def derived(manifest: Any, tables: dict[str, Rows], views: list[View]) -> dict[s
         found[f"{place}.height"] = sum((levels.get(name, {}) if projected else levels).values())
     found["method.closeness"] = max(
         (
-            equal_distance(Counter(row[name] for row in group), whole)
+            distance(Counter(row[name] for row in group), whole)
             for groups, names in views
             for name in names
+            for distance in [ordered_distance if name in ordered else equal_distance]
             for whole in [Counter(row[name] for group in groups for row in group)]
             for group in groups
         ),

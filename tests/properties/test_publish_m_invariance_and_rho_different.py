@@ -263,3 +263,16 @@ def test_who_is_held_back_does_not_depend_on_true_values(tmp_path, seed):
         held_back.add(absent)
     assert len(held_back) == 1
     assert held_back != {frozenset()}  # some are, or the test says nothing
+
+
+@pytest.mark.parametrize("method", [dc.MInvariance(m=2), dc.RhoDifferent(rho=0.5)])
+def test_a_requirement_that_groups_miss_is_infeasible(tmp_path, method):
+    job = make_job(tmp_path, method).model_copy(
+        update={"requirements": (dc.KAnonymity(k=50), dc.PDiversity(l=2))}
+    )
+    with pytest.raises(dc.InfeasibleError, match="k-anonymity") as caught:
+        dc.publish(frame_of({number: "abcd"[number % 4] for number in range(20)}), job)
+    assert caught.value.failures[0]["requirement"] == "k-anonymity"
+    kept = job.model_copy(update={"requirements": (dc.PDiversity(l=2),)})
+    release = dc.publish(frame_of({number: "abcd"[number % 4] for number in range(20)}), kept)
+    assert "p-diversity" in [promise.requirement for promise in release.manifest.promises]

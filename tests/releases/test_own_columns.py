@@ -33,3 +33,21 @@ def test_other_methods_take_such_a_name():
     frame = pl.DataFrame({"group": list("aabb"), "s": list("xyzw")})
     assert prepare(job({"msa-diversity": {}}, "group"), frame).table.rows == 4
     assert dc.publish(frame, job({"mondrian": {}}, "group")).manifest.published_rows == 4
+
+
+def test_every_set_of_a_release_has_its_members_escaped(tmp_path):
+    """Whether a hierarchy or a partition made the set, so that a reader needs one rule."""
+    signs = ["*", "\\*", "[1, 2]", "plain"] * 3
+    frame = pl.DataFrame({"sign": signs, "s": ["a", "b", "c"] * 4})
+    attributes = {
+        "sign": {"role": "quasi-identifier", "escape": True},
+        "s": {"role": "sensitive"},
+    }
+    for method in ("full-domain", "mondrian"):
+        job = dc.Job(attributes=attributes, requirements=[dc.KAnonymity(k=6)], method=method)
+        folder = dc.publish(frame, job).save(tmp_path / method)
+        cells = pl.read_csv(folder / "records.csv")["sign"].unique().to_list()
+        sets = [cell for cell in cells if cell.startswith("{")]
+        assert sets
+        assert all(r"\\*" in cell or r"\*" in cell or "plain" in cell for cell in sets)
+        assert not any('"[1' in cell for cell in sets)

@@ -55,6 +55,15 @@ def test_escaped_cells():
     assert covered(column, "\\\\*") == ["\\*"]
     assert covered(column, "\\plain") == ["\\plain"]  # needs no backslash, so it is its own
     assert covered(column, "*") == ["*", "\\*", "\\plain", "plain"]
+    assert covered(column, "{\\*, \\\\*}") == ["*", "\\*"]
+
+
+def test_cells_of_a_dictionary_that_is_escaped_already():
+    """As an audit with the original has it: '*' and '\\*' became '\\*' and '\\\\*'."""
+    column = coded_column("sign", ["\\*", "\\\\*", "plain"])
+    assert covered(column, "\\*") == ["\\*"]
+    assert covered(column, "\\\\*") == ["\\\\*"]
+    assert covered(column, "{\\\\*, plain}") == ["\\\\*", "plain"]
 
 
 def test_ancestors_cover_the_leaves_below_them():

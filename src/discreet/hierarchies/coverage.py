@@ -32,6 +32,7 @@ from discreet.hierarchies.cells import (
     Range,
     ValueSet,
     escaped,
+    looks_like_notation,
     parse_cell,
     range_cells,
     unescaped,
@@ -229,7 +230,8 @@ class CellReader:
         if isinstance(parsed, Range):  # ``ranges`` could not read it
             return []
         if isinstance(parsed, ValueSet):
-            return merged([run for member in parsed.members for run in self._exact(member)])
+            values = [None if one is None else self.value(one) for one in parsed.members]
+            return merged([run for value in values for run in self._exact(value)])
         return self._exact(self.value(cell))
 
     def ranges(self, cells: Sequence[str | None]) -> Ranges:
@@ -260,9 +262,14 @@ class CellReader:
             found[place] = np.nan if number is None else number
         return found
 
+    @cached_property
+    def _escaped(self) -> bool:
+        """Whether the dictionary has the backslashes of the release already."""
+        return not any(looks_like_notation(value) for value in self.code_of_value if value)
+
     def value(self, cell: str) -> str:
         """The source value behind a cell that is neither notation nor a label."""
-        if cell.startswith(ESCAPE):
+        if cell.startswith(ESCAPE) and not (self._escaped and cell in self.code_of_value):
             behind = unescaped(cell)
             if behind in self.code_of_value and escaped(behind) == cell:
                 return behind

@@ -91,6 +91,8 @@ def sort_dictionary(
         values = None
     if values is not None:
         values = values.gather(pl.select(pl.when(text.is_not_null()).then(first)).to_series())
+        if kind is ValueType.INTEGER and values.dtype.is_float():  # pandas: integers and a null
+            values = values.cast(pl.Int64)
     return Dictionary(
         kind,
         text.alias(name),

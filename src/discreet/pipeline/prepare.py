@@ -12,8 +12,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import HierarchyError, InputError, JobError
-from discreet.hierarchies.cells import SUPPRESSED, escaped, looks_like_notation
-from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.hierarchies.cells import (
+    SUPPRESSED,
+    ValueSet,
+    escaped,
+    looks_like_notation,
+    parse_cell,
+    set_cell,
+)
+from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.hierarchies.specs import Automatic
 from discreet.io.csv.reader import suspect_header
 from discreet.io.databases import read_frame
@@ -421,6 +428,18 @@ def _escape(
     hierarchy = hierarchies.get(column.name)
     if hierarchy is not None:
         leaves = replace(hierarchy.levels[0], labels=tuple(text))
-        levels = (leaves, *hierarchy.levels[1:])
+        raw = set(column.text.to_list())
+        levels = (leaves, *(_escape_sets(level, raw) for level in hierarchy.levels[1:]))
         hierarchies = {**hierarchies, column.name: replace(hierarchy, levels=levels)}
     return replace(column, text=series, values=series), hierarchies
+
+
+def _escape_sets(level: Level, raw: Collection[str | None]) -> Level:
+    """The same level with sets of escaped members, as every other set in a release has them."""
+    labels = []
+    for label in level.labels:
+        cell = None if label is None else parse_cell(label)
+        if isinstance(cell, ValueSet) and all(member in raw for member in cell.members):
+            label = set_cell(None if one is None else escaped(one) for one in cell.members)
+        labels.append(label)
+    return replace(level, labels=tuple(labels))

@@ -168,4 +168,5 @@ def test_anatomy_says_which_requirement_it_cannot_meet(tmp_path):
     with pytest.raises(dc.InfeasibleError, match="t-closeness") as caught:
         make_release(source, job).save(tmp_path / "release")
     assert caught.value.failures[0]["requirement"] == "t-closeness"
+    assert "use mondrian" in str(caught.value)
     assert not (tmp_path / "release").exists()

@@ -90,7 +90,7 @@ class Anatomy(ShardedMethod):
             task,
             group_of_row,
             "anatomy: its groups do not meet all requirements",
-            "It forms groups of different values alone; use mondrian for other requirements.",
+            ("use mondrian, since anatomy aims at different values alone",),
             _BY_DISTINCT_VALUES,
         )
         facts = {"l": ell, "groups": formed.groups}

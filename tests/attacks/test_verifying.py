@@ -88,7 +88,7 @@ def test_the_command_prints_text_json_and_a_page(job, tmp_path):
     release, page = tmp_path / "release", tmp_path / "attacks.html"
     done = run("attack", release, "--original", path, "--page", page)
     assert done.exit_code == 0, done.stderr
-    assert done.stdout.startswith("The strongest reader found, one who knows")
+    assert done.stdout.startswith("The strongest attacker found, one who knows")
     assert "<svg" in page.read_text(encoding="utf-8")
     done = run("attack", release, "--original", path, "--attacks", "linking", "--json")
     found = json.loads(done.stdout)

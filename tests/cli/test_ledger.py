@@ -108,7 +108,7 @@ def test_the_audit_of_one_folder_says_what_it_does_not_show(series, run, tmp_pat
     assert done.returncode == 0  # nothing fails
     alone, together, conclusion = done.stdout.splitlines()[:3]
     assert alone.startswith("Holds: In this release, no value of ")
-    assert together.startswith("NOT CHECKED: A reader of this release and all earlier ones ")
+    assert together.startswith("NOT CHECKED: An attacker who has this release and all earlier ")
     assert "--ledger PLACE, or name all folders with --persons" in together
     assert conclusion.startswith("1 of 2 promises could not be checked")
     assert "1 of 2 promises could not be checked" in (tmp_path / "page.html").read_text()
@@ -137,7 +137,7 @@ def test_audit_of_folders_with_a_table_of_persons(series, run, tmp_path):
     assert "record-linking: " in done.stdout
     done = run(*attack, "--alike", "Person 0,Nobody")
     assert done.returncode == 2
-    assert "1 of the people who are said to agree" in done.stderr
+    assert "1 of the records that are said to agree" in done.stderr
     assert run("attack", "r1").returncode == 2  # neither the original nor a series
     assert by_persons["joint"] == by_ledger["joint"]
     assert max(by_persons["joint"]["greatest"]) <= 0.5 + 1e-9

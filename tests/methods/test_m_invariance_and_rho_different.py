@@ -227,7 +227,7 @@ def frame(values) -> pl.DataFrame:
 def test_one_row_and_one_value_are_infeasible_for_m_invariance(job):
     with pytest.raises(dc.InfeasibleError, match="Asking for 1 would exclude nothing"):
         dc.publish(frame(["flu"]), job(dc.MInvariance(m=2)))
-    with pytest.raises(dc.InfeasibleError, match="nobody can be published") as caught:
+    with pytest.raises(dc.InfeasibleError, match="no row can be published") as caught:
         dc.publish(frame(["flu"] * 9), job(dc.MInvariance(m=2)))
     assert caught.value.failures[0]["feasible"] == {}  # m = 1 would exclude nothing
     assert "flu" not in str(caught.value)
@@ -307,7 +307,7 @@ def test_a_survivor_s_value_that_no_reader_can_know_of_is_refused(job, tmp_path)
         tmp_path / "r1"
     )
     table = frame(["unheard", "gout", "ulcer", "mumps"])
-    with pytest.raises(dc.InputError, match="1 people who were published before") as caught:
+    with pytest.raises(dc.InputError, match="1 published records now have") as caught:
         dc.publish(table, job(dc.RhoDifferent(rho=0.5)))
     assert "unheard" not in str(caught.value)
     dc.publish(table, job(dc.RhoDifferent(rho=0.5, domain=("unheard",))))

@@ -67,7 +67,7 @@ def test_it_is_found_although_its_values_repeat(name, tmp_path):
     assert identifying_values(coded_column(name, DIRECT[name])) is not None
     frame = pl.DataFrame({name: DIRECT[name], "sex": ["f", "m"] * (len(DIRECT[name]) // 2)})
     frame.write_csv(tmp_path / "table.csv")
-    proposed = yaml.safe_load(propose_job(tmp_path / "table.csv", tmp_path))
+    proposed = yaml.safe_load(propose_job(tmp_path / "table.csv", tmp_path).text)
     assert proposed["attributes"][name]["role"] == "identifier"
 
 

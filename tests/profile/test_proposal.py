@@ -44,6 +44,6 @@ def test_a_multi_valued_column_is_sensitive():
 def test_tokens_that_mean_missing_are_proposed_and_hide_no_type(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("age,kind\n31,a\n?,b\n40,NA\n", encoding="utf-8")
-    job = propose_job(table, tmp_path)
+    job = propose_job(table, tmp_path).text
     assert "missing: ['?', NA]" in job
     assert "type: integer" in job

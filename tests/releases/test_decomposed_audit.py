@@ -184,7 +184,7 @@ def test_a_value_that_only_all_groups_together_rule_out_is_found(tmp_path):
     )
     (problem,) = dc.audit(folder).problems
     assert "1 values of 'ill'" in problem
-    assert "no assignment of all people" in problem
+    assert "no assignment of all rows" in problem
 
 
 @pytest.mark.parametrize("seed", range(8))

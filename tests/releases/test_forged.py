@@ -402,4 +402,4 @@ def test_findings_of_readers_cannot_be_left_out(releases, tmp_path):
 def test_the_command_line_prints_what_readers_find(releases):
     result = CliRunner().invoke(app, ["audit", str(releases / "decomposed")])
     assert result.exit_code == 0
-    assert "A reader who knows somebody's" in result.output
+    assert "An attacker who knows the target's" in result.output

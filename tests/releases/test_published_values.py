@@ -198,4 +198,4 @@ def test_an_audit_counts_the_people_whose_members_are_missing(tmp_path):
     source = dc.Source(path=tmp_path / "people.csv")
     audit = dc.audit(tmp_path / "release", original=job.model_copy(update={"source": source}))
     assert not audit.ok
-    assert any("8 people of the original have a set member" in line for line in audit.problems)
+    assert any("8 rows of the original have a set member" in line for line in audit.problems)

@@ -1,13 +1,17 @@
-"""A release speaks of people only where every person is shown to have one row."""
+"""A release states guarantees for people only where every person is shown to have one row."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
+from tests.requirements.test_catalog import EXAMPLES, names
 
 import discreet as dc
+from discreet.job.proposal import propose_job, read_untyped
+from discreet.job.table_profile import profile
 from discreet.pipeline.prepare import prepare
 from discreet.releases.audit.audit import audit_folder
 from discreet.releases.wording import of_unit
@@ -84,6 +88,27 @@ def test_an_audit_believes_the_unit_only_with_the_original(tmp_path):
     assert dc.audit(place).unit is Unit.ROW
     found = audit_folder(place, prepare(made, table))
     assert any("every person has one row" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize("requirement", EXAMPLES, ids=names)
+def test_guarantees_of_rows_do_not_speak_of_people(requirement):
+    sentence = of_unit(requirement.sentence(), Unit.ROW)
+    assert not re.search(r"\b(people|persons?|members|who look alike|\w+body)\b", sentence)
+
+
+def test_init_and_profile_report_repeated_identifiers(tmp_path):
+    table = tmp_path / "table.csv"
+    visits = [f"P-{n // 2:06}" for n in range(ROWS * 2)]
+    ages = [str(n % 3) for n in range(ROWS * 2)]
+    pl.DataFrame({"patient": visits, "age": ages}).write_csv(table)
+    counts = "The identifier 'patient' has 12 distinct values in 24 rows; one value has 2 rows."
+    proposed = propose_job(table, tmp_path)
+    assert proposed.repeated == (counts,)
+    assert f"# {counts}\n# unit: rows" in proposed.text
+    (warning,) = profile(read_untyped(table), roles_known=False).warnings
+    assert warning.startswith(counts)
+    assert "'unit: rows'" in warning
+    assert not any(visit in warning + proposed.text for visit in visits)
 
 
 def test_names_of_columns_stay_as_they_are():

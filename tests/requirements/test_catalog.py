@@ -219,6 +219,6 @@ def test_some_sentences_in_full() -> None:
         " fills more than 50 % of it."
     )
     assert MultiAttributeLDiversity(l=2).sentence() == (
-        "Even for somebody who knows a person's other sensitive attributes: in every group of"
+        "Even for an attacker who knows a person's other sensitive attributes: in every group of"
         " people who look alike, every sensitive attribute has at least 2 different values."
     )

@@ -42,7 +42,7 @@ from discreet.utility.learning import DRAWS, Learning, Teacher, split_people, ta
 from discreet.utility.queries import QueryWorkload, query_errors
 from discreet.utility.recommendation import recommend
 
-_PERSON = "person of a comparison"  # the identifier of rows that a ledger is to know
+_PERSON = "row of a comparison"  # the identifier of rows that a ledger is to know
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,7 +113,7 @@ def demonstrate(folder: Path, say: Callable[[str], None]) -> None:
     say(f"  {'Every promise holds' if found.ok else 'A PROMISE DOES NOT HOLD'}; "
         "nothing was lost or invented.")  # fmt: skip
 
-    say("\nHow it was attacked: readers who know everybody's birthday, zip and sex")
+    say("\nHow it was attacked: attackers know the birthday, zip and sex of every row")
     attacks = attack(place, original=job_file)
     for line in str(attacks).splitlines():
         say(f"  {line}".rstrip())
@@ -133,9 +133,9 @@ def _tell_usual(folder: Path, say: Callable[[str], None]) -> None:
     found = attack(place, original=job_file, attacks=["background-join"]).findings
     worst = max((f for f in found if len(f.details["known"]) == 1), key=lambda f: f.certain)
     (known,) = worst.details["known"]
-    say(f"  Every promise holds, and yet a reader who also knows a person's '{known}' is certain "
-        f"of '{worst.aim}' for {round(worst.certain * worst.targets):,} of {worst.targets:,} "
-        "people.")  # fmt: skip
+    say(f"  Every promise holds, and yet an attacker who also knows the target's '{known}' is "
+        f"certain of '{worst.aim}' for {round(worst.certain * worst.targets):,} of "
+        f"{worst.targets:,} rows.")  # fmt: skip
     for line in str(measure(place, original=job_file)).splitlines():
         if line.startswith(("loss  ", "KL divergence", "median query error")):
             say(f"  {line}")

@@ -200,8 +200,8 @@ def _require_known(series: Series, alike: Alike) -> None:
     unknown = sum(name not in known for group in alike for name in group)
     if unknown:
         raise InputError(
-            f"{unknown} of the people who are said to agree are in no group of the releases. Name "
-            "them as the table of persons does."
+            f"{unknown} of the records that are said to agree are in no group of the releases. "
+            "Name them as the file of --persons does."
         )
 
 
@@ -210,8 +210,8 @@ def _bucketized(folder: Path) -> tuple[Manifest, dict[str, CodedTable]]:
     kind = kind_of(manifest.kind)
     if kind.makes_alike or not kind.publishes_counts:
         raise ReleaseError(
-            f"{folder}: is a {manifest.kind} release. A series is audited where people's groups "
-            "are published with numbers: bucketized releases."
+            f"{folder}: is a {manifest.kind} release. A series is audited where groups are "
+            "published with numbers: bucketized releases."
         )
     return manifest, read_tables(folder, manifest)
 
@@ -357,7 +357,7 @@ def describe(found: SeriesAudit) -> list[str]:
     lines = [
         f"{len(found.audits)} releases; {sum(audit.ok for audit in found.audits)} keep what they "
         "promise by themselves.",
-        f"{steady.returning:,} people are in more than one: {steady.unchanged:,} always among the "
+        f"{steady.returning:,} records are in more than one: {steady.unchanged:,} always among the "
         f"same values, {steady.renewed:,} also among values that are all new, "
         f"{steady.overlapping:,} among values that are partly new.",
         *describe_attacks(found),
@@ -368,23 +368,23 @@ def describe(found: SeriesAudit) -> list[str]:
 
 
 def describe_attacks(found: SeriesAudit) -> list[str]:
-    """What readers of all releases come to believe, in sentences."""
+    """What attackers who have all releases believe, in sentences."""
     lines = []
     if found.joint is not None:
         shown = ", ".join(f"{belief:.3f}" for belief in found.joint.greatest)
         lines.append(
-            f"The greatest belief of a reader of all releases who knows how values follow each "
-            f"other, by release: {shown}."
+            "The greatest belief of an attacker who has all releases and knows how values follow "
+            f"each other, by release: {shown}."
         )
         for rule, greatest in (found.estimates or {}).items():
             shown = ", ".join(f"{belief:.3f}" for belief in greatest)
             lines.append(
-                f"By the estimate '{rule}' of one person alone, which is no bound: {shown}."
+                f"By the estimate '{rule}' of one record alone, which is no bound: {shown}."
             )
         if found.joint.bounded or found.joint.open:
             lines.append(
-                f"Of {found.joint.bounded + found.joint.open} sets of people that are too large to "
-                f"enumerate, {found.joint.bounded} have a bound that suffices."
+                f"Of {found.joint.bounded + found.joint.open} sets of records that are too large "
+                f"to enumerate, {found.joint.bounded} have a bound that suffices."
             )
     for attack in found.attacks:
         bound = "nothing is promised" if attack.bound is None else f"promised {attack.bound:.3f}"
@@ -395,9 +395,9 @@ def describe_attacks(found: SeriesAudit) -> list[str]:
         )
     if found.invariance.renewed and found.joint is None:
         lines.append(
-            "Values have changed. Across releases m-invariance bounds a reader only where they "
-            "never do; the method for such data is rho-different."
+            "Values have changed. Across releases m-invariance bounds an attacker's belief only "
+            "where they never do; use rho-different for such data."
         )
     if found.not_placed:
-        lines.append(f"{found.not_placed:,} people fit several groups, or none, and are left out.")
+        lines.append(f"{found.not_placed:,} records fit several groups, or none, and are left out.")
     return lines

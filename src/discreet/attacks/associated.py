@@ -121,9 +121,9 @@ class Associated(Attack):
         findings = []
         for number, (side, by) in enumerate(((one, other), (other, one))):
             belief = np.concatenate([np.zeros(0), *(found[number] for found in beliefs)])
-            how = "not assessed: too many people share classes" if not len(assessed) else EXACT
+            how = "not assessed: too many rows share classes" if not len(assessed) else EXACT
             if 0 < left_out < len(one.truth):
-                how = f"exact; {left_out:,} people share classes with too many, not assessed"
+                how = f"exact; {left_out:,} rows share classes with too many, not assessed"
             findings.append(
                 summarize(
                     self, side.name, side.reading.name, belief, np.ones(len(belief), np.int64),

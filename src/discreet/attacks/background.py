@@ -25,15 +25,15 @@ from discreet.typing import Codes
 
 
 class Rule(BaseModel):
-    """Values that certain people do not have."""
+    """Values that certain rows do not have."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     who: Mapping[str, tuple[str, ...]] = Field(
-        description="By quasi-identifier the values of the people it speaks of; empty: everybody."
+        description="By quasi-identifier, the values of the rows that it covers; empty: every row."
     )
     attribute: str = Field(description="The sensitive attribute.")
-    never: tuple[str, ...] = Field(description="The values that those people do not have.")
+    never: tuple[str, ...] = Field(description="The values that those rows do not have.")
 
 
 class BackgroundKnowledge(Attack):
@@ -46,7 +46,7 @@ class BackgroundKnowledge(Attack):
     @property
     def knowledge(self) -> str:
         rules = "one rule" if len(self.rules) == 1 else f"{len(self.rules)} rules"
-        return f"{IN_TABLE}, and {rules} on who can't have which value"
+        return f"{IN_TABLE}, and {rules} on which rows can't have which value"
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)

@@ -23,7 +23,7 @@ from discreet.hierarchies.hierarchy import Level
 from discreet.releases.adversary_view import AdversaryView
 from discreet.table.code_maps import code_of_text
 
-IN_TABLE = "knows everybody's quasi-identifiers and who is in the table"
+IN_TABLE = "knows the quasi-identifiers of every row in the table"
 
 
 def baseline_of(reading: AdversaryView, attribute: str, beliefs: Beliefs) -> float:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.base import Attack, Finding, Scene, wilson
+from discreet.attacks.class_attacks import IN_TABLE
 from discreet.attacks.inference.permanents import matching_beliefs_within
 from discreet.releases.adversary_view import AdversaryView, KnownMembers
 from discreet.table.code_maps import recoded
@@ -45,15 +46,12 @@ class DeFinetti(Attack):
 
     @property
     def knowledge(self) -> str:
-        return (
-            "knows everybody's quasi-identifiers and who is in the table, and learns from all "
-            "groups which of them go with which value"
-        )
+        return f"{IN_TABLE}, and learns from all groups which quasi-identifiers go with which value"
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
         if reason is None and not any(_whole_groups(r).any() for r in scene.readings):
-            return "no group has members who are all certain"
+            return "no group has only rows that are certain"
         return reason
 
     def run(self, scene: Scene) -> list[Finding]:

@@ -47,7 +47,7 @@ class Intersection(Attack):
     name: ClassVar[str] = "intersection"
 
     releases: tuple[str, ...] = Field(
-        default=(), description="Folders of other releases of the same people."
+        default=(), description="Folders of other releases of the same records."
     )
 
     @property
@@ -126,7 +126,7 @@ class Intersection(Attack):
                     np.ones(len(people), np.int64), float(share[column.codes[people]].mean())
                     if len(people) else 0.0,
                     scene.threshold,
-                    knowledge=f"{IN_TABLE}, and has {len(readings)} releases of the same people",
+                    knowledge=f"{IN_TABLE}, and has {len(readings)} releases of the same records",
                     method=EXACT if exact else "product of shares in large components: no bound",
                 )
             )  # fmt: skip

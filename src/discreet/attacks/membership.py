@@ -39,7 +39,7 @@ class Membership(Attack):
 
     @property
     def knowledge(self) -> str:
-        return "knows the quasi-identifiers of everybody in the population"
+        return "knows the quasi-identifiers of the whole population"
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
@@ -87,14 +87,14 @@ def _in_table(scene: Scene, population: Population) -> tuple[Floats, str]:
     for name, table in tables:
         fits = population.fits(table, scene.manifest.method.levels_of(name) or {})
         if fits is None:
-            return np.zeros(len(people)), "not assessed: too many people fit too many groups"
+            return np.zeros(len(people)), "not assessed: too many rows fit too many groups"
         found.append(fits)
     if all((np.diff(start) <= 1).all() for start, _, _ in found):
         odds = _fit_odds(found, people)
         return odds, EXACT if len(found) == 1 else "greatest entropy over all tables"
     start, group, classes = found[0]
     return _scaled(start, group, classes, people, population.rows), (
-        "people fit several groups: scaling, first table alone"
+        "rows fit several groups: scaling, first table alone"
     )
 
 
@@ -165,7 +165,7 @@ class Absence(Attack):
 
     @property
     def knowledge(self) -> str:
-        return "knows how often each value occurs in the source, and who was left out"
+        return "knows how often each value occurs in the source, and which rows were left out"
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)

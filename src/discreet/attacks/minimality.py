@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize, wilson
-from discreet.attacks.class_attacks import baseline_of
+from discreet.attacks.class_attacks import IN_TABLE, baseline_of
 from discreet.attacks.inference.beliefs import beliefs_in
 from discreet.attacks.inference.minimality_mondrian import Judged, leaf_beliefs
 from discreet.attacks.inference.worlds import all_worlds, count_worlds
@@ -62,10 +62,7 @@ class Minimality(Attack):
 
     @property
     def knowledge(self) -> str:
-        return (
-            "knows everybody's quasi-identifiers and who is in the table, and the method with all "
-            "its settings"
-        )
+        return f"{IN_TABLE}, and the method with all its settings"
 
     def inapplicable(self, scene: Scene) -> str | None:
         manifest = scene.manifest
@@ -86,7 +83,7 @@ class Minimality(Attack):
         if manifest.suppressed_rows:
             return "not assessed where rows were suppressed"
         if any(not _everybody_certain(reading) for reading in scene.readings):
-            return "not assessed where people fit several groups"
+            return "not assessed where rows fit several groups"
         return None
 
     def run(self, scene: Scene) -> list[Finding]:

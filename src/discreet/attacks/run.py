@@ -46,28 +46,27 @@ class AttackReport(Shown):
 
     @property
     def summary(self) -> str:
-        """The strongest reader, in one sentence."""
+        """The strongest attacker, in one sentence."""
         worst = self.strongest
         if worst is None:
             return "No attack on a sensitive value applies to this release."
         certainty = (
-            f"is certain of '{worst.aim}' for {_people(worst.certain, worst.targets)}"
+            f"is certain of '{worst.aim}' for {_rows(worst.certain, worst.targets)}"
             if worst.certain > 0
             else f"can believe at most {worst.greatest:.1%} in the true value of "
-            f"'{worst.aim}' of any person"
+            f"'{worst.aim}' of any row"
         )
         standing = {
-            BEYOND: "; no promise of this release speaks of such a reader",
+            BEYOND: "; no promise of this release covers such an attacker",
             "not promised": "; this release promises nothing against it",
-            UNBOUNDED: "; for some people the promises of this release allow any belief",
+            UNBOUNDED: "; for some rows the promises of this release allow any belief",
             NO_BETTER: "; it does no better than guessing",
             "EXCEEDED": f"; the release promises at most {worst.bound or 0:.1%}: IT IS BROKEN",
             "within the promise": f"; the release promises at most {worst.bound or 0:.1%}",
         }[worst.verdict]
         return (
-            f"The strongest reader found, one who {worst.knowledge}, {certainty} (attack "
-            f"'{worst.attack}'; somebody without the release: {worst.baseline:.1%} on "
-            f"average){standing}."
+            f"The strongest attacker found, one who {worst.knowledge}, {certainty} (attack "
+            f"'{worst.attack}'; without the release: {worst.baseline:.1%} on average){standing}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,9 +140,9 @@ def run_attacks(
     return AttackReport(tuple(findings), inapplicable, tuple(risks), threshold)
 
 
-def _people(share: float, targets: int) -> str:
+def _rows(share: float, targets: int) -> str:
     count = round(share * targets)
-    return f"{count:,} of {targets:,} people"
+    return f"{count:,} of {targets:,} rows"
 
 
 def _short(text: str) -> str:

@@ -44,7 +44,7 @@ from discreet.table.code_maps import recoded
 from discreet.table.published import GROUP
 from discreet.typing import Floats
 
-IN_GROUP = "knows everybody's quasi-identifiers and who is in the table"
+IN_GROUP = "knows the quasi-identifiers of every row in the table"
 MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out
 ESTIMATE = "estimate: assignments by scaling, no lower than weaker readers"
 

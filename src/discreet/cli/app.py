@@ -21,7 +21,7 @@ from discreet.cli import (
 
 app = typer.Typer(
     name="discreet",
-    help="Publish tables about people so that nobody in them is disclosed.",
+    help="Publish microdata without disclosing sensitive values.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -45,7 +45,7 @@ def _discreet(
         False, "--version", callback=_show_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    """Publish tables about people so that nobody in them is disclosed."""
+    """Publish microdata without disclosing sensitive values."""
 
 
 app.command("init")(beginning.init)

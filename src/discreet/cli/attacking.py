@@ -1,4 +1,4 @@
-"""``discreet attack``: what readers with stated knowledge learn from a release."""
+"""``discreet attack``: what attackers with given knowledge learn from a release."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def attack(
     ] = 0.5,
     population: Annotated[
         Path | None,
-        typer.Option("--population", help="A table of everybody's quasi-identifiers, or a job."),
+        typer.Option(
+            "--population", help="A table of the population's quasi-identifiers, or a job."
+        ),
     ] = None,
     knowledge: Annotated[
         Path | None,
@@ -60,14 +62,14 @@ def attack(
     alike: Annotated[
         list[str] | None,
         typer.Option(
-            "--alike", help="For a series: people known to have the same value, commas between."
+            "--alike", help="For a series: records known to have the same value, commas between."
         ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Attack a release: what a reader with stated knowledge comes to believe, and how rightly."""
+    """Measure what an attacker with given background knowledge infers, and how often correctly."""
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
 
@@ -124,7 +126,7 @@ def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
 
 
 def _tell_of_series(found: SeriesAudit, page: Path | None, *, as_json: bool, quiet: bool) -> None:
-    """What the attacks on several releases of the same people found."""
+    """What the attacks on several releases of the same records found."""
     from discreet.api.series import describe_attacks
 
     if page is not None:

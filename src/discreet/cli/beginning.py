@@ -36,14 +36,17 @@ def init(
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
         from discreet.job.proposal import propose_job
+        from discreet.table.identifying import SEVERAL_ROWS
 
         if output.exists() and not force:
             raise InputError(f"{output} exists. Choose another --output, or add --force.")
-        text = propose_job(data, output.resolve().parent)
-        output.write_text(text, encoding="utf-8")
+        proposed = propose_job(data, output.resolve().parent)
+        output.write_text(proposed.text, encoding="utf-8")
         if json:
-            say_json({"job": str(output)})
+            say_json({"job": str(output), "repeated": proposed.repeated})
         else:
+            if proposed.repeated:
+                say(f"{' '.join(proposed.repeated)} {SEVERAL_ROWS}")
             say(f"Wrote {output}. Read it, correct the roles, then: discreet publish {output}")
 
 
@@ -63,7 +66,7 @@ def profile(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show what could identify people in a table, and what could be promised for it."""
+    """Show which columns identify rows of a table, and what can be promised for it."""
     with guarded(as_json=json, debug=debug):
         if projections or plot is not None:
             _explore(data, plot, json=json, quiet=quiet)
@@ -79,9 +82,16 @@ def profile(
                 from discreet.job.model import Job
                 from discreet.pipeline.prepare import prepare
 
-                task = prepare(Job.load(data), progress=progress)
+                job = Job.load(data)
+                task = prepare(job, progress=progress)
                 progress("profile", 0.0)
-                found = make_profile(task.table, task.hierarchies, links=task.links)
+                found = make_profile(
+                    task.table,
+                    task.hierarchies,
+                    links=task.links,
+                    repeated=task.repeated,
+                    counts_rows=job.unit is not None,
+                )
             else:
                 found = make_profile(read_untyped(data), roles_known=False)
         if page is not None:

@@ -108,7 +108,6 @@ def _audit_one(
 ) -> tuple[dict[str, Any], list[str], Page]:
     from discreet.api.audit import audit as run_audit
     from discreet.releases.explanation import promise_sentence, reader_sentences, warnings
-    from discreet.releases.wording import all_of_unit
     from discreet.report.pages.release_page import audit_page
 
     found = run_audit(
@@ -116,7 +115,7 @@ def _audit_one(
     )
     lines = warnings(found.promises)
     lines += [promise_sentence(promise, found.unit) for promise in found.promises]
-    lines += all_of_unit(reader_sentences(found.readers), found.unit)
+    lines += reader_sentences(found.readers)
     lines += [f"Problem: {problem}" for problem in found.problems]
     lines += [f"Left open: {remark}" for remark in found.remarks]
     if found.signed:

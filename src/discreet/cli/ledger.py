@@ -70,7 +70,7 @@ def list_releases(
         for entry in entries:
             say(
                 f"{entry.number:>4}  {entry.recorded}  {entry.method}  {entry.published_rows:,} "
-                f"people in {entry.groups:,} groups, {entry.counterfeits:,} counterfeits, "
+                f"records in {entry.groups:,} groups, {entry.counterfeits:,} counterfeits, "
                 f"{entry.held_back:,} held back  {entry.folder}"
             )
         if not entries:
@@ -140,7 +140,7 @@ def export(place: Place, key: KeyFile = None, debug: Debug = False) -> None:
 def correlate(
     old: Annotated[Path, typer.Argument(help="The earlier table.")],
     new: Annotated[Path, typer.Argument(help="The later table.")],
-    person: Annotated[str, typer.Option("--person", help="The column that names people.")],
+    person: Annotated[str, typer.Option("--person", help="The identifier that both tables share.")],
     attribute: Annotated[str, typer.Option("--attribute", help="The sensitive column.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The CSV to write.")] = Path(
         "correlation.csv"
@@ -149,7 +149,7 @@ def correlate(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Estimate how values follow each other from two tables of the same people."""
+    """Estimate how values follow each other from two tables of the same records."""
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
         from discreet.io.correlations import value_pairs, write_correlation
@@ -163,4 +163,4 @@ def correlate(
         if json:
             say_json({"correlation": str(output), "people": len(pairs), "pairs": len(rows)})
         else:
-            say(f"Wrote {output}: {len(rows)} pairs of values, from {len(pairs):,} people.")
+            say(f"Wrote {output}: {len(rows)} pairs of values, from {len(pairs):,} records.")

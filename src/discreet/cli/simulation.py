@@ -13,9 +13,9 @@ from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar
 def simulate_series(
     people: Annotated[int, typer.Option(min=10, help="In the first release.")] = 1000,
     releases: Annotated[int, typer.Option(min=1, max=30, help="How many.")] = 6,
-    insertions: Annotated[float, typer.Option(min=0, max=1, help="Who join, as a share.")] = 0.1,
-    deletions: Annotated[float, typer.Option(min=0, max=1, help="Who leave, as a share.")] = 0.1,
-    updates: Annotated[float, typer.Option(min=0, max=1, help="Whose value changes.")] = 0.1,
+    insertions: Annotated[float, typer.Option(min=0, max=1, help="Share of new records.")] = 0.1,
+    deletions: Annotated[float, typer.Option(min=0, max=1, help="Share of deleted records.")] = 0.1,
+    updates: Annotated[float, typer.Option(min=0, max=1, help="Share of changed values.")] = 0.1,
     rho: Annotated[float, typer.Option(min=0.05, max=0.95, help="The bound on beliefs.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Of the made-up population.")] = 0,
     plot: Annotated[
@@ -25,7 +25,7 @@ def simulate_series(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Publish a made-up population again and again, and show what a reader of all believes."""
+    """Publish a made-up population repeatedly, and show what all releases together reveal."""
     with guarded(as_json=json, debug=debug):
         from discreet.api.simulate import SimulatedPopulation, plot_of, simulate, table_of, to_dict
 
@@ -43,10 +43,10 @@ def simulate_series(
         last = {step.method: step for step in steps if step.release == releases}
         for name, step in last.items():
             say(
-                f"{name}: in the last release {step.published:,} people, {step.counterfeits:,} "
+                f"{name}: in the last release {step.published:,} records, {step.counterfeits:,} "
                 f"counterfeits, {step.held_back:,} held back."
             )
         say(
-            "Greatest belief about anybody; in brackets the share of people about whom it is above "
-            "rho, and the share whose value a reader of their own groups guesses."
+            "Greatest belief; in brackets the share of records for which it is above rho, and the "
+            "share whose value an attacker guesses from their own groups."
         )

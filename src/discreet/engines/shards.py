@@ -242,7 +242,7 @@ def _decomposed(
     listed = np.bincount(value, minlength=sensitive[names[primary]].cardinality)
     held = [(value[start[g] : start[g + 1]].tolist(), int(size[g])) for g in crowded]
     if (size < np.diff(start)).any():
-        problems.append(f"groups have fewer people than values of '{names[primary]}'")
+        problems.append(f"groups have fewer rows than values of '{names[primary]}'")
     return ShardResult(
         verdicts, {"": figures}, problems, picture, counted, listed.astype(np.int64), held
     )

@@ -75,7 +75,9 @@ def value_pairs(
     after = _values(Source.of_file(new), person, attribute)
     pairs = [(value, after[name]) for name, value in before.items() if name in after]
     if not pairs:
-        raise InputError(f"{old} and {new} have nobody in common. Check the column '{person}'.")
+        raise InputError(
+            f"{old} and {new} have no identifier in common. Check the column '{person}'."
+        )
     return pairs
 
 

@@ -52,8 +52,8 @@ class Job(Part):
     )
     unit: Literal["rows"] | None = Field(
         None,
-        description="'rows' states that guarantees speak of rows, not of people: a person may have "
-        "several, as repeated values of an identifier show.",
+        description="'rows' states that guarantees count rows, not people: repeated values of an "
+        "identifier show that a person may have several.",
     )
     method: AnyMethod = Field(default_factory=FullDomain, description="How it is reached.")
     output: Output = Field(default_factory=Output)

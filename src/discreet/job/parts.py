@@ -100,8 +100,8 @@ class Attribute(Part):
     )
     allow_identifying: bool = Field(
         False,
-        description="Publish the column although its values look as if they identify people "
-        "directly (e-mail addresses, telephone or record numbers).",
+        description="Publish the column although its values look like direct identifiers "
+        "(e-mail addresses, telephone or record numbers).",
     )
     escape: bool = Field(
         False,
@@ -223,7 +223,7 @@ class Verify(Part):
         0.5, ge=0, le=1, description="The report counts the targets that are believed in above it."
     )
     population: str | None = Field(
-        None, description="A table of everybody's quasi-identifiers, for membership."
+        None, description="A table of the population's quasi-identifiers, for membership."
     )
 
     @model_validator(mode="before")

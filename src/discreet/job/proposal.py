@@ -1,6 +1,6 @@
-"""A proposal of roles, types and hierarchies for a table that nobody has described yet.
+"""A proposal of roles, types and hierarchies for a table without a job.
 
-It goes by names and counts alone and can't know what a reader already knows, so it is a starting
+It goes by names and counts alone and can't know what an attacker knows, so it is a starting
 point for a person to correct, never a decision. It errs towards caution: a column is a
 quasi-identifier unless something speaks against it. No value of a column is in its words.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.identifying import identifying_values, words_of
+from discreet.table.identifying import count_uses, identifying_values, words_of
 from discreet.table.roles import Role, ValueType
 
 NEARLY_UNIQUE = 0.95  # distinct values over rows with a value
@@ -78,8 +78,17 @@ def _suggest(column: Column) -> Proposal:
         return Proposal(Role.IDENTIFIER, f"whole numbers; {distinct} of {present} values differ")
     if column.separator is not None:
         return Proposal(Role.SENSITIVE, "it holds several values in a cell")
-    reason = f"{distinct} values; others may know a person's"
+    reason = f"{distinct} values; an attacker may know them"
     return Proposal(Role.QUASI_IDENTIFIER, reason)
+
+
+def repeated_identifiers(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> list[str]:
+    """Return the counts of each proposed identifier with repeated values, in sentences."""
+    return [
+        found.sentence(column.name)
+        for column in columns
+        if roles[column.name].role is Role.IDENTIFIER and (found := count_uses(column)).most > 1
+    ]
 
 
 def _mean_length(column: Column) -> float:
@@ -128,8 +137,8 @@ def suggest_type(column: Column, missing: Sequence[str] = ()) -> ValueType:
 
 
 _HEAD = """\
-# A proposal from names and counts alone. Read every line: only you know what readers may know.
-# Roles: identifier (never published), quasi-identifier (readers may know it; made coarser),
+# A proposal from names and counts alone. Read every line: only you know what attackers may know.
+# Roles: identifier (never published), quasi-identifier (attackers may know it; made coarser),
 # sensitive (protected), insensitive (published as it is), drop (left out).
 """
 
@@ -140,8 +149,15 @@ output: {{path: release, format: csv}}
 """
 
 
-def propose_job(path: Path, folder: Path) -> str:
-    """A commented job file for a table; its path is written relative to the job's folder."""
+class ProposedJob(NamedTuple):
+    """A commented job file, and what to decide before it can publish."""
+
+    text: str
+    repeated: tuple[str, ...]  # identifiers that several rows share, with their counts
+
+
+def propose_job(path: Path, folder: Path) -> ProposedJob:
+    """Propose a job for a table, whose path is written relative to the job's folder."""
     table, missing = _read(path)
     roles = suggest_roles(table)
     lines = []
@@ -164,7 +180,12 @@ def propose_job(path: Path, folder: Path) -> str:
     if missing:
         found["missing"] = list(missing)
     source = f"source: {_flow(found)}\nattributes:\n"
-    return _HEAD + source + "".join(lines) + _TAIL.format(requirements=requirements)
+    repeated = tuple(repeated_identifiers(table, roles))
+    unit = "".join(f"# {sentence}\n" for sentence in repeated)
+    if repeated:
+        unit += "# unit: rows                     # guarantees count rows; else one row per value\n"
+    text = _HEAD + source + "".join(lines) + unit + _TAIL.format(requirements=requirements)
+    return ProposedJob(text, repeated)
 
 
 def _flow(value: object) -> str:

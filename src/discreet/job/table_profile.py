@@ -1,4 +1,4 @@
-"""What a table is like before anything is published: who stands out, and what can be promised.
+"""What a table is like before it is published: which rows are unique, and what can be promised.
 
 A profile holds counts and shares only, never a value of the table; of a knowledge table it names
 the labels that most rows link to.
@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.job.proposal import Proposal, suggest_roles
+from discreet.job.proposal import Proposal, repeated_identifiers, suggest_roles
 from discreet.knowledge.links import Links
 from discreet.knowledge.terms import terms_of
 from discreet.requirements.base import Domain
@@ -39,6 +39,7 @@ from discreet.result import Shown
 from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import count_values
+from discreet.table.identifying import SEVERAL_ROWS
 from discreet.table.roles import Distance, Role
 from discreet.typing import Codes
 
@@ -128,11 +129,15 @@ class Profile(Shown):
     associations: tuple[Association, ...]
     proposals: Mapping[str, Proposal] | None  # where roles were not known
     links: tuple[LinkProfile, ...] = ()  # of quasi-sensitive attributes with a knowledge table
+    repeated: tuple[str, ...] = ()  # identifiers that several rows share, with their counts
+    counts_rows: bool = False  # whether the job states 'unit: rows'
 
     @property
     def warnings(self) -> list[str]:
-        """What makes counts of values larger than they are to an attacker."""
-        return [
+        """What keeps a release from counting people, or values as an attacker does."""
+        remedy = "The job counts rows." if self.counts_rows else SEVERAL_ROWS
+        several = [f"{' '.join(self.repeated)} {remedy}"] if self.repeated else []
+        return several + [
             f"Column '{column.name}': {column.nearly_alike:,} values differ from another only in "
             "case, blanks or Unicode form. They count as different values; an attacker reads them "
             "as one. Write them alike before publishing."
@@ -157,6 +162,8 @@ def profile(
     *,
     roles_known: bool = True,
     links: Mapping[str, Links] | None = None,
+    repeated: Sequence[str] = (),
+    counts_rows: bool = False,
 ) -> Profile:
     """Profile a table by its columns' roles.
 
@@ -166,6 +173,7 @@ def profile(
     proposals = None if roles_known else suggest_roles(table)
     quasi_identifiers, sensitive = table.quasi_identifiers, table.sensitive
     if proposals is not None:
+        repeated = repeated_identifiers(table, proposals)
         role_of = {name: proposal.role for name, proposal in proposals.items()}
         sensitive = [column for column in table if role_of[column.name] is Role.SENSITIVE]
         known = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
@@ -188,6 +196,8 @@ def profile(
         associations=tuple(_association(a, b) for a, b in combinations(sensitive, 2)),
         proposals=proposals,
         links=tuple(_linked(table[name], found) for name, found in (links or {}).items()),
+        repeated=tuple(repeated),
+        counts_rows=counts_rows,
     )
 
 

@@ -77,7 +77,8 @@ class Ledger:
             if not hmac.compare_digest(store.get(CHECK) or "", check_value(key)):
                 raise InputError(
                     f"Key file {settings.key}: is not the key of the ledger '{store.name}'. "
-                    "Nobody would be recognized. Name the right file with 'key:' or --key."
+                    "No record would match its earlier ones. Name the right file with 'key:' or "
+                    "--key."
                 )
         except BaseException:
             store.close()

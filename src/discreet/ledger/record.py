@@ -135,6 +135,6 @@ def require_people(people: PersonHashes, place: str) -> None:
     if doubled:
         raise InputError(
             f"Column '{place}': {doubled} rows repeat an identifier that another row has. A ledger "
-            "knows people by it, so each person has one row. Join the rows, or choose another "
+            "recognizes records by it, so each has one row. Join the rows, or choose another "
             "identifier with 'ledger: {person: …}'."
         )

@@ -27,7 +27,7 @@ class LedgerSettings(BaseModel):
         "with .key at its end.",
     )
     person: str | None = Field(
-        None, description="The identifier that names a person; the only one if not given."
+        None, description="The identifier that names a record; the only one if not given."
     )
     wait: float = Field(
         60.0, ge=0, description="Seconds to wait for another who publishes to the same ledger."

@@ -45,7 +45,7 @@ def require_same_terms(
     if method != RHO_DIFFERENT:
         raise InputError(
             f"{begun}guarantees rho-different for the whole series, which a release by '{method}' "
-            "can break. Publish with rho-different, or use another ledger for other people."
+            "can break. Publish with rho-different, or use another ledger for other records."
         )
     rho = least_rho([entry.parameters for entry in earlier])
     if rho is not None and parameters["rho"] > rho:
@@ -64,7 +64,7 @@ def require_same_terms(
         raise InputError(
             f"{begun}rests on another correlation table than the job. The guarantee covers the "
             "whole series under one table. Use the table of that release, or begin a new series "
-            "of other people with a new ledger."
+            "of other records with a new ledger."
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -39,7 +39,7 @@ from discreet.pipeline.series_history import with_history
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.identifying import identifying_values
+from discreet.table.identifying import SEVERAL_ROWS, Uses, count_uses, identifying_values
 from discreet.table.roles import Role, Unit, ValueType
 from discreet.typing import PersonHashes
 
@@ -61,7 +61,7 @@ def prepare(
     progress("reading", 0.0)
     table, named, people = _read(job, data, ledger, lambda share: progress("reading", share))
     task, problems = _form(job, table, rng, progress)
-    task = with_unit(task, {column.name: _uses(column) for column in named})
+    task = with_unit(task, {column.name: count_uses(column) for column in named})
     if ledger is not None and people is not None:
         progress("ledger", 0.0)
         task = with_history(replace(task, people=people), job, ledger)
@@ -121,27 +121,9 @@ def _require_fit(task: Task, problems: Sequence[str]) -> None:
         raise JobError(found)
 
 
-class Uses(NamedTuple):
-    """How often the values of an identifier are used."""
-
-    rows: int  # with a value
-    values: int
-    most: int  # rows of one value
-
-
-def _uses(column: Column) -> Uses:
-    counts = column.counts[: column.cardinality - column.has_null]
-    return Uses(int(counts.sum()), int((counts > 0).sum()), int(counts.max(initial=0)))
-
-
 def with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
     """The task with what its identifiers say of people: one row each, or several."""
-    repeated = tuple(
-        f"The identifier '{name}' has {found.values:,} distinct values in {found.rows:,} rows; one "
-        f"value has {found.most:,} rows."
-        for name, found in uses.items()
-        if found.most > 1
-    )
+    repeated = tuple(found.sentence(name) for name, found in uses.items() if found.most > 1)
     complete = any(found.values == task.table.rows for found in uses.values())
     unit = Unit.PERSON if complete and not repeated else Unit.ROW
     return replace(task, unit=unit, repeated=repeated)
@@ -150,16 +132,11 @@ def with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
 def require_unit(job: Job, task: Task) -> None:
     """Refuse rows that may be of the same person, unless the job says that rows are the unit."""
     if task.repeated and job.unit is None:
-        raise InputError(
-            f"{' '.join(task.repeated)} A person with several rows is not protected by groups of "
-            "rows. Reduce the table to one row a person, or state 'unit: rows' in the job: the "
-            "guarantees then speak of rows. An identifier that several people share, such as a "
-            "name, may have the role 'drop' instead."
-        )
+        raise InputError(f"{' '.join(task.repeated)} {SEVERAL_ROWS}")
 
 
 def refuse_identifying(job: Job, table: CodedTable) -> None:
-    """Refuse to publish a column that identifies people directly, unless the job allows it."""
+    """Refuse to publish a column of direct identifiers, unless the job allows it."""
     problems = []
     for name, attribute in job.attributes.items():
         if name not in table.columns or attribute.allow_identifying or not attribute.role.published:
@@ -167,9 +144,9 @@ def refuse_identifying(job: Job, table: CodedTable) -> None:
         found = identifying_values(table[name])
         if found:
             problems.append(
-                f"attributes.{name}: the column seems to hold {found}, which identify people "
-                "directly. Give it the role 'identifier' or 'drop'; if its values identify nobody, "
-                "add 'allow_identifying: true'."
+                f"attributes.{name}: the column seems to hold {found}, which are direct "
+                "identifiers. Give it the role 'identifier' or 'drop'; if its values identify no "
+                "row, add 'allow_identifying: true'."
             )
     if problems:
         raise JobError(problems)
@@ -209,8 +186,8 @@ def _read(
     if named.has_null:
         lacking = int((named.codes == named.cardinality - 1).sum())
         raise InputError(
-            f"Column '{person}': {lacking} rows have no identifier. A ledger knows people by it; "
-            "fill the cells in, or leave the rows out."
+            f"Column '{person}': {lacking} rows have no identifier. A ledger recognizes records by "
+            "it; fill the cells in, or leave the rows out."
         )
     hashes = hash_people(named.text.to_list(), ledger.key)
     people = hashes[named.codes]

@@ -99,7 +99,7 @@ def _groups(
         return outcome.class_of_row, None
     if not isinstance(outcome, Bucketized):
         raise InputError(
-            "A ledger records releases in which each person is in one group: generalized and "
+            "A ledger records releases in which each row is in one group: generalized and "
             "bucketized ones. Publish this one without a ledger."
         )
     (column,) = [column for column in published[PEOPLE].columns if column.name == GROUP]

@@ -84,7 +84,7 @@ def series_problems(
 def overlap_problem(people: int) -> str:
     """Return the sentence about people whose signatures overlap."""
     return (
-        f"m-invariance of the series: {people} people would be in groups of which only some "
+        f"m-invariance of the series: {people} records would be in groups of which only some "
         "values are new"
     )
 
@@ -94,8 +94,8 @@ def belief_problems(found: JointFinding, rho: float) -> list[str]:
     if not found.above:
         return []
     return [
-        f"{found.above} people have a value that a reader of all releases believes with more than "
-        f"{rho:g}: up to {max(found.greatest):.3f}"
+        f"{found.above} records have a value that an attacker who has all releases believes with "
+        f"more than {rho:g}: up to {max(found.greatest):.3f}"
     ]
 
 

@@ -95,7 +95,7 @@ def _require_inside(
             f"Column '{column.name}': {rows} rows have a value outside the domain of the series. "
             f"{remedy} Replace these values by a value of the domain, such as a catch-all 'other' "
             "that 'domain' listed from the start; or leave the rows out; or begin a new series of "
-            "other people with a new ledger."
+            "other records with a new ledger."
         )
     added = sum(value not in known for value in named)
     if added:

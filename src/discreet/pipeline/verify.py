@@ -73,6 +73,6 @@ def _sentence(finding: Finding, ceiling: float) -> str:
         else f"the ceiling of {ceiling:.6g}"
     )
     return (
-        f"{finding.title} on {finding.shown_aim}: a reader who {finding.knowledge} reaches a "
+        f"{finding.title} on {finding.shown_aim}: an attacker who {finding.knowledge} reaches a "
         f"belief of {finding.greatest:.6g}, above {limit}"
     )

@@ -22,7 +22,7 @@ from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.typing import Codes
 
-EQUAL_ROWS = "sampled people; every row that fits a person weighed equally"
+EQUAL_ROWS = "sampled targets; every row that fits a target weighed equally"
 
 
 @dataclass(frozen=True, eq=False)

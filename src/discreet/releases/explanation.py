@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.releases.manifest import Manifest, Promise, ReaderFinding
-from discreet.releases.wording import all_of_unit, of_unit
+from discreet.releases.wording import of_unit
 from discreet.table.roles import Role, Unit
 
 PRIVATE = "For the publisher only (not in the release):"
@@ -35,7 +35,7 @@ def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[st
         *_changed(facts),
         *worth(manifest, facts, utility),
     ]
-    return [PRIVATE, *all_of_unit(found, manifest.unit)] if found else []
+    return [PRIVATE, *found] if found else []
 
 
 def uncovered(manifest: Manifest) -> list[str]:
@@ -43,11 +43,10 @@ def uncovered(manifest: Manifest) -> list[str]:
     names = [name for name, covering in manifest.coverage.items() if not covering]
     if not names:
         return []
-    said = (
-        f"WARNING: no guarantee covers {', '.join(repr(name) for name in names)}. A reader who "
-        "finds a person's group may learn the value."
-    )
-    return [of_unit(said, manifest.unit)]
+    return [
+        f"WARNING: no guarantee covers {', '.join(repr(name) for name in names)}. An "
+        "attacker who finds the target's group may learn the value."
+    ]
 
 
 def warnings(promises: Sequence[Promise]) -> list[str]:
@@ -57,7 +56,7 @@ def warnings(promises: Sequence[Promise]) -> list[str]:
 
 def treatment(manifest: Manifest) -> list[str]:
     """What was done to each column."""
-    done = [
+    return [
         *_columns(manifest),
         *_terms(manifest),
         *_sets(manifest),
@@ -65,13 +64,11 @@ def treatment(manifest: Manifest) -> list[str]:
         *_projections(manifest),
         *_method(manifest),
     ]
-    return all_of_unit(done, manifest.unit)
 
 
 def readers(manifest: Manifest) -> list[str]:
-    """What readers find beside the promises."""
-    found = [*reader_sentences(manifest.readers), *_series(manifest)]
-    return all_of_unit(found, manifest.unit)
+    """What attackers find beside the promises."""
+    return [*reader_sentences(manifest.readers), *_series(manifest)]
 
 
 def published(manifest: Manifest) -> str:
@@ -80,11 +77,10 @@ def published(manifest: Manifest) -> str:
     gone = manifest.suppressed_rows
     tables = " and ".join(f"'{name}'" for name in manifest.tables)
     share = f"{gone / source:.1%}" if source else "0 %"
-    tail = "nobody was left out" if gone == 0 else f"{gone:,} ({share}) were left out (suppressed)"
-    return of_unit(
+    tail = "no row was left out" if gone == 0 else f"{gone:,} ({share}) were left out (suppressed)"
+    return (
         f"By the method '{manifest.method.name}', {published:,} of {source:,} rows were published "
-        f"in {tables}; {tail}.",
-        manifest.unit,
+        f"in {tables}; {tail}."
     )
 
 
@@ -99,23 +95,21 @@ def _columns(manifest: Manifest) -> list[str]:
     levels = getattr(manifest.method, "levels", None)
     if quasi and levels and set(levels) == set(manifest.tables):
         sentences += [
-            f"In '{table}', of what a reader may know about people, {_coarseness(quasi, of)}."
+            f"In '{table}', quasi-identifiers {_coarseness(quasi, of)}."
             for table, of in levels.items()
         ]
     elif quasi and levels:
-        sentences.append(f"Of what a reader may know about people, {_coarseness(quasi, levels)}.")
+        sentences.append(f"Quasi-identifiers {_coarseness(quasi, levels)}.")
     elif quasi and manifest.kind == "generalized":
         sentences.append(
-            "What a reader may know about people is as coarse as each group of them needs: "
-            + ", ".join(quasi)
-            + "."
+            "Quasi-identifiers are as coarse as each group needs: " + ", ".join(quasi) + "."
         )
         hierarchies = getattr(manifest.method, "hierarchies", None)
         if hierarchies:
             named = ", ".join(f"{name} ({place})" for name, place in hierarchies.items())
             sentences.append(f"Each cell is a label of the column's hierarchy: {named}.")
     elif quasi:
-        sentences.append("What a reader may know about people: " + ", ".join(quasi) + ".")
+        sentences.append("Quasi-identifiers: " + ", ".join(quasi) + ".")
     for role in (Role.SENSITIVE, Role.QUASI_SENSITIVE):
         if by_role.get(role):
             listed = "; ".join(_covered(name, manifest) for name in by_role[role])
@@ -216,7 +210,7 @@ def _noise(facts: Mapping[str, Any]) -> list[str]:
         return []
     merged = facts["merged_groups"]
     return [
-        f"{facts['noise_values']:,} listed values are noise: no person of the group has them, but "
+        f"{facts['noise_values']:,} listed values are noise: no row of the group has them, but "
         "whole sensitive rows support them like the others."
         + (f" {merged:,} groups were merged into others." if merged else "")
     ]
@@ -227,13 +221,14 @@ def _changed(facts: Mapping[str, Any]) -> list[str]:
     sentences = []
     if facts.get("changed_signatures"):
         sentences.append(
-            f"{facts['changed_signatures']:,} people now stand among values that are all new, "
-            "because theirs changed. Across such changes m-invariance gives a reader of several "
-            "releases no bound; the method for data whose values change is rho-different."
+            f"{facts['changed_signatures']:,} records are now in groups of values that are all "
+            "new, because their own value changed. Across such changes m-invariance does not bound "
+            "the belief of an attacker who has several releases; use rho-different for data whose "
+            "values change."
         )
     if "greatest_belief" in facts:
         sentences.append(
-            "The greatest belief about anybody of a reader of all releases so far is "
+            "The greatest belief of an attacker who has all releases so far is "
             f"{facts['greatest_belief']:.3f}."
         )
     return sentences
@@ -272,30 +267,30 @@ def _projections(manifest: Manifest) -> list[str]:
         return []
     split = " | ".join(", ".join(block) for block in plan)
     return [
-        f"The sensitive attributes stand in {len(plan)} tables about the same people, each in a "
+        f"The sensitive attributes are split over {len(plan)} tables of the same rows, each in a "
         f"random order of its own: {split}.",
     ]
 
 
 def _groups(manifest: Manifest) -> list[str]:
-    """How people are grouped where quasi-identifiers stay exact."""
+    """How rows are grouped where quasi-identifiers stay exact."""
     groups = getattr(manifest.method, "groups", None)
     if manifest.kind not in ("bucketized", "decomposed") or groups is None:
         return []
     sentences = [
-        f"Quasi-identifiers are exact. People stand in {groups:,} groups with random numbers; "
-        "nothing else links a person to a sensitive value."
+        f"Quasi-identifiers are exact. The rows are in {groups:,} groups with random numbers; "
+        "nothing else links them to sensitive values."
     ]
     if manifest.kind == "decomposed":
         primary = getattr(manifest.method, "primary", "")
         sentences.append(
-            f"For each group and sensitive attribute the values that somebody in it may have are "
-            f"listed once; groups were formed on '{primary}'. Some listed values may be noise: "
-            "nobody in the group has them, but whole sensitive rows support them like the others."
+            "For each group and sensitive attribute the values that its rows may have are listed "
+            f"once; groups were formed on '{primary}'. Some listed values may be noise: no row of "
+            "the group has them, but whole sensitive rows support them like the others."
         )
         sentences.append(
-            "A number of values is not a chance of one in that number: a reader may still hold the "
-            "value that is common in the whole table for the likeliest."
+            "Listing l values does not limit the attacker's confidence to 1/l: a value that is "
+            "common overall remains the best guess."
         )
     return sentences
 
@@ -310,8 +305,8 @@ def reader_sentences(findings: Sequence[ReaderFinding]) -> list[str]:
         listed = ", ".join(f"{one.certain:,} of '{one.attribute}'" for one in found)
         exact = "" if all(one.exact for one in found) else " at most"
         sentences.append(
-            f"A reader who knows somebody's '{found[0].known}' and {how} is then certain of"
-            f"{exact} this many of {found[0].people:,} people's values: {listed}."
+            f"An attacker who knows the target's '{found[0].known}' and {how} is then certain of"
+            f"{exact} this many of {found[0].people:,} values: {listed}."
         )
     return sentences
 
@@ -319,7 +314,7 @@ def reader_sentences(findings: Sequence[ReaderFinding]) -> list[str]:
 _READERS = {
     "pair": "strikes out values that never occur with it",
     "row": "strikes out values that no whole sensitive row with it supports",
-    "matching": "weighs all assignments of people to sensitive rows",
+    "matching": "weighs all assignments of sensitive rows to quasi-identifiers",
 }
 
 
@@ -335,7 +330,7 @@ def _method(manifest: Manifest) -> list[str]:
         name = max(share, key=lambda name: float(share[name]))
         sentences.append(
             f"The method '{manifest.method.name}' bounds no probability by itself: in some group "
-            f"one value of '{name}' is held by {float(share[name]):.0%}."
+            f"one value of '{name}' has a share of {float(share[name]):.0%}."
         )
     return sentences
 
@@ -354,8 +349,8 @@ def _series(manifest: Manifest) -> list[str]:
     sentences = []
     if counterfeits:
         sentences.append(
-            f"{counterfeits:,} sensitive rows are counterfeits, nobody's; 'counterfeits' says how "
-            "many each group has."
+            f"{counterfeits:,} sensitive rows are counterfeits, which no record has; "
+            "'counterfeits' says how many each group has."
         )
     return sentences
 
@@ -398,7 +393,7 @@ def worth(manifest: Manifest, facts: Mapping[str, Any], utility: Mapping[str, An
     if vague:
         share = vague / max(manifest.published_rows, 1)
         sentences.append(
-            f"{vague:,} published rows ({share:.1%}) say nothing of who they are about: every "
-            "quasi-identifier of theirs covers its whole range, as good as suppressed."
+            f"{vague:,} published rows ({share:.1%}) are as good as suppressed: every "
+            "quasi-identifier of theirs covers its whole range."
         )
     return sentences

@@ -102,7 +102,7 @@ class Promise(_Part):
         asked = ", ".join(f"{k} = {v}" for k, v in self.parameters.items() if k != "attribute")
         named = " and ".join(f"'{name}'" for name in self.vacuous_for if name)
         if not named:
-            return f"{self.requirement} ({asked}) excludes nothing: no person is protected by it."
+            return f"{self.requirement} ({asked}) excludes nothing: it protects no row."
         return f"{self.requirement} ({asked}) excludes nothing: {named} is not protected by it."
 
     def to_requirement(self) -> Requirement:

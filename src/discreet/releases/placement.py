@@ -34,7 +34,7 @@ SCALING_ROUNDS = 300
 SCALING_PRECISION = 1e-7
 
 EXACT = "exact"
-SCALING = "people fit several groups: weights by scaling"
+SCALING = "rows fit several groups: weights by scaling"
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,57 +24,57 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
     found = []
     if any(sensitive) and all(isinstance(r, SizeRequirement) for r in requirements):
         found.append(
-            "Nothing is promised about sensitive values: where a whole group shares one, everybody "
-            "in it is disclosed (homogeneity)."
+            "Nothing is promised about sensitive values: where a whole group shares one, the "
+            "value of every row in it is disclosed (homogeneity)."
         )
     if together and manifest.kind != "decomposed" and not _holds_joins(requirements):
         found.append(
-            "Whole sensitive rows stand in one table: somebody who knows one sensitive value of a "
-            "person may learn the others (background-join)."
+            "Whole sensitive rows are in one table: an attacker who knows one sensitive value of "
+            "the target may learn the others (background-join)."
         )
     if _naive(requirements):
         found.append(
-            "So many distinct values in a group are no bound on a belief: one of them may be far "
-            "more frequent than the others, and somebody who knows which values a person does not "
-            "have may be left with one (non-membership)."
+            "A number of distinct values in a group does not bound a belief: one of them may be "
+            "far more frequent than the others, and an attacker who can rule out values for the "
+            "target may be left with one (non-membership)."
         )
     if manifest.kind == "decomposed":
         found.append(
-            "The table of whole sensitive rows lets somebody who knows one value of a person rule "
-            "out values of the others (link-through-sensitive-table)."
+            "With the table of whole sensitive rows an attacker who knows one value of the target "
+            "can rule out values of the others (link-through-sensitive-table)."
         )
     if manifest.kind in ("bucketized", "decomposed"):
         found.append(
-            "Quasi-identifiers are exact, so anybody can see who is in the table (membership)."
+            "Quasi-identifiers are exact and show whether a target is in the table (membership)."
         )
     if any(sensitive) and manifest.kind != "decomposed":
         found.append(
-            "All groups together may teach which quasi-identifiers go with which value, and so who "
-            "of a group has which (definetti)."
+            "All groups together may teach which quasi-identifiers go with which value, and so "
+            "which row of a group has which (definetti)."
         )
     if _reads_sensitive(manifest, requirements):
         found.append(_why_these_groups(manifest))
     if manifest.kind == "projected" and len(manifest.tables) > 1:
         found.append(
-            "Somebody who knows from elsewhere how values of different tables go together may put "
-            "the pieces together again (associated)."
+            "An attacker who knows from elsewhere how values of different tables go together may "
+            "join the tables again (associated)."
         )
     if manifest.method.name == "m-invariance":
         found.append(
-            "Across releases nothing bounds a belief about a person whose value changed; the "
-            "method for data whose values change is rho-different (series)."
+            "Across releases nothing bounds a belief about a record whose value changed; use "
+            "rho-different for data whose values change (series)."
         )
     if manifest.suppressed_rows:
-        found.append("Who was left out may be telling by itself (absence).")
+        found.append("Which rows were left out may reveal their values (absence).")
     found.append(
-        "Releases that are made of the same people independently of each other can be joined "
+        "Releases of the same records that are made independently of each other can be joined "
         "(intersection): use a ledger."
     )
     return found
 
 
 def _why_these_groups(manifest: Manifest) -> str:
-    """What a reader of the groups may ask who knows the method."""
+    """What an attacker who knows the algorithm can ask of the groups."""
     if manifest.method.parameters.get("grouping") == "blocks":
         return (
             "Rows that found no group in their blind block may have been placed with a look across "
@@ -82,13 +82,13 @@ def _why_these_groups(manifest: Manifest) -> str:
         )
     if manifest.method.name == "msa-diversity":
         return (
-            "Sensitive values decided which neighbours on the curve are together: somebody who "
-            "knows the method may ask why others are not; 'grouping: blocks' leaves that to "
-            "chance but for a few, and loses more (minimality)."
+            "Sensitive values decided which neighbours on the curve are together: an attacker who "
+            "knows the algorithm can reason about why others are not; 'grouping: blocks' leaves "
+            "that to chance but for a few, and loses more (minimality)."
         )
     return (
-        "The groups were formed by looking at sensitive values: somebody who knows the method "
-        "may ask why they are no finer (minimality)."
+        "The groups were formed by looking at sensitive values: an attacker who knows the "
+        "algorithm can reason about why they are no finer (minimality)."
     )
 
 

@@ -56,9 +56,9 @@ def _columns(profile: Profile) -> Table:
 
 def _risk_sentence(profile: Profile, risk: SubsetRisk) -> Text:
     return Text(
-        f"Who knows all {len(profile.quasi_identifiers)} quasi-identifiers tells {risk.classes:,} "
-        f"classes apart: average re-identification risk {risk.average_risk:.4f}, "
-        f"{risk.unique_share:.1%} of the people alone.\n"
+        f"An attacker who knows all {len(profile.quasi_identifiers)} quasi-identifiers tells "
+        f"{risk.classes:,} classes apart: average re-identification risk {risk.average_risk:.4f}, "
+        f"{risk.unique_share:.1%} of the rows unique.\n"
     )
 
 

@@ -63,7 +63,7 @@ def posterior_belief(
     if bool(((published > 0) & (prior_of_class == 0)).any()):
         raise InputError(
             "The supplied f(s|q) rules out a value that the release holds. Give every value that"
-            " occurs in a class a probability above 0 for someone in it."
+            " occurs in a class a probability above 0 for some row of it."
         )
     odds = np.divide(
         published, prior_of_class, out=np.zeros(published.shape), where=prior_of_class > 0
@@ -83,7 +83,7 @@ def _check_prior(prior: Floats, weight: NDArray[np.float64], kinds: int, cardina
     if prior.shape != (kinds, cardinality) or weight.shape != (kinds,):
         raise InputError(
             f"f(s|q) has the shape {prior.shape} and f(q) {weight.shape}; they must be"
-            f" {(kinds, cardinality)} and {(kinds,)}: kinds of person by values."
+            f" {(kinds, cardinality)} and {(kinds,)}: combinations of quasi-identifiers by values."
         )
     if not (np.isfinite(prior).all() and (prior >= 0).all() and (weight > 0).all()):
         raise InputError("f(s|q) must be at least 0 and f(q) above 0 everywhere.")

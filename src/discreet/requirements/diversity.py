@@ -268,7 +268,7 @@ class NpdRecursiveCLDiversity(Diversity):
         default=(), description="The values that may be disclosed; null is a missing value."
     )
     not_ruled_out: tuple[Value, ...] = Field(
-        default=(), description="The values (W) that must stay possible for everybody."
+        default=(), description="The values (W) that must stay possible for every row."
     )
 
     @property
@@ -386,7 +386,7 @@ class MDiversity(PDiversity):
 
     def sentence(self) -> str:
         return (
-            f"{super().sentence()} Whoever can rule out i values for a person is still not surer"
+            f"{super().sentence()} An attacker who rules out i values for a person is not surer"
             f" than one in {_number(self.l)} − i."
         )
 

@@ -109,8 +109,8 @@ class QSCLDiversity(LinkRequirement):
             self.l, f"all but the {self.l - 1} likeliest together"
         )
         return (
-            f"Who looks up {self.subject} of a group in the knowledge table finds no label more"
-            f" than {self.c:g} times as likely as {others}."
+            f"An attacker who looks up {self.subject} of a group in the knowledge table finds no"
+            f" label more than {self.c:g} times as likely as {others}."
         )
 
 
@@ -138,8 +138,8 @@ class QSTCloseness(LinkRequirement):
     def sentence(self) -> str:
         how = "Euclidean distance" if self.distance == "l2" else "total variation"
         return (
-            f"Who looks up {self.subject} of a group in the knowledge table believes of its people"
-            f" what was believed of anyone before, within {self.t:g} ({how})."
+            f"An attacker who looks up {self.subject} of a group in the knowledge table believes of"
+            f" its members what the prior says of every row, within {self.t:g} ({how})."
         )
 
 

@@ -98,8 +98,8 @@ class SeriesMInvariance(SeriesRequirement):
 
     def sentence(self) -> str:
         return (
-            "In this release and all earlier ones of the series, the groups of a person have the "
-            f"same values of {self.subject}, or values that are all new because the person's "
+            "In this release and all earlier ones of the series, the groups of a record have the "
+            f"same values of {self.subject}, or values that are all new because the record's "
             "value changed."
         )
 
@@ -115,9 +115,9 @@ class SeriesRhoDifference(SeriesRequirement):
 
     def sentence(self) -> str:
         return (
-            "A reader of this release and all earlier ones of the series, who knows the "
-            f"correlation table and who is in which group, believes no value of {self.any_subject} "
-            f"of any person with more than {self.rho:.3g}."
+            "An attacker who has this release and all earlier ones of the series and knows the "
+            "correlation table and the group of every record believes no value of "
+            f"{self.any_subject} of any record with more than {self.rho:.3g}."
         )
 
 

@@ -94,8 +94,8 @@ class ConditionalLDiversity(Requirement):
     absorbing: ClassVar[bool] = True
 
     l: int = Field(ge=1, description="The least number of values left.")  # noqa: E741 (the job's key)
-    reader: Reader = Field("row", description="Who reads: 'pair', or 'row', which is stronger.")
-    known: str = Field(description="The attribute whose value is known: the primary one.")
+    reader: Reader = Field("row", description="The attacker: 'pair', or 'row', which is stronger.")
+    known: str = Field(description="The attribute with a known value: the primary one.")
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return tuple(name for name in counts.values if name != self.known)
@@ -134,6 +134,6 @@ class ConditionalLDiversity(Requirement):
             else "values that no whole sensitive row supports"
         )
         return (
-            f"Even for somebody who knows a person's '{self.known}' and strikes out {struck}, at "
-            f"least {self.l} values of every other sensitive attribute remain."
+            f"Even for an attacker who knows a person's '{self.known}' and strikes out {struck}, "
+            f"at least {self.l} values of every other sensitive attribute remain."
         )

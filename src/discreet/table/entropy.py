@@ -14,8 +14,8 @@ import numpy as np
 
 FIXED_ORDER = "DISCREET_INSECURE_FIXED_ORDER"
 WARNING = (
-    f"{FIXED_ORDER} is set: orders and group numbers follow from the seed, and anyone who guesses"
-    " it can restore the order of the source. For tests only; never publish such a release."
+    f"{FIXED_ORDER} is set: orders and group numbers follow from the seed, and an attacker who "
+    "guesses it can restore the order of the source. For tests only; never publish such a release."
 )
 
 

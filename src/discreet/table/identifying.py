@@ -7,6 +7,7 @@ codes of diagnoses are shorter, of varying length, or shared by many rows.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import polars as pl
 
@@ -14,6 +15,11 @@ from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
 
 MOST = 0.8  # of the distinct values
+SEVERAL_ROWS = (  # the present remedy, until rows can be grouped by person
+    "Groups of rows do not protect a person with several rows. Reduce the table to one row for "
+    "each value of the identifier, or state 'unit: rows' in the job: the guarantees then count "
+    "rows. Give an identifier that different persons share, such as a name, the role 'drop'."
+)
 FEWEST_KEYS = 10  # distinct values; fewer are no keys of a table
 ROWS_OF_KEY = 20  # more rows of a value on average: a category
 
@@ -31,6 +37,27 @@ _KEY_NAME = re.compile(
     r"\b(id|no|nr|nbr|num|number|key|record|mrn|patient|person|subject|member|customer|client"
     r"|account|case|encounter|visit|ssn)\b"
 )
+
+
+class Uses(NamedTuple):
+    """How often the values of an identifier are used."""
+
+    rows: int  # with a value
+    values: int
+    most: int  # rows of one value
+
+    def sentence(self, name: str) -> str:
+        """Return the counts, which name no value."""
+        return (
+            f"The identifier '{name}' has {self.values:,} distinct values in {self.rows:,} rows; "
+            f"one value has {self.most:,} rows."
+        )
+
+
+def count_uses(column: Column) -> Uses:
+    """Count how often the values of an identifier are used."""
+    counts = column.counts[: column.cardinality - column.has_null]
+    return Uses(int(counts.sum()), int((counts > 0).sum()), int(counts.max(initial=0)))
 
 
 def words_of(name: str) -> str:

@@ -115,7 +115,7 @@ def split_people(rows: int, rng: np.random.Generator) -> Split:
     order = rng.permutation(rows)
     trained = round(TRAINED * rows)
     if not 0 < trained < rows:
-        raise InputError(f"Learning needs people to train on and others to test; found {rows}.")
+        raise InputError(f"Learning needs rows to train on and others to test; found {rows}.")
     return Split(np.sort(order[:trained]), np.sort(order[trained:]))
 
 

@@ -1,6 +1,6 @@
 """Which release to take for a use, in a sentence with its reason.
 
-Of the releases in which 99 of 100 people are believed in by no more than a ceiling, the one that
+Of the releases in which the belief in 99 of 100 rows is no more than a ceiling, the one that
 serves the use best. What serves a use:
 
 ============  ==================================================================================
@@ -8,7 +8,7 @@ use           figure
 ============  ==================================================================================
 queries       the median error of COUNT queries
 associations  the divergence ratio D
-records       the loss, of releases that publish a row for every person
+records       the loss, of releases that keep whole rows
 learning      the skill of a model that was trained on the release
 ============  ==================================================================================
 """
@@ -45,9 +45,7 @@ _MERITS = {
     Use.ASSOCIATIONS: _Merit(
         "divergence ratio", lambda p: p.divergence_ratio, lambda p: p.divergence_ratio
     ),
-    Use.RECORDS: _Merit(
-        "loss", _loss_of_records, _loss_of_records, lacking="publishes a row for every person"
-    ),
+    Use.RECORDS: _Merit("loss", _loss_of_records, _loss_of_records, lacking="keeps whole rows"),
     Use.LEARNING: _Merit(
         "skill", _without_skill, lambda p: p.skill, "greatest", "was learnt from (--learning)"
     ),
@@ -67,18 +65,18 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
         return Recommendation(
             use,
             None,
-            f"For {use}: none, since the least that a reader believes of 99 in 100 people is "
+            f"For {use}: none, since the least belief of an attacker in 99 of 100 rows is "
             f"{_belief(least):.3f} ({least.label}), above the ceiling of {ceiling:g}.",
         )
     best = min(safe, key=lambda point: (merit.figure(point) or 0.0, _belief(point)))
     base = merit.shown(unlinked)
     beside = "" if base is None else f" ({base:.3f} with no link at all)"
     reader = (
-        f"in which a reader who knows all quasi-identifiers believes in the truth by at most "
-        f"{ceiling:g} for 99 of 100 people"
+        f"in which an attacker who knows all quasi-identifiers believes in the truth by at most "
+        f"{ceiling:g} for 99 of 100 rows"
     )
     if len(safe) == 1:
-        row = "with a row for every person " if use is Use.RECORDS else ""
+        row = "that keeps whole rows and " if use is Use.RECORDS else ""
         reason = (
             f"it is the only release {row}{reader} (by {_belief(best):.3f}); its {merit.noun} is "
             f"{merit.shown(best):.3f}{beside}"

@@ -38,7 +38,7 @@ class Anatomy(ShardedMethod):
         None, ge=1, description="The least number of rows, all of distinct values, in a group."
     )
     prefer: Literal["nearby"] | None = Field(
-        None, description="Form groups among people with near quasi-identifiers."
+        None, description="Form groups among rows with near quasi-identifiers."
     )
 
     @property

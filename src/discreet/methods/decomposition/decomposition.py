@@ -71,7 +71,7 @@ class ConditionalL(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     l: int = Field(ge=2, description="The least number of values left.")  # noqa: E741 (the job's key)
-    reader: Reader = Field("row", description="Who reads: 'pair', or 'row', which is stronger.")
+    reader: Reader = Field("row", description="The attacker: 'pair', or 'row', which is stronger.")
 
 
 class Decomposition(ShardedMethod):
@@ -90,10 +90,11 @@ class Decomposition(ShardedMethod):
         False, description="Allow l above l_per, at the price of noise; never for the primary one."
     )
     conditional_l: ConditionalL | None = Field(
-        None, description="The least number of values left to a reader who knows the primary one."
+        None,
+        description="The least number of values left to an attacker who knows the primary one.",
     )
     prefer: Literal["nearby"] | None = Field(
-        None, description="Form groups among people with near quasi-identifiers."
+        None, description="Form groups among rows with near quasi-identifiers."
     )
 
     @property
@@ -220,8 +221,8 @@ def _check_floor(
         if least < conditional.l:
             raise InfeasibleError(
                 f"decomposition: conditional_l asks that {conditional.l} values of '{column.name}' "
-                f"remain for whoever knows '{targets.primary.name}', but one of its values occurs "
-                f"with {least} only. "
+                f"remain for an attacker who knows '{targets.primary.name}', but one of its values "
+                f"occurs with {least} only. "
                 + (f"Ask for at most {least}." if least > 1 else "Leave conditional_l out."),
                 [
                     {

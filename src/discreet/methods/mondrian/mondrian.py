@@ -61,7 +61,7 @@ class Mondrian(Method):
 
     cuts: Literal["strict", "relaxed"] = Field(
         default="strict",
-        description="Whether people with the same value stay on one side of a numeric cut.",
+        description="Whether rows with the same value stay on one side of a numeric cut.",
     )
     cells: Literal["free", "levels"] = Field(
         default="free",

@@ -146,6 +146,6 @@ def hidden_members(task: Task, manifest: Manifest) -> list[str]:
     if most <= manifest.suppressed_rows:
         return []
     return [
-        f"{most} people of the original have a set member that no table has a column for, and "
+        f"{most} rows of the original have a set member that no table has a column for, and "
         f"{manifest.suppressed_rows} rows are said to be suppressed"
     ]

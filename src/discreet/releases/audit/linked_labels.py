@@ -46,8 +46,8 @@ def underivable(requirement: Requirement, domains: Domains, manifest: Manifest) 
     """Why a promise can't be derived from what is at hand; None where it can."""
     if isinstance(requirement, SeriesRequirement):
         return (
-            "it covers all releases of the series, and one folder does not show who was in which "
-            "group of the others. Add --ledger PLACE, or name all folders with --persons CSV"
+            "it covers all releases of the series, and one folder does not show the groups of the "
+            "others. Add --ledger PLACE, or name all folders with --persons CSV"
         )
     if not isinstance(requirement, LinkRequirement):
         return None

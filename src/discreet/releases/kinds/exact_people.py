@@ -56,7 +56,7 @@ def group_numbers(people: CodedTable, other: CodedTable) -> Codes:
     """The group of each row of another table, in the people's codes."""
     code = code_of_text(people[GROUP].text, other[GROUP].text)
     if (code < 0).any():
-        raise InputError("The release names groups in which nobody is. Audit it first.")
+        raise InputError("The release names groups without rows. Audit it first.")
     return code.astype(np.int32)[other[GROUP].codes]
 
 

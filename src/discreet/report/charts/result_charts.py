@@ -18,16 +18,16 @@ LEAST_RATIO = 0.001  # where a release that lost nothing stands on a logarithmic
 
 
 def size_charts(picture: Picture) -> list[Chart]:
-    """How many people stand in groups of which size, for each table that has groups."""
+    """How many rows are in groups of which size, for each table that has groups."""
     title, why = (
         (
-            "How many people look alike",
-            "nobody can tell its members apart by what the release says of them.",
+            "How many rows look alike",
+            "the release does not tell its rows apart.",
         )
         if picture.alike
         else (
-            "How many people share a group",
-            "nothing else links a person to a sensitive value.",
+            "How many rows share a group",
+            "nothing else links a row to a sensitive value.",
         )
     )
     charts = []
@@ -43,13 +43,13 @@ def size_charts(picture: Picture) -> list[Chart]:
                 name=f"group_sizes_{number}" if several else "group_sizes",
                 form="columns",
                 title=title + (f" in '{table}'" if several else ""),
-                note="People by the size of the group that they stand in: " + why,
-                x=Scale("people in the group", percent=False),
-                y=Scale("share of people", high=_above(max(shares))),
+                note="Rows by the size of their group: " + why,
+                x=Scale("rows in the group", percent=False),
+                y=Scale("share of rows", high=_above(max(shares))),
                 marks=tuple(
                     Mark(y=share, lane=name) for name, share in zip(names, shares, strict=True)
                 ),
-                head=("size of the group", "groups", "people", "share of people"),
+                head=("size of the group", "groups", "rows", "share of rows"),
                 table=tuple(
                     (name, f"{band.groups:,}", f"{band.people:,}", f"{share:.1%}")
                     for name, band, share in zip(names, bands, shares, strict=True)
@@ -60,7 +60,7 @@ def size_charts(picture: Picture) -> list[Chart]:
 
 
 def share_chart(picture: Picture) -> Chart | None:
-    """What a reader of the groups alone believes of the values that people have."""
+    """What an attacker who knows the groups alone believes in the true values."""
     shown = sorted(picture.beliefs.items(), key=lambda one: -one[1].greatest)[:STRIPS]
     if not shown:
         return None
@@ -68,12 +68,11 @@ def share_chart(picture: Picture) -> Chart | None:
     return Chart(
         name="beliefs_by_group",
         form="strips",
-        title="What a reader believes who finds a person's group",
-        note="People by how much of their group shares their value: at 100 % the value is known "
-        "for certain, at the left it hides among others."
+        title="What an attacker who finds the target's group believes",
+        note="Rows by the share of their group that has their value: at 100 % the value is certain."
         + (f" The {STRIPS} attributes with the greatest." if picture_is_cut(picture) else ""),
         x=Scale("belief in the true value"),
-        y=Scale("people"),
+        y=Scale("rows"),
         marks=tuple(marks),
         head=("attribute", "mean belief", "greatest belief"),
         table=tuple((name, f"{s.mean:.1%}", f"{s.greatest:.1%}") for name, s in shown),
@@ -106,7 +105,7 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
     return Chart(
         name="beliefs",
         form="strips",
-        title="What each reader comes to believe",
+        title="What each attacker believes",
         note="Targets by the belief in their true value, where each attack gets furthest. A red "
         "mark is what the release promises at most.",
         x=Scale("belief in the truth"),
@@ -207,13 +206,13 @@ def risk_chart(risks: Sequence[tuple[str, float]]) -> Chart | None:
     return Chart(
         name="risk_by_set",
         form="bars",
-        title="Which columns together single people out",
-        note="The share of people who are alone in the table with their values, for the riskiest "
-        "set of quasi-identifiers of each size.",
-        x=Scale("people alone"),
+        title="Which columns together single rows out",
+        note="The share of rows whose values no other row has, for the riskiest set of "
+        "quasi-identifiers of each size.",
+        x=Scale("unique rows"),
         y=Scale("quasi-identifiers"),
         marks=tuple(Mark(x=share, lane=name, label=f"{share:.1%}") for name, share in risks),
-        head=("quasi-identifiers", "people alone"),
+        head=("quasi-identifiers", "unique rows"),
         table=tuple((name, f"{share:.1%}") for name, share in risks),
     )
 
@@ -228,12 +227,12 @@ def frontier_chart(comparison: Comparison) -> Chart | None:
     return Chart(
         name="frontier",
         form="points",
-        title="What is lost against what a reader believes",
-        note="Down and to the left is better. The whisker ends at the greatest belief about "
-        "anybody; faint points are outdone by another in both. Right of the line, readers would be "
-        "misled less by columns without any link.",
+        title="What is lost against what an attacker believes",
+        note="Down and to the left is better. The whisker ends at the greatest belief in any row; "
+        "faint points are dominated by another. Right of the line, columns without any link would "
+        "mislead less.",
         x=Scale("divergence ratio D (logarithmic)", low, high, log=True, percent=False),
-        y=Scale("belief in the true value: 99th percentile over people"),
+        y=Scale("belief in the true value: 99th percentile over rows"),
         marks=tuple(_point(p, at) for p, at in zip(placed, ratios, strict=True)),
         rules=(
             ReferenceLine("x", 1.0, "no link at all"),
@@ -258,11 +257,11 @@ def learning_chart(comparison: Comparison) -> Chart | None:
     return Chart(
         name="learning",
         form="points",
-        title="What can be learned against what a reader believes",
+        title="What can be learned against what an attacker believes",
         note="Skill of a model that was trained on the release: 1 as from the original, 0 as with "
         "no link at all. Down and to the right is better.",
         x=Scale("learning skill", min(0.0, _quarter(min(skills))), highest, percent=False),
-        y=Scale("belief in the true value: 99th percentile over people"),
+        y=Scale("belief in the true value: 99th percentile over rows"),
         marks=tuple(_point(p, at) for p, at in zip(placed, skills, strict=True)),
         rules=(ReferenceLine("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),),
         head=("release", "skill", "accuracy", "belief, 99 %"),
@@ -289,13 +288,13 @@ def _point(point: Point, x: float) -> Mark:
 
 
 def series_chart(beliefs: Mapping[str, Sequence[float]], bound: float | None) -> Chart:
-    """The greatest belief about anybody after every release of a series."""
+    """The greatest belief after every release of a series."""
     releases = max(len(found) for found in beliefs.values())
     return Chart(
         name="series",
         form="lines",
-        title="What a reader of all releases believes",
-        note="The greatest belief in anybody's value, release by release.",
+        title="What an attacker who has all releases believes",
+        note="The greatest belief in a true value, release by release.",
         x=Scale("release", 1, releases, percent=False),
         y=Scale("greatest belief"),
         marks=tuple(

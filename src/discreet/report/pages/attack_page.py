@@ -31,12 +31,12 @@ from discreet.report.pieces import (
 )
 
 GROUPS = (
-    ("within the promise", "Readers that a promise speaks of"),
-    ("EXCEEDED", "Readers that break a promise"),
-    (UNBOUNDED, "Readers against whom some people have no guarantee"),
-    ("not promised", "Readers that no promise of this release speaks of"),
-    (BEYOND, "Readers beyond what any such release promises"),
-    (NO_BETTER, "Readers who do no better than guessing"),
+    ("within the promise", "Attackers that a promise covers"),
+    ("EXCEEDED", "Attackers that break a promise"),
+    (UNBOUNDED, "Attackers against whom some rows have no guarantee"),
+    ("not promised", "Attackers that no promise of this release covers"),
+    (BEYOND, "Attackers beyond what any such release promises"),
+    (NO_BETTER, "Attackers that do no better than guessing"),
 )
 
 
@@ -54,16 +54,16 @@ def attack_page(
         heading, tone = f"{exceeded} of {bounded} bounds are exceeded", "bad"
     elif certain and worst is not None and worst.verdict != "within the promise":
         heading, tone = (
-            f"Promises held, but one reader knows the value of {certain:,} people",
+            f"Promises held, but one attacker knows the value of {certain:,} rows",
             "warn",
         )
     elif bounded:
-        heading, tone = "No reader got further than promised", "good"
+        heading, tone = "No attacker got further than promised", "good"
     else:
-        heading, tone = "Nothing is promised against these readers", "warn"
+        heading, tone = "Nothing is promised against these attackers", "warn"
     said: Sequence[str] = () if manifest is None else known_weaknesses(manifest)
     found = attack_parts(report, summary=False)
-    sections = [Section("What each reader can learn", joined(found), "Readers")]
+    sections = [Section("What each attacker can learn", joined(found), "Attackers")]
     if said:
         sections.append(Section("What the release does not promise", sentences(said), "Left open"))
     sections.append(Section("How to repeat it", _repeating()))
@@ -75,7 +75,7 @@ def attack_page(
         tone=tone,
         lede=(
             report.summary,
-            "Each reader below sees the published files and what is said of their knowledge, "
+            "Each attacker below sees the published files and has the stated knowledge, "
             "nothing of how the release was made; beliefs were scored against the original.",
         ),
         cards=list(_cards(report, exceeded, bounded)),
@@ -84,9 +84,9 @@ def attack_page(
 
 
 def attack_parts(report: AttackReport, *, summary: bool = True) -> list[Html]:
-    """The findings: the strongest reader, a plot of beliefs, tables by what is promised."""
+    """The findings: the strongest attacker, a plot of beliefs, tables by what is promised."""
     parts = [paragraph(report.summary)] if summary else []
-    beside = joined([subheading("Who can be found"), _risks(report.risks)])
+    beside = joined([subheading("Re-identification risk"), _risks(report.risks)])
     parts.append(figures([belief_chart(report.findings, report.threshold)], beside))
     for verdict, title in GROUPS:
         found = [finding for finding in report.findings if finding.verdict == verdict]
@@ -102,7 +102,7 @@ def _cards(report: AttackReport, exceeded: int, bounded: int) -> Iterator[Card]:
     tone: Tone = "bad" if exceeded else "good" if bounded else "warn"
     yield Card(
         "bounds-kept", "bounds kept", bounded - exceeded, f"{bounded - exceeded} of {bounded}",
-        "of readers that a promise speaks of", tone,
+        "of attackers that a promise covers", tone,
     )  # fmt: skip
     promised = ("within the promise", "EXCEEDED")
     inside = [f for f in report.findings if f.verdict in promised and f.is_belief]
@@ -115,16 +115,16 @@ def _cards(report: AttackReport, exceeded: int, bounded: int) -> Iterator[Card]:
     worst = report.strongest
     if worst is not None:
         yield Card(
-            "strongest-reader", "greatest belief of any reader", worst.greatest,
+            "strongest-reader", "greatest belief of any attacker", worst.greatest,
             f"{worst.greatest:.1%}", f"{worst.title} on '{worst.aim}'",
             "warn" if worst.greatest > report.threshold else "",
         )  # fmt: skip
-        people = round(worst.certain * worst.targets)
+        certain = round(worst.certain * worst.targets)
         yield Card(
-            "certain-people", "people whose value that reader knows", people, f"{people:,}",
+            "certain-rows", "rows whose value that attacker knows", certain, f"{certain:,}",
             f"of {worst.targets:,}",
         )  # fmt: skip
-    yield Card("findings", "readers tried", len(report.findings), f"{len(report.findings)}")
+    yield Card("findings", "attackers tried", len(report.findings), f"{len(report.findings)}")
 
 
 def _table(findings: Sequence[Finding], threshold: float) -> Html:
@@ -183,8 +183,8 @@ def _risks(risks: Sequence[Risk]) -> Html:
     return joined(
         [
             paragraph(
-                "The chance that a reader who knows a person's quasi-identifiers picks the right "
-                "row, in the original and in each published table."
+                "The chance that an attacker who knows the target's quasi-identifiers picks the "
+                "right row, in the original and in each published table."
             ),
             table(head, rows, range(1, len(head))),
         ]

@@ -69,7 +69,7 @@ def _cards(comparison: Comparison) -> Iterator[Card]:
     if safest:
         least = min(safest, key=lambda point: point.belief_99 or 0.0)
         yield Card(
-            "least-belief", "least belief, 99 % of people", least.belief_99 or 0.0,
+            "least-belief", "least belief, 99 % of rows", least.belief_99 or 0.0,
             f"{least.belief_99:.1%}", least.label,
         )  # fmt: skip
     closest = [point for point in published if point.divergence_ratio is not None]
@@ -85,8 +85,8 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
     drawn = figures(comparison_charts(comparison))
     if drawn:
         about = paragraph(
-            "Every release is read by the same person, who knows all quasi-identifiers and "
-            "believes what the release implies; so releases of different kinds stand on one plot."
+            "Every release is attacked by the same attacker, who knows all quasi-identifiers and "
+            "believes what the release implies; so releases of different kinds are on one plot."
         )
         yield Section("Risk and utility", joined([about, drawn]), "Frontier")
     if comparison.recommendations:

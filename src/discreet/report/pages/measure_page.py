@@ -26,7 +26,7 @@ from discreet.report.pieces import (
 
 MEANING = {
     "loss": "mean share of its range that a quasi-identifier's cell leaves open",
-    "loss_sensitive": "the same of what is left possible for each person's sensitive values",
+    "loss_sensitive": "the same of the sensitive values that remain possible for each row",
     "classes": "groups of rows that look alike",
     "class_size": "source rows over groups",
     "discernibility": "Σ |group|², suppressed rows counted as a group of all",
@@ -39,7 +39,7 @@ MEANING = {
     "pairs_left_out": "two-way tables that are too large to compare",
     "median": "of the relative error of counts",
     "skill": "of a model: 1 as from the original, 0 as with no link at all",
-    "noise_values": "listed values that nobody in the group has",
+    "noise_values": "listed values that no row of the group has",
     "noise_share": "of listed values",
 }
 DRAWN = ("loss_by_attribute",)  # a plot has these

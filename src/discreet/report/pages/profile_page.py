@@ -1,4 +1,4 @@
-"""A profile as a page: who stands out before anything is published, and what can be promised."""
+"""A profile as a page: which rows are unique, and what can be promised."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def profile_page(profile: Profile) -> Page:
     heading = (
         f"{profile.rows:,} rows, no quasi-identifier"
         if risk is None
-        else f"{risk.unique_share:.1%} of the people can be singled out"
+        else f"{risk.unique_share:.1%} of the rows are unique"
     )
     lede = (
         ""
         if risk is None
-        else f"Who knows all {len(profile.quasi_identifiers)} quasi-identifiers "
+        else f"An attacker who knows all {len(profile.quasi_identifiers)} quasi-identifiers "
         f"({', '.join(profile.quasi_identifiers)}) tells {risk.classes:,} groups of the "
-        f"{profile.rows:,} people apart."
+        f"{profile.rows:,} rows apart."
     )
     proposed = (
         ""
@@ -80,7 +80,7 @@ def _cards(profile: Profile) -> Iterator[Card]:
 def _sections(profile: Profile) -> Iterator[Section]:
     drawn = figures(profile_charts(profile))
     if drawn:
-        yield Section("Who stands out", drawn, "Risk")
+        yield Section("Which rows are unique", drawn, "Risk")
     if profile.sensitive:
         yield Section("What can be promised at best", _promises(profile), "Promises")
     if profile.associations:

@@ -34,8 +34,8 @@ def _checking(manifest: Manifest) -> Html:
     ]
     parts: list[str] = [
         paragraph(
-            "Every promise can be derived again from the published files alone, by anybody. Who "
-            "has the original can also check that nothing was lost or invented."
+            "Every promise can be derived again from the published files alone. With the original "
+            "an audit also checks that nothing was lost or invented."
         ),
         code("discreet audit RELEASE\ndiscreet audit RELEASE --original JOB"),
     ]

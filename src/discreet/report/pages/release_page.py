@@ -57,7 +57,7 @@ def release_page(manifest: Manifest, picture: Picture) -> Page:
             *uncovered(manifest),
             published(manifest),
             "The figures below were derived from the published files themselves before the release "
-            "appeared. Anybody who has the files can derive them again.",
+            "appeared. They can be derived again from the files.",
         ),
         cards=list(_cards(manifest, picture)),
         sections=[
@@ -65,7 +65,7 @@ def release_page(manifest: Manifest, picture: Picture) -> Page:
             Section(
                 "What is promised", promise_table(manifest.promises, manifest.unit), "Promises"
             ),
-            Section("What readers can learn", _learnt(manifest, picture), "Readers"),
+            Section("What attackers can learn", _learnt(manifest, picture), "Attackers"),
             Section("Figures of the files", _figure_table(manifest), "Figures"),
             Section("What is in the folder", _tables(manifest)),
             *origin(manifest, None),
@@ -89,7 +89,7 @@ def private_page(
     sections = [
         Section("In plain words", sentences(said), "In plain words"),
         Section("What is promised", promise_table(manifest.promises, manifest.unit), "Promises"),
-        Section("What readers can learn", _learnt(manifest, picture, attacks), "Readers"),
+        Section("What attackers can learn", _learnt(manifest, picture, attacks), "Attackers"),
         Section(
             "What was lost",
             figures(loss_charts(utility), beside=figure_table(utility)),
@@ -108,7 +108,7 @@ def private_page(
             *warnings(manifest.promises),
             *uncovered(manifest),
             "PRIVATE: for the publisher only. Figures of this page were computed with the original "
-            "and would let a reader of the release narrow down values. Do not publish it.",
+            "and would let an attacker narrow down values. Do not publish it.",
             published(manifest),
         ),
         cards=list(_private_cards(manifest, picture, attacks, utility)),
@@ -231,8 +231,7 @@ def _cards(manifest: Manifest, picture: Picture) -> Iterator[Card]:
     yield _kept(manifest.promises)
     gone = manifest.suppressed_rows
     share = manifest.published_rows / max(manifest.source_rows, 1)
-    nobody = of_unit("nobody was left out", manifest.unit)
-    left_out = nobody if not gone else f"{gone:,} left out"
+    left_out = "no row left out" if not gone else f"{gone:,} left out"
     yield Card(
         "published-rows", "rows published", manifest.published_rows,
         f"{manifest.published_rows:,}", f"{share:.1%} of the source; {left_out}",
@@ -240,18 +239,15 @@ def _cards(manifest: Manifest, picture: Picture) -> Iterator[Card]:
     bands = [band for found in picture.sizes.values() for band in found]
     groups = sum(band.groups for band in bands)
     if groups:
-        name = "groups of people who look alike" if picture.alike else "groups of people"
-        mean = f"{sum(band.people for band in bands) / groups:,.1f} people each on average"
-        yield Card(
-            "groups", of_unit(name, manifest.unit), groups, f"{groups:,}",
-            of_unit(mean, manifest.unit),
-        )  # fmt: skip
+        name = "groups of rows that look alike" if picture.alike else "groups of rows"
+        mean = f"{sum(band.people for band in bands) / groups:,.1f} rows each on average"
+        yield Card("groups", name, groups, f"{groups:,}", mean)
     beliefs = picture.beliefs
     if beliefs:
         name = max(beliefs, key=lambda one: beliefs[one].greatest)
         yield Card(
-            "greatest-share", "greatest belief of a reader of the groups", beliefs[name].greatest,
-            f"{beliefs[name].greatest:.1%}", f"in a value of '{name}'",
+            "greatest-share", "greatest belief of an attacker who knows the groups",
+            beliefs[name].greatest, f"{beliefs[name].greatest:.1%}", f"in a value of '{name}'",
         )  # fmt: skip
 
 
@@ -266,7 +262,7 @@ def _private_cards(
         worst = attacks.strongest
         tone: Tone = "good" if attacks.ok else "bad"
         yield Card(
-            "strongest-reader", "strongest reader that was tried", worst.greatest,
+            "strongest-reader", "strongest attacker that was tried", worst.greatest,
             f"{worst.greatest:.1%}", f"{worst.attack} on '{worst.aim}'", tone,
         )  # fmt: skip
     loss = utility.get("loss")
@@ -282,14 +278,14 @@ def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None =
     if picture.beliefs:
         parts.append(
             paragraph(
-                "The plainest reader knows what people's quasi-identifiers are and who is in the "
-                "table, finds each person's group, and believes in a value by its share there."
+                "The simplest attacker knows the quasi-identifiers of every row in the table, "
+                "finds the target's group, and believes in a value by its share there."
             )
         )
     parts.append(figures([share_chart(picture), *size_charts(picture)]))
     said = readers(manifest)
     if said:
-        parts += [subheading("Readers of the sensitive table, or of several releases"),
+        parts += [subheading("Attackers with the sensitive table, or with several releases"),
                   sentences(said)]  # fmt: skip
     if attacks is not None:
         parts += [subheading("How it was attacked before it appeared"), *attack_parts(attacks)]
@@ -298,7 +294,7 @@ def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None =
         sentences(known_weaknesses(manifest)),
         paragraph(
             Html(
-                "The word in brackets is the attack that measures it. How far each reader gets: "
+                "The word in brackets is the attack that measures it. How far each attacker gets: "
                 "<code>discreet attack RELEASE --original JOB --page attacks.html</code>."
             )
         ),

@@ -21,7 +21,7 @@ def series_page(
         subject="from the published files",
         heading="The series keeps its promises" if ok else "The series does not hold",
         tone="good" if ok else "bad",
-        lede=("Who reads all releases may learn more than any of them tells alone.",),
+        lede=("An attacker who has all releases may learn more than from any of them alone.",),
         cards=[Card("releases", "releases", releases, f"{releases}")],
         sections=sections,
     )

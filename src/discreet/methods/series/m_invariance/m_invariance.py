@@ -234,7 +234,7 @@ def _infeasible(task: Task, m: int) -> InfeasibleError:
     most = int(column.counts.max(initial=0))
     feasible = min(known, task.table.rows // max(most, 1))
     return InfeasibleError(
-        f"m-invariance with m = {m}: nobody can be published. '{column.name}' has {known} values, "
+        f"m-invariance with m = {m}: no row can be published. '{column.name}' has {known} values, "
         f"and the most frequent fills {most} of {task.table.rows} rows. "
         + (f"Feasible for all: m up to {feasible}." if feasible > 1 else NOTHING_LEFT),
         [

@@ -96,7 +96,7 @@ class RhoDifferent(Method):
 
     domain: tuple[Annotated[str, Field(coerce_numbers_to_str=True)] | None, ...] = Field(
         (),
-        description="Values that people may have in later releases, beside those of the first "
+        description="Values that may occur in later releases, beside those of the first "
         "release and of the correlation table; with a catch-all such as 'other'. It is published.",
     )
 
@@ -237,9 +237,9 @@ def _require_known(
     unknown = ~known[codes]
     if unknown.any():
         raise InputError(
-            f"{int(unknown.sum())} people who were published before now have a value that occurs "
+            f"{int(unknown.sum())} published records now have a value that occurs "
             "neither in an earlier release, nor among newcomers, nor in the correlation table. "
-            "List these values under 'domain', so that a reader can reckon with them."
+            "List these values under 'domain', so that the guarantee covers them."
         )
 
 
@@ -253,7 +253,6 @@ def _notes(families: Families, verdicts: Verdicts) -> dict[str, Any]:
 
 def _nobody(rho: float) -> InfeasibleError:
     return InfeasibleError(
-        f"rho-different with rho = {rho:g}: everybody would be held back, because a reader of the "
-        "earlier releases believes too much already. Raise rho, or begin a new series with other "
-        "people."
+        f"rho-different with rho = {rho:g}: every row would be held back, because earlier "
+        "releases already reveal too much. Raise rho, or begin a new series with other records."
     )

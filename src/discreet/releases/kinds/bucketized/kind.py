@@ -115,8 +115,7 @@ class BucketizedKind(Kind):
         wrong = int((sizes != people[GROUP].counts).sum() + (~present).sum())
         if wrong:
             problems.append(
-                f"{wrong} groups have not as many sensitive rows in '{SENSITIVE}' as people in "
-                f"'{PEOPLE}'"
+                f"{wrong} groups have not as many rows in '{SENSITIVE}' as in '{PEOPLE}'"
             )
         fakes, said = count_counterfeits(tables), getattr(manifest.method, COUNTERFEITS, 0)
         if fakes != said:
@@ -159,7 +158,7 @@ class BucketizedKind(Kind):
         bounds = [people[GROUP].cardinality, *cardinalities]
         moved = excess(of_person, [group, *cells], bounds, weights_of_others=weights)
         if moved:
-            problems.append(f"{moved} people stand in a group without their own sensitive row")
+            problems.append(f"{moved} rows are in a group without their own sensitive row")
         return problems
 
     def reading(

@@ -325,9 +325,9 @@ def _unjudged(tables: Mapping[str, CodedTable]) -> list[str]:
     if most <= EDGES or supporting_rows(sets, signatures.codes, 0, EDGES)[1] is not None:
         return []
     return [
-        "The release is too large to look for assignments of all people to all rows of "
-        f"'{SENSITIVE}': each value of '{VALUES}' was found possible in its group by itself. The "
-        "method leaves no value that only all groups together rule out; this audit cannot tell."
+        f"The release is too large to look for assignments of all rows of '{SENSITIVE}' to groups: "
+        f"each value of '{VALUES}' was found possible in its group by itself. The method leaves no "
+        "value that only all groups together rule out; this audit cannot tell."
     ]
 
 
@@ -367,10 +367,10 @@ def _set_problems(
         return []
     counts, complete = struck
     if not complete:
-        return [f"the rows of '{SENSITIVE}' cannot be given to people within their groups' sets"]
+        return [f"the rows of '{SENSITIVE}' cannot be assigned to groups within the groups' sets"]
     return [
-        f"{count} values of '{name}' in '{VALUES}' can be struck out: no assignment of all people "
-        f"to all rows of '{SENSITIVE}' gives them to anybody of their group"
+        f"{count} values of '{name}' in '{VALUES}' can be struck out: no assignment of all rows "
+        f"of '{SENSITIVE}' to groups gives them to a row of their group"
         for name, count in zip(names, counts, strict=True)
         if count
     ]
@@ -393,7 +393,7 @@ def _lost_values(
         own = code[task.table[name].codes[source_row]]
         lost = _not_in_sets(group.astype(np.int32), own, start, value)
         if lost:
-            problems.append(f"{lost} people are in a group without their value of '{name}'")
+            problems.append(f"{lost} rows are in a group without their value of '{name}'")
     return problems
 
 

@@ -99,3 +99,46 @@ def test_bare_import_and_help_load_nothing_heavy(module):
     code = f"import sys, {module}; print(*{heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+KIND_NAMES = {"generalized", "bucketized", "decomposed", "projected"}
+# Where kinds are known by name: their folder, their registry, and one setting of a method.
+KNOW_KINDS = ("releases/kinds/", "releases/registry.py", "methods/msa_diversity/msa_diversity.py")
+
+
+def kinds_known_by_name(source: str) -> list[str]:
+    """Return where code asks for the name of a kind or guesses at the facts of a method."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and node.value in KIND_NAMES:
+            found.append(f"line {node.lineno}: '{node.value}'")
+        elif isinstance(node, ast.Name) and node.id.removesuffix("Kind").lower() in KIND_NAMES:
+            if node.id.endswith("Kind"):
+                found.append(f"line {node.lineno}: {node.id}")
+        elif isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any("manifest.kind" in ast.unparse(side) for side in sides):
+                found.append(f"line {node.lineno}: {ast.unparse(node)}")
+        elif (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func) == "getattr"
+            and ast.unparse(node.args[0]).endswith("manifest.method")
+        ):
+            found.append(f"line {node.lineno}: {ast.unparse(node)}")
+    return found
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_kinds_know_their_names(path):
+    if not path.relative_to(PACKAGE).as_posix().startswith(KNOW_KINDS):
+        assert kinds_known_by_name(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_kind_known_by_name_is_found():
+    for line in (
+        "if manifest.kind == name: pass",
+        "x = 'decomposed'",
+        "BucketizedKind()",
+        "getattr(scene.manifest.method, 'levels', None)",
+    ):
+        assert len(kinds_known_by_name(line)) == 1

@@ -30,6 +30,7 @@ from discreet.methods.base import Method, Progress, no_progress
 from discreet.pipeline.prepare import expand_sets, read_data
 from discreet.pipeline.run import Release, audit_in_memory, make_release
 from discreet.releases.measure import read_utility
+from discreet.releases.registry import kind_of
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Role
@@ -238,6 +239,7 @@ class _Runner:
         return replace(
             point,
             kind=manifest.kind,
+            has_records=kind_of(manifest.kind).has_records,
             divergence_ratio=None if away is None else away.ratio,
             belief_99=None if belief is None else belief.percentile_99,
             belief_max=None if belief is None else belief.greatest,

@@ -25,10 +25,8 @@ from discreet.releases.group_summary import Picture, picture_of
 from discreet.releases.kinds.base import View
 from discreet.releases.kinds.bucketized import tables as bucketized
 from discreet.releases.kinds.bucketized.implied import loss_of_buckets
-from discreet.releases.kinds.bucketized.kind import BucketizedKind
 from discreet.releases.kinds.decomposed import sensitive_sets
 from discreet.releases.kinds.decomposed.implied import mean_log_sets
-from discreet.releases.kinds.decomposed.kind import DecomposedKind
 from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     count_unsupported,
@@ -38,7 +36,6 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
 )
 from discreet.releases.kinds.exact_people import open_share
 from discreet.releases.kinds.generalized.tables import RECORDS
-from discreet.releases.kinds.projected.kind import ProjectedKind
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.registry import kind_of
 from discreet.releases.table_forms import form_problems
@@ -94,10 +91,8 @@ def _summed(some: Mapping[str, float], others: Mapping[str, float]) -> dict[str,
 def class_columns(manifest: Manifest, table: str) -> list[str] | None:
     """The columns that say which rows belong together; None where the whole table does."""
     columns = manifest.tables[table].columns
-    if GROUP in columns and manifest.kind in (BucketizedKind.name, DecomposedKind.name):
-        return [GROUP]
-    if manifest.kind == DecomposedKind.name:
-        return None
+    if not kind_of(manifest.kind).makes_alike:
+        return [GROUP] if GROUP in columns else None
     return [name for name, role in columns.items() if role is Role.QUASI_IDENTIFIER]
 
 
@@ -137,19 +132,19 @@ def audit_shard(
     views = kind.views(tables, domains_of(tables, manifest) | linked, refined=refined)
     picture = picture_of(dict(zip(tables, views, strict=False)), kind)
     counted = tally(tables, manifest, kind, views)
-    if manifest.kind == ProjectedKind.name:
+    if kind.spreads_sensitive:
         verdicts = [_of_tables(requirement, views) for requirement in requirements]
         figures = {
             n: _generalized(t, task, manifest.method.levels_of(n) or {}) for n, t in tables.items()
         }
         return ShardResult(verdicts, figures, [], picture, counted)
     verdicts = [_bare(kind.verdict(requirement, views)) for requirement in requirements]
-    if manifest.kind == BucketizedKind.name:
+    if kind.has_sensitive_table:
+        return _decomposed(tables, manifest, task, verdicts, picture, counted)
+    if not kind.makes_alike:
         own = replace_rows(manifest, tables[bucketized.PEOPLE].rows)
         problems = kind.inconsistencies(tables, own)
         return ShardResult(verdicts, {"": _buckets(tables, task)}, problems, picture, counted)
-    if manifest.kind == DecomposedKind.name:
-        return _decomposed(tables, manifest, task, verdicts, picture, counted)
     levels = manifest.method.levels_of(RECORDS) or {}
     figures = {"": _generalized(tables[RECORDS], task, levels)}
     return ShardResult(verdicts, figures, [], picture, counted)
@@ -301,7 +296,7 @@ def utility_of(
     figures: Mapping[str, CellSums], task: Task, manifest: Manifest, facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The publisher's ``utility``, as the measures of a whole release have it."""
-    if manifest.kind != ProjectedKind.name:
+    if not kind_of(manifest.kind).spreads_sensitive:
         levels = manifest.method.levels_of("")
         return _measures(figures[""], task, manifest, levels, facts)
     tables = {
@@ -338,7 +333,7 @@ def _measures(
         "loss_by_attribute": {name: mean[name] for name in quasi},
         "loss_sensitive": float(np.mean(sensitive)) if sensitive else None,
     }
-    if manifest.kind == DecomposedKind.name:
+    if kind_of(manifest.kind).has_sensitive_table:
         noise = int(facts.get("noise_values", 0))
         values = manifest.tables[sensitive_sets.VALUES].rows
         result |= {

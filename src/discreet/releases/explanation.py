@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.releases.manifest import Manifest, Promise, ReaderFinding
+from discreet.releases.registry import kind_of
 from discreet.releases.wording import of_unit
 from discreet.table.roles import Role, Unit
 
@@ -29,10 +30,7 @@ def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[st
     facts, utility = private.get("method", {}), private.get("utility", {})
     found = [
         *_unstated(manifest, private.get("promises", [])),
-        *_removed_terms(manifest, facts, utility),
-        *_association(facts),
-        *_noise(facts),
-        *_changed(facts),
+        *manifest.method.private_sentences(facts, utility),
         *worth(manifest, facts, utility),
     ]
     return [PRIVATE, *found] if found else []
@@ -58,17 +56,15 @@ def treatment(manifest: Manifest) -> list[str]:
     """What was done to each column."""
     return [
         *_columns(manifest),
-        *_terms(manifest),
         *_sets(manifest),
-        *_groups(manifest),
-        *_projections(manifest),
-        *_method(manifest),
+        *kind_of(manifest.kind).sentences(manifest),
+        *manifest.method.sentences(),
     ]
 
 
 def readers(manifest: Manifest) -> list[str]:
     """What attackers find beside the promises."""
-    return [*reader_sentences(manifest.readers), *_series(manifest)]
+    return reader_sentences(manifest.readers)
 
 
 def published(manifest: Manifest) -> str:
@@ -92,24 +88,8 @@ def _columns(manifest: Manifest) -> list[str]:
                 by_role[role].append(name)
     sentences = []
     quasi = by_role.get(Role.QUASI_IDENTIFIER, [])
-    levels = getattr(manifest.method, "levels", None)
-    if quasi and levels and set(levels) == set(manifest.tables):
-        sentences += [
-            f"In '{table}', quasi-identifiers {_coarseness(quasi, of)}."
-            for table, of in levels.items()
-        ]
-    elif quasi and levels:
-        sentences.append(f"Quasi-identifiers {_coarseness(quasi, levels)}.")
-    elif quasi and manifest.kind == "generalized":
-        sentences.append(
-            "Quasi-identifiers are as coarse as each group needs: " + ", ".join(quasi) + "."
-        )
-        hierarchies = getattr(manifest.method, "hierarchies", None)
-        if hierarchies:
-            named = ", ".join(f"{name} ({place})" for name, place in hierarchies.items())
-            sentences.append(f"Each cell is a label of the column's hierarchy: {named}.")
-    elif quasi:
-        sentences.append("Quasi-identifiers: " + ", ".join(quasi) + ".")
+    if quasi:
+        sentences += kind_of(manifest.kind).quasi_identifier_sentences(manifest, quasi)
     for role in (Role.SENSITIVE, Role.QUASI_SENSITIVE):
         if by_role.get(role):
             listed = "; ".join(_covered(name, manifest) for name in by_role[role])
@@ -126,64 +106,6 @@ def _covered(name: str, manifest: Manifest) -> str:
     return f"{name} (covered by {', '.join(covering)})"
 
 
-def _terms(manifest: Manifest) -> list[str]:
-    """What is left of the quasi-sensitive attributes whose terms the method looked at."""
-    return [
-        f"Terms of '{name}' were removed where they give too much away; {rows:,} rows show none "
-        "at all (*)."
-        for name, rows in getattr(manifest.method, "emptied_rows", {}).items()
-    ]
-
-
-def _removed_terms(
-    manifest: Manifest, facts: Mapping[str, Any], utility: Mapping[str, Any]
-) -> list[str]:
-    """What was removed from quasi-sensitive attributes, and what their terms still tell."""
-    sentences = []
-    searched = facts.get("attributes", {}) if manifest.method.name == "quasi-sensitive" else {}
-    measured = utility.get("terms", {})
-    for name, found in searched.items():
-        terms = measured.get(name, {})
-        share = f" ({terms['suppressed_share']:.1%})" if terms else ""
-        sentences.append(
-            f"Of '{name}', which a reader can look up in a table of {found['labels']:,} labels, "
-            f"{found['suppressed_terms']:,} terms{share} were removed from published rows."
-        )
-        change = terms.get("belief_change")
-        if change is not None:
-            sentences.append(
-                "After the look-up no belief in a label is more than "
-                f"{change['greatest']:.1%} away from what it was before; on average over labels "
-                f"and groups it is {change['mean']:.2%} away."
-            )
-        if found["unlinked_rows"]:
-            sentences.append(
-                f"{found['unlinked_rows']:,} rows have terms of '{name}' that fit no label "
-                f"together ({found['unknown_terms']:,} terms are in no label at all); they are "
-                "published as they are and tell this reader nothing."
-            )
-        sentences += [
-            f"In the knowledge table of '{name}', {found[key]:,} labels {said}."
-            for key, said in (
-                ("labels_without_terms", "have no term and fit only rows without any"),
-                ("doubled_labels", "stood on several lines, which were joined"),
-            )
-            if found[key]
-        ]
-    if sentences:
-        sentences.append(
-            f"{facts['failing_groups']:,} groups failed before; for {facts['optimal_groups']:,} of "
-            f"the {facts['groups']:,} published groups it is proved that no smaller removal would "
-            "do."
-        )
-        if facts["unsolved_groups"]:
-            sentences.append(
-                f"For {facts['unsolved_groups']:,} groups no removal was found; their rows were "
-                "left out."
-            )
-    return sentences
-
-
 def _unstated(manifest: Manifest, promises: Sequence[Mapping[str, Any]]) -> list[str]:
     """The figures of promises that the release does not state, as they need the original."""
     return [
@@ -191,58 +113,6 @@ def _unstated(manifest: Manifest, promises: Sequence[Mapping[str, Any]]) -> list
         for stated, found in zip(manifest.promises, promises, strict=False)
         if found["achieved"] and not stated.achieved
     ]
-
-
-def _association(facts: Mapping[str, Any]) -> list[str]:
-    """What a projection loses and exposes between sensitive attributes."""
-    if "association_loss" not in facts:
-        return []
-    return [
-        f"Between tables {facts['association_loss']:.1%} of the association between sensitive "
-        "attributes is lost; an attacker who knows one value can still join "
-        f"{facts['information_exposure']:.1%} of the linked information."
-    ]
-
-
-def _noise(facts: Mapping[str, Any]) -> list[str]:
-    """How many listed values of a decomposition are noise."""
-    if "noise_values" not in facts:
-        return []
-    merged = facts["merged_groups"]
-    return [
-        f"{facts['noise_values']:,} listed values are noise: no row of the group has them, but "
-        "whole sensitive rows support them like the others."
-        + (f" {merged:,} groups were merged into others." if merged else "")
-    ]
-
-
-def _changed(facts: Mapping[str, Any]) -> list[str]:
-    """What a release of a series met in the past."""
-    sentences = []
-    if facts.get("changed_signatures"):
-        sentences.append(
-            f"{facts['changed_signatures']:,} records are now in groups of values that are all "
-            "new, because their own value changed. Across such changes m-invariance does not bound "
-            "the belief of an attacker who has several releases; use rho-different for data whose "
-            "values change."
-        )
-    if "greatest_belief" in facts:
-        sentences.append(
-            "The greatest belief of an attacker who has all releases so far is "
-            f"{facts['greatest_belief']:.3f}."
-        )
-    return sentences
-
-
-def _coarseness(quasi: Sequence[str], levels: Mapping[str, int]) -> str:
-    changed = [f"{name} (level {levels[name]})" for name in quasi if levels.get(name)]
-    exact = [name for name in quasi if not levels.get(name)]
-    parts = []
-    if changed:
-        parts.append("made coarser: " + ", ".join(changed))
-    if exact:
-        parts.append("left exact: " + ", ".join(exact))
-    return "; ".join(parts)
 
 
 def _sets(manifest: Manifest) -> list[str]:
@@ -257,41 +127,6 @@ def _sets(manifest: Manifest) -> list[str]:
                 f", and '{entry.rest}' for all rare members, so that the sets can't be had back."
             )
         sentences.append(sentence)
-    return sentences
-
-
-def _projections(manifest: Manifest) -> list[str]:
-    """How the sensitive attributes were spread over several tables."""
-    plan = getattr(manifest.method, "plan", None)
-    if manifest.kind != "projected" or not plan:
-        return []
-    split = " | ".join(", ".join(block) for block in plan)
-    return [
-        f"The sensitive attributes are split over {len(plan)} tables of the same rows, each in a "
-        f"random order of its own: {split}.",
-    ]
-
-
-def _groups(manifest: Manifest) -> list[str]:
-    """How rows are grouped where quasi-identifiers stay exact."""
-    groups = getattr(manifest.method, "groups", None)
-    if manifest.kind not in ("bucketized", "decomposed") or groups is None:
-        return []
-    sentences = [
-        f"Quasi-identifiers are exact. The rows are in {groups:,} groups with random numbers; "
-        "nothing else links them to sensitive values."
-    ]
-    if manifest.kind == "decomposed":
-        primary = getattr(manifest.method, "primary", "")
-        sentences.append(
-            "For each group and sensitive attribute the values that its rows may have are listed "
-            f"once; groups were formed on '{primary}'. Some listed values may be noise: no row of "
-            "the group has them, but whole sensitive rows support them like the others."
-        )
-        sentences.append(
-            "Listing l values does not limit the attacker's confidence to 1/l: a value that is "
-            "common overall remains the best guess."
-        )
     return sentences
 
 
@@ -318,41 +153,10 @@ _READERS = {
 }
 
 
-def _method(manifest: Manifest) -> list[str]:
-    """What only some methods did, and what they leave open."""
-    sentences = []
-    masked = getattr(manifest.method, "masked_cells", None)
-    if masked:
-        listed = ", ".join(f"{name} ({cells:,} cells)" for name, cells in masked.items())
-        sentences.append(f"Masked as '*' where a group had too few values: {listed}.")
-    share = getattr(manifest.method, "greatest_share", None)
-    if share and manifest.method.name != "mmdcf":  # whose groups have no value twice
-        name = max(share, key=lambda name: float(share[name]))
-        sentences.append(
-            f"The method '{manifest.method.name}' bounds no probability by itself: in some group "
-            f"one value of '{name}' has a share of {float(share[name]):.0%}."
-        )
-    return sentences
-
-
 def _promises(manifest: Manifest) -> list[str]:
     if not manifest.promises:
         return ["It promises nothing: the job states no requirement."]
     return [promise_sentence(promise, manifest.unit) for promise in manifest.promises]
-
-
-def _series(manifest: Manifest) -> list[str]:
-    """What a release of a series says beside its promise."""
-    counterfeits = getattr(manifest.method, "counterfeits", None)
-    if counterfeits is None:
-        return []
-    sentences = []
-    if counterfeits:
-        sentences.append(
-            f"{counterfeits:,} sensitive rows are counterfeits, which no record has; "
-            "'counterfeits' says how many each group has."
-        )
-    return sentences
 
 
 def promise_sentence(promise: Promise, unit: Unit) -> str:

@@ -55,6 +55,25 @@ class MethodEntry(BaseModel):
         """Return the levels of a table's full-domain recoding; None where it is another."""
         return None
 
+    def sentences(self) -> list[str]:
+        """Return what only this method did, for the person who signs."""
+        return []
+
+    def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
+        """Return what the publisher alone may know of the run."""
+        return []
+
+    def weaknesses(self) -> list[str]:
+        """Return what the method leaves open, each with the attack that measures it."""
+        return []
+
+    def minimality(self) -> str:
+        """Return what an attacker who knows the algorithm can ask of groups by sensitive values."""
+        return (
+            "The groups were formed by looking at sensitive values: an attacker who knows the "
+            "algorithm can reason about why they are no finer (minimality)."
+        )
+
     def problems(
         self,
         tables: Collection[str],
@@ -85,6 +104,16 @@ def _bound_problems(least: object, promised: Sequence[Mapping[str, Any]]) -> lis
     if any(parameters.get("l") == least for parameters in promised):
         return []
     return ["'method.l' is the l of no promise"]
+
+
+def _share_sentences(method: str, share: Mapping[str, float]) -> list[str]:
+    if not share:
+        return []
+    name = max(share, key=share.__getitem__)
+    return [
+        f"The method '{method}' bounds no probability by itself: in some group "
+        f"one value of '{name}' has a share of {share[name]:.0%}."
+    ]
 
 
 class FullDomainEntry(MethodEntry):
@@ -136,6 +165,59 @@ class QuasiSensitiveEntry(MethodEntry):
     ) -> list[str]:
         return _label_problems(self.hierarchies, quasi_identifiers)
 
+    def sentences(self) -> list[str]:
+        return [
+            f"Terms of '{name}' were removed where they give too much away; {rows:,} rows show "
+            "none at all (*)."
+            for name, rows in self.emptied_rows.items()
+        ]
+
+    def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
+        sentences = []
+        searched = facts.get("attributes", {})
+        measured = utility.get("terms", {})
+        for name, found in searched.items():
+            terms = measured.get(name, {})
+            share = f" ({terms['suppressed_share']:.1%})" if terms else ""
+            sentences.append(
+                f"Of '{name}', which a reader can look up in a table of {found['labels']:,} "
+                f"labels, {found['suppressed_terms']:,} terms{share} were removed from published "
+                "rows."
+            )
+            change = terms.get("belief_change")
+            if change is not None:
+                sentences.append(
+                    f"After the look-up no belief in a label is more than {change['greatest']:.1%} "
+                    "away from what it was before; on average over labels and groups it is "
+                    f"{change['mean']:.2%} away."
+                )
+            if found["unlinked_rows"]:
+                sentences.append(
+                    f"{found['unlinked_rows']:,} rows have terms of '{name}' that fit no label "
+                    f"together ({found['unknown_terms']:,} terms are in no label at all); they are "
+                    "published as they are and tell this reader nothing."
+                )
+            sentences += [
+                f"In the knowledge table of '{name}', {found[key]:,} labels {said}."
+                for key, said in (
+                    ("labels_without_terms", "have no term and fit only rows without any"),
+                    ("doubled_labels", "stood on several lines, which were joined"),
+                )
+                if found[key]
+            ]
+        if sentences:
+            sentences.append(
+                f"{facts['failing_groups']:,} groups failed before; for "
+                f"{facts['optimal_groups']:,} of the {facts['groups']:,} published groups it is "
+                "proved that no smaller removal would do."
+            )
+            if facts["unsolved_groups"]:
+                sentences.append(
+                    f"For {facts['unsolved_groups']:,} groups no removal was found; their rows "
+                    "were left out."
+                )
+        return sentences
+
 
 class MsaDiversityEntry(MethodEntry):
     """MSA-diversity."""
@@ -143,6 +225,19 @@ class MsaDiversityEntry(MethodEntry):
     name: Literal["msa-diversity"]
     groups: NonNegativeInt = 0
     suppressed_rows: NonNegativeInt = 0
+
+    def minimality(self) -> str:
+        if self.parameters.get("grouping") == "blocks":
+            return (
+                "Rows that found no group in their blind block may have been placed with a look "
+                "across blocks: an attacker who knows the algorithm can reason about them "
+                "(minimality)."
+            )
+        return (
+            "Sensitive values decided which neighbours on the curve are together: an attacker who "
+            "knows the algorithm can reason about why others are not; 'grouping: blocks' leaves "
+            "that to chance but for a few, and loses more (minimality)."
+        )
 
 
 class GalEntry(MethodEntry):
@@ -152,6 +247,9 @@ class GalEntry(MethodEntry):
     groups: NonNegativeInt = 0
     suppressed_rows: NonNegativeInt = 0
     greatest_share: dict[str, float] = Field(default_factory=dict)  # by sensitive attribute
+
+    def sentences(self) -> list[str]:
+        return _share_sentences(self.name, self.greatest_share)
 
 
 class MmdcfEntry(MethodEntry):
@@ -174,6 +272,13 @@ class LiYeEntry(MethodEntry):
     groups: NonNegativeInt = 0
     masked_cells: dict[str, NonNegativeInt] = Field(default_factory=dict)  # by sensitive attribute
     greatest_share: dict[str, float] = Field(default_factory=dict)  # of cells that are not masked
+
+    def sentences(self) -> list[str]:
+        shares = _share_sentences(self.name, self.greatest_share)
+        if not self.masked_cells:
+            return shares
+        listed = ", ".join(f"{name} ({cells:,} cells)" for name, cells in self.masked_cells.items())
+        return [f"Masked as '*' where a group had too few values: {listed}.", *shares]
 
 
 class AnatomyEntry(MethodEntry):
@@ -212,6 +317,16 @@ class DecompositionEntry(MethodEntry):
     ) -> list[str]:
         return _bound_problems(self.l, promised)
 
+    def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
+        if "noise_values" not in facts:
+            return []
+        merged = facts["merged_groups"]
+        return [
+            f"{facts['noise_values']:,} listed values are noise: no row of the group has them, but "
+            "whole sensitive rows support them like the others."
+            + (f" {merged:,} groups were merged into others." if merged else "")
+        ]
+
 
 class CodipEntry(MethodEntry):
     """CoDiP's projections."""
@@ -240,6 +355,15 @@ class CodipEntry(MethodEntry):
             for line in _level_problems(f"levels.{table}", levels, quasi_identifiers)
         ]
 
+    def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
+        if "association_loss" not in facts:
+            return []
+        return [
+            f"Between tables {facts['association_loss']:.1%} of the association between sensitive "
+            "attributes is lost; an attacker who knows one value can still join "
+            f"{facts['information_exposure']:.1%} of the linked information."
+        ]
+
 
 class RepublicationEntry(MethodEntry):
     """A release of a series."""
@@ -249,6 +373,40 @@ class RepublicationEntry(MethodEntry):
     groups: NonNegativeInt = 0
     counterfeits: NonNegativeInt = 0
     held_back: NonNegativeInt = 0
+
+    def sentences(self) -> list[str]:
+        counterfeits = self.counterfeits
+        sentences = []
+        if counterfeits:
+            sentences.append(
+                f"{counterfeits:,} sensitive rows are counterfeits, which no record has; "
+                "'counterfeits' says how many each group has."
+            )
+        return sentences
+
+    def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
+        sentences = []
+        if facts.get("changed_signatures"):
+            sentences.append(
+                f"{facts['changed_signatures']:,} records are now in groups of values that are all "
+                "new, because their own value changed. Across such changes m-invariance does not "
+                "bound the belief of an attacker who has several releases; use rho-different for "
+                "data whose values change."
+            )
+        if "greatest_belief" in facts:
+            sentences.append(
+                "The greatest belief of an attacker who has all releases so far is "
+                f"{facts['greatest_belief']:.3f}."
+            )
+        return sentences
+
+    def weaknesses(self) -> list[str]:
+        if self.name != "m-invariance":
+            return []
+        return [
+            "Across releases nothing bounds a belief about a record whose value changed; use "
+            "rho-different for data whose values change (series)."
+        ]
 
 
 _ENTRIES: tuple[type[MethodEntry], ...] = (

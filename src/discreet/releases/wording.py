@@ -8,6 +8,7 @@ guarantee for people; every other sentence of the product counts rows, which is 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 
 from discreet.table.roles import Unit
 
@@ -34,3 +35,15 @@ def of_unit(sentence: str, unit: Unit) -> str:
         for said, instead in _OF_ROWS:
             parts[place] = said.sub(instead, parts[place])
     return "".join(parts)
+
+
+def coarseness(quasi: Sequence[str], levels: Mapping[str, int]) -> str:
+    """Return which quasi-identifiers were made coarser, and which were left exact."""
+    changed = [f"{name} (level {levels[name]})" for name in quasi if levels.get(name)]
+    exact = [name for name in quasi if not levels.get(name)]
+    parts = []
+    if changed:
+        parts.append("made coarser: " + ", ".join(changed))
+    if exact:
+        parts.append("left exact: " + ", ".join(exact))
+    return "; ".join(parts)

@@ -43,6 +43,7 @@ class Point:
     method: str
     parameters: Mapping[str, Any]  # those that were varied
     kind: str | None = None  # of release
+    has_records: bool = False  # whether one table has everything, a row a person
     divergence_ratio: float | None = None  # D
     belief_99: float | None = None
     belief_max: float | None = None

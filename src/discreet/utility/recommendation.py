@@ -33,7 +33,7 @@ class _Merit:
 
 
 def _loss_of_records(point: Point) -> float | None:
-    return point.loss if point.kind == "generalized" else None
+    return point.loss if point.has_records else None
 
 
 def _without_skill(point: Point) -> float | None:

@@ -38,8 +38,6 @@ from discreet.pipeline.manifest_draft import name_published_values
 from discreet.releases.audit.audit import Audit, specs_of
 from discreet.releases.audit.figures import ReleaseTally
 from discreet.releases.group_summary import Picture
-from discreet.releases.kinds.bucketized.kind import BucketizedKind
-from discreet.releases.kinds.decomposed.kind import DecomposedKind
 from discreet.releases.kinds.decomposed.sensitive_sets import PEOPLE, SENSITIVE, VALUES, primary_of
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
@@ -226,7 +224,7 @@ def _order_problems(
     for name in manifest.tables:
         files = sorted(r.head for r in readings if r.table == name and r.head is not None)
         heads[name] = pl.concat([pl.read_parquet(file) for file in files])
-    if manifest.kind == DecomposedKind.name:  # all values of the groups that are looked at
+    if kind_of(manifest.kind).has_sensitive_table:  # all values of the groups that are looked at
         wanted = counted_columns(manifest, VALUES)
         group = f"c{wanted.index(GROUP)}"
         paths = [Path(r.path).as_uri() for r in readings if r.table == VALUES]
@@ -262,7 +260,7 @@ def _sensitive_rows(
     readings: Sequence[FileReading], manifest: Manifest, totals: Any, limit: int
 ) -> tuple[CodedTable | None, Any]:
     """Of a decomposed release the distinct sensitive rows, and how often primary values occur."""
-    if manifest.kind != DecomposedKind.name:
+    if not kind_of(manifest.kind).has_sensitive_table:
         return None, None
     paths = [reading.path for reading in readings if reading.table == SENSITIVE]
     frame = _frame_of(pl.read_parquet(paths), manifest, SENSITIVE)
@@ -283,6 +281,7 @@ def _judge(
     signatures: CodedTable | None,
     names: Sequence[str],
 ) -> ShardResult:
+    kind = kind_of(manifest.kind)
     tables: dict[str, CodedTable] = {}
     if signatures is not None:
         tables[SENSITIVE] = signatures
@@ -292,12 +291,11 @@ def _judge(
         if not len(rows):
             continue
         frame = _frame_of(rows, manifest, name)
-        listed = manifest.kind == DecomposedKind.name and name == VALUES
+        listed = kind.has_sensitive_table and name == VALUES
         if listed and int(np.max(frame[WEIGHT].to_numpy())) > 1:
             problems.append(f"rows of '{name}' are there twice")
         tables[name] = coded_shard(frame, manifest, name, totals, counted=not listed)
-    grouped = manifest.kind in (BucketizedKind.name, DecomposedKind.name)
-    if grouped and any(name not in tables for name in names):
+    if not kind.makes_alike and any(name not in tables for name in names):
         apart = ["a group is not in every table"]
         return ShardResult([None] * len(manifest.promises), {}, apart, Picture(), ReleaseTally())
     ordered = {name: tables[name] for name in names if name in tables}

@@ -20,9 +20,11 @@ from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.manifest import Manifest
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains, Requirement, Verdict
+from discreet.requirements.multi_attribute import MultiAttributeLDiversity
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ClassCounts
 from discreet.table.published import PublishedTable
+from discreet.table.roles import Role
 from discreet.utility.figures import Measures, ProjectedMeasures
 from discreet.utility.reading import ImpliedReading
 
@@ -134,3 +136,32 @@ class Kind(ABC):
             if wanted <= {*view.counts.values, *view.counts.sets}:
                 verdicts.append(requirement.full_check(view.counts, view.domains))
         return Verdict.worst(verdicts, smaller_is_better=requirement.smaller_is_better)
+
+    def quasi_identifier_sentences(self, manifest: Manifest, quasi: Sequence[str]) -> list[str]:
+        """Return how the quasi-identifiers were published."""
+        return ["Quasi-identifiers: " + ", ".join(quasi) + "."]
+
+    def sentences(self, manifest: Manifest) -> list[str]:
+        """Return how rows and sensitive values are laid out over the tables."""
+        return []
+
+    def weaknesses(self, manifest: Manifest) -> list[str]:
+        """Return what this kind of release leaves open, each with the attack that measures it."""
+        sensitive = [
+            [name for name, role in table.columns.items() if role is Role.SENSITIVE]
+            for table in manifest.tables.values()
+        ]
+        requirements = [promise.to_requirement() for promise in manifest.promises]
+        joined = any(isinstance(r, MultiAttributeLDiversity) for r in requirements)
+        found = []
+        if any(len(names) > 1 for names in sensitive) and not joined:
+            found.append(
+                "Whole sensitive rows are in one table: an attacker who knows one sensitive value "
+                "of the target may learn the others (background-join)."
+            )
+        if any(sensitive):
+            found.append(
+                "All groups together may teach which quasi-identifiers go with which value, and so "
+                "which row of a group has which (definetti)."
+            )
+        return found

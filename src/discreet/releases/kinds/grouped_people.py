@@ -168,3 +168,17 @@ def sole_groups(people: CodedTable, original: CodedTable) -> NDArray[np.int64]:
     np.maximum.at(greatest, of_people, people[GROUP].codes)
     sole = np.where(least == greatest, greatest, -1)
     return sole[of_original]
+
+
+def group_sentences(manifest: Manifest) -> list[str]:
+    """Return how rows are grouped where quasi-identifiers stay exact."""
+    groups = getattr(manifest.method, "groups", None)
+    if groups is None:
+        return []
+    return [
+        f"Quasi-identifiers are exact. The rows are in {groups:,} groups with random numbers; "
+        "nothing else links them to sensitive values."
+    ]
+
+
+MEMBERSHIP = "Quasi-identifiers are exact and show whether a target is in the table (membership)."

@@ -29,10 +29,12 @@ from discreet.releases.kinds.bucketized.tables import (
     with_counterfeits,
 )
 from discreet.releases.kinds.grouped_people import (
+    MEMBERSHIP,
     PUBLIC,
     exact_columns,
     group_codes_in,
     group_column,
+    group_sentences,
     number_problems,
     people_changes,
     people_table,
@@ -174,6 +176,12 @@ class BucketizedKind(Kind):
         rng: np.random.Generator,
     ) -> list[AdversaryView]:
         return [view_of_buckets(tables[PEOPLE], tables[SENSITIVE], task)]
+
+    def sentences(self, manifest: Manifest) -> list[str]:
+        return group_sentences(manifest)
+
+    def weaknesses(self, manifest: Manifest) -> list[str]:
+        return [*super().weaknesses(manifest), MEMBERSHIP]
 
 
 def _count_problems(tables: Mapping[str, CodedTable], name: str) -> list[str]:

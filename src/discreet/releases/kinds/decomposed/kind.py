@@ -37,9 +37,11 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     struck_values,
 )
 from discreet.releases.kinds.grouped_people import (
+    MEMBERSHIP,
     PUBLIC,
     exact_columns,
     group_column,
+    group_sentences,
     number_problems,
     people_changes,
     people_table,
@@ -193,6 +195,27 @@ class DecomposedKind(Kind):
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> ImpliedReading[Measures]:
         return read_decomposition(task.table, tables, manifest)
+
+    def sentences(self, manifest: Manifest) -> list[str]:
+        primary = getattr(manifest.method, "primary", "")
+        return [
+            *group_sentences(manifest),
+            (
+                "For each group and sensitive attribute the values that its rows may have are "
+                f"listed once; groups were formed on '{primary}'. Some listed values may be noise: "
+                "no row of the group has them, but whole sensitive rows support them like the "
+                "others."
+            ),
+            "Listing l values does not limit the attacker's confidence to 1/l: a value that is "
+            "common overall remains the best guess.",
+        ]
+
+    def weaknesses(self, manifest: Manifest) -> list[str]:
+        return [
+            "With the table of whole sensitive rows an attacker who knows one value of the target "
+            "can rule out values of the others (link-through-sensitive-table).",
+            MEMBERSHIP,
+        ]
 
 
 class _Kept(Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]]):

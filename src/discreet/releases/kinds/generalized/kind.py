@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from discreet.releases.kinds.generalized.implied import read_generalized
 from discreet.releases.kinds.generalized.tables import RECORDS, mask_problems, recoded_table
 from discreet.releases.manifest import Manifest
 from discreet.releases.table_forms import Form
+from discreet.releases.wording import coarseness
 from discreet.requirements.base import Domains
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import count_classes
@@ -117,6 +118,19 @@ class GeneralizedKind(Kind):
     ) -> list[AdversaryView]:
         levels = manifest.method.levels_of(RECORDS) or {}
         return [view_of_classes(RECORDS, tables[RECORDS], task, levels, rng)]
+
+    def quasi_identifier_sentences(self, manifest: Manifest, quasi: Sequence[str]) -> list[str]:
+        levels = manifest.method.levels_of(RECORDS)
+        if levels:
+            return [f"Quasi-identifiers {coarseness(quasi, levels)}."]
+        sentences = [
+            "Quasi-identifiers are as coarse as each group needs: " + ", ".join(quasi) + "."
+        ]
+        hierarchies = getattr(manifest.method, "hierarchies", None)
+        if hierarchies:
+            named = ", ".join(f"{name} ({place})" for name, place in hierarchies.items())
+            sentences.append(f"Each cell is a label of the column's hierarchy: {named}.")
+        return sentences
 
 
 def _said(records: CodedTable, task: Task, manifest: Manifest, excess: int | None) -> list[str]:

@@ -27,6 +27,7 @@ from discreet.releases.kinds.generalized.tables import mask_problems, recoded_ta
 from discreet.releases.kinds.projected.implied import read_projected
 from discreet.releases.manifest import Manifest
 from discreet.releases.table_forms import Form
+from discreet.releases.wording import coarseness
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.mutual_information import association_loss, information_exposure
 from discreet.table.coded_table import CodedTable
@@ -142,6 +143,34 @@ class ProjectedKind(Kind):
             view_of_classes(name, table, task, manifest.method.levels_of(name) or {}, rng)
             for name, table in tables.items()
         ]
+
+    def quasi_identifier_sentences(self, manifest: Manifest, quasi: Sequence[str]) -> list[str]:
+        levels = {table: manifest.method.levels_of(table) for table in manifest.tables}
+        if not any(levels.values()):
+            return super().quasi_identifier_sentences(manifest, quasi)
+        return [
+            f"In '{table}', quasi-identifiers {coarseness(quasi, of or {})}."
+            for table, of in levels.items()
+        ]
+
+    def sentences(self, manifest: Manifest) -> list[str]:
+        plan: list[list[str]] = getattr(manifest.method, "plan", [])
+        if not plan:
+            return []
+        split = " | ".join(", ".join(block) for block in plan)
+        return [
+            f"The sensitive attributes are split over {len(plan)} tables of the same rows, each in "
+            f"a random order of its own: {split}.",
+        ]
+
+    def weaknesses(self, manifest: Manifest) -> list[str]:
+        found = super().weaknesses(manifest)
+        if len(manifest.tables) > 1:
+            found.append(
+                "An attacker who knows from elsewhere how values of different tables go together "
+                "may join the tables again (associated)."
+            )
+        return found
 
 
 def _changes(

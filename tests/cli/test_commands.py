@@ -228,6 +228,16 @@ def test_schema_is_json_schema_of_the_job(run):
             jsonschema.validate(job | {"verify": verify}, data)
 
 
+def test_schema_of_the_manifest_describes_what_a_release_says(hospital, run):
+    assert run("publish", "job.yaml", "--seed", "1").returncode == 0
+    schema = json.loads(run("schema", "manifest").stdout)
+    manifest = json.loads((hospital / "release/manifest.json").read_text())
+    jsonschema.validate(manifest, schema)
+    for damage in ({"format": 2}, {"method": manifest["method"] | {"note": "x"}}, {"extra": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(manifest | damage, schema)
+
+
 def test_demo_tells_the_whole_journey_twice(tmp_path, run):
     for _ in range(2):
         done = run("demo")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -127,8 +128,24 @@ def _explore(data: Path, plot: Path | None, *, json: bool, quiet: bool) -> None:
         say(str(found))
 
 
-def schema() -> None:
-    """Print the JSON Schema of the job file."""
-    from discreet.job.model import Job
+class Described(StrEnum):
+    """A file with a published schema."""
 
-    say_json(Job.model_json_schema())
+    JOB = "job"
+    MANIFEST = "manifest"
+
+
+def schema(
+    of: Annotated[
+        Described, typer.Argument(help="The file: a job, or the manifest of a release.")
+    ] = Described.JOB,
+) -> None:
+    """Print the JSON Schema of the job file or of a release's manifest."""
+    if of is Described.JOB:
+        from discreet.job.model import Job
+
+        say_json(Job.model_json_schema())
+    else:
+        from discreet.releases.manifest import Manifest
+
+        say_json(Manifest.model_json_schema())

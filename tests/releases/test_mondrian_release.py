@@ -52,7 +52,7 @@ def test_cells_are_labels_and_the_manifest_names_the_hierarchies(job, tmp_path):
     assert {row["job"] for row in records} <= {"a", "b", "*"}
     assert dc.audit(release, original=job).ok
     said = " ".join(explain(Manifest.load(release)))
-    assert "as coarse as each group of them needs: age, place, job." in said
+    assert "as coarse as each group needs: age, place, job." in said
     assert "place (places.csv)" in said
     assert str(tmp_path) not in (release / "manifest.json").read_text()
 

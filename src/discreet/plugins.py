@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from discreet.errors import EngineError
 
@@ -92,7 +92,7 @@ class Registry(Mapping[str, type[Registered]], Generic[Registered]):
             raise EngineError(f"{failed}{said}{repair}")
         if name_of(loaded) != point.name:
             raise EngineError(f"{failed}{point.value} is named '{name_of(loaded)}'{repair}")
-        return loaded
+        return cast(type[Registered], loaded)
 
 
 def name_of(kind: type) -> str:

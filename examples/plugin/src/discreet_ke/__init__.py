@@ -1,0 +1,1 @@
+"""(k,e)-anonymity for discreet, and an attack on numeric sensitive attributes."""

@@ -1,0 +1,135 @@
+"""The conformance of a method, checked by publishing small random tables."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.api.audit import audit
+from discreet.api.publish import publish
+from discreet.errors import InfeasibleError
+from discreet.ledger.ledger import Ledger
+from discreet.methods.base import Method
+from discreet.pipeline.prepare import prepare
+from discreet.pipeline.run import Release
+from discreet.requirements.base import Requirement
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.table.roles import Role
+from discreet.testing.expectations import check_named, expect
+from discreet.testing.sample_tables import ATTRIBUTES, sample_job, sample_table
+
+Frame = pl.DataFrame
+USUAL = (KAnonymity(k=2),)
+IMPOSSIBLE = (KAnonymity(k=1000),)
+
+
+def check_method(
+    method: Method,
+    *,
+    requirements: Sequence[Requirement] = USUAL,
+    impossible: Method | Sequence[Requirement] = IMPOSSIBLE,
+    attributes: Mapping[str, Mapping[str, Any]] = ATTRIBUTES,
+    make_table: Callable[[int], Frame] = sample_table,
+    tables: int = 3,
+) -> None:
+    """Check a method by publishing small random tables.
+
+    The attributes are written as in a job file; ``make_table`` makes a table from a seed. What is
+    ``impossible`` for all of them is asked by requirements, or by parameters of the method.
+    """
+    check_named(method)
+    for seed in range(tables):
+        frame = make_table(seed)
+        with tempfile.TemporaryDirectory() as name:
+            first = _published(method, requirements, attributes, frame, seed, Path(name) / "first")
+            again = _published(method, requirements, attributes, frame, seed, Path(name) / "again")
+            expect(_facts(first) == _facts(again), f"{method.name}: one seed, two manifests.")
+            expect(_cells(first) == _cells(again), f"{method.name}: one seed, two releases.")
+            stated = {promise.requirement for promise in first.manifest.promises}
+            asked = {requirement.name for requirement in requirements}
+            expect(asked <= stated, f"{method.name}: {asked - stated} are not in the manifest.")
+    _check_infeasible(method, requirements, impossible, attributes, make_table(0))
+    if not method.needs_history:
+        _check_unchanged(method, requirements, attributes, make_table(0))
+
+
+def _published(
+    method: Method,
+    requirements: Sequence[Requirement],
+    attributes: Mapping[str, Mapping[str, Any]],
+    frame: Frame,
+    seed: int,
+    folder: Path,
+) -> Release:
+    """Publish a table, and derive its guarantees again from the files."""
+    folder.mkdir()
+    ledger = folder / "ledger.db" if method.needs_history else None
+    source = folder / "people.csv"
+    frame.write_csv(source)
+    job = sample_job(method, requirements, attributes, source=source, ledger=ledger)
+    if job.ledger is not None:
+        with Ledger.create(job.ledger.located(folder)):
+            pass
+    release = publish(None, job, seed=seed)
+    place = release.save(folder / "release", report=False)
+    for original in (None, job):
+        found = audit(place, original=original)
+        broken = [one.requirement for one in found.promises if not one.holds and not one.unproved]
+        expect(found.ok, f"{method.name}: the audit refuses {broken}, {found.problems}.")
+    return release
+
+
+def _facts(release: Release) -> dict[str, Any]:
+    written: dict[str, Any] = json.loads(release.manifest.to_json())
+    for table in written["tables"].values():
+        del table["sha256"]  # rows are in a secret order
+    return written
+
+
+def _cells(release: Release) -> dict[str, list[str]]:
+    """The rows of each table without what the release numbers at random."""
+    found = {}
+    for name, table in release.tables.items():
+        columns = release.manifest.tables[name].columns
+        kept = [column for column, role in columns.items() if role is not Role.STRUCTURE]
+        found[name] = sorted(map(repr, pl.DataFrame(table).select(kept).rows()))
+    return found
+
+
+def _check_infeasible(
+    method: Method,
+    requirements: Sequence[Requirement],
+    impossible: Method | Sequence[Requirement],
+    attributes: Mapping[str, Mapping[str, Any]],
+    frame: Frame,
+) -> None:
+    asked = (impossible, requirements) if isinstance(impossible, Method) else (method, impossible)
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            _published(*asked, attributes, frame, 0, Path(name) / "impossible")
+        except InfeasibleError as error:
+            expect(str(error), f"{method.name}: an InfeasibleError says nothing.")
+            return
+    raise AssertionError(f"{method.name} publishes what is impossible, {impossible}.")
+
+
+def _check_unchanged(
+    method: Method,
+    requirements: Sequence[Requirement],
+    attributes: Mapping[str, Mapping[str, Any]],
+    frame: Frame,
+) -> None:
+    """A method leaves its task as it was."""
+    task = prepare(
+        sample_job(method, requirements, attributes), frame, rng=np.random.default_rng(0)
+    )
+    before = {column.name: column.codes.copy() for column in task.table}
+    method.run(task)
+    changed = [name for name, codes in before.items() if (task.table[name].codes != codes).any()]
+    expect(not changed, f"{method.name} changes the source's columns {changed}.")

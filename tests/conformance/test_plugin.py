@@ -1,0 +1,139 @@
+"""The example plugin installs, passes its own tests, and breaks nothing where it is broken."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "plugin"
+
+
+def run(*arguments: object, path: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Python, with the packages of a folder installed."""
+    paths = [str(path), str(ROOT / "src")]
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    target = tmp_path_factory.mktemp("installed")
+    done = run(
+        "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
+        "--disable-pip-version-check", "--target", target, EXAMPLE,
+        path=target, cwd=target,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def test_the_example_passes_its_tests(installed, tmp_path):
+    tests = EXAMPLE / "tests"
+    done = run(
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, tests,
+        path=installed, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+JOB = """
+source: {path: people.csv}
+attributes:
+  age: {role: quasi-identifier, type: integer}
+  salary: {role: sensitive, type: integer}
+requirements:
+  - NAME: {k: 2, e: 1000}
+method: mondrian
+"""
+
+
+def commands(tmp_path, path, name="ke-anonymity"):
+    (tmp_path / "people.csv").write_text("age,salary\n20,1000\n21,3000\n50,900\n51,4000\n")
+    (tmp_path / "job.yaml").write_text(JOB.replace("NAME", name))
+    return run("-m", "discreet", "publish", "job.yaml", path=path, cwd=tmp_path)
+
+
+def test_the_command_line_knows_it(installed, tmp_path):
+    done = commands(tmp_path, installed)
+    assert done.returncode == 0, done.stderr
+    audited = run(
+        "-m", "discreet", "audit", "release", "--original", "job.yaml", path=installed, cwd=tmp_path
+    )
+    assert audited.returncode == 0, audited.stdout + audited.stderr
+    assert "ke-anonymity" in audited.stdout
+    elsewhere = tmp_path / "nothing"
+    elsewhere.mkdir()
+    without = run("-m", "discreet", "audit", "release", path=elsewhere, cwd=tmp_path)
+    assert without.returncode == 2
+    assert "unknown requirement 'ke-anonymity'" in without.stderr
+    assert "need a plugin that is not installed" in without.stderr.replace("\n", " ")
+
+
+def broken(folder: Path, name: str, value: str) -> Path:
+    """A package with one entry point."""
+    info = folder / "ruined-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ruined\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[discreet.requirements]\n{name} = {value}\n")
+    (folder / "ruined.py").write_text("raise RuntimeError('out of order')\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("ke-anonymity", "ruined:Nothing", "raises RuntimeError: out of order"),
+        ("ke-anonymity", "pathlib:Path", "pathlib:Path is not a subclass of Requirement"),
+        ("ke-anonymity", "discreet:KAnonymity", "discreet:KAnonymity is named 'k-anonymity'"),
+    ],
+)
+def test_a_plugin_that_fails_is_named(tmp_path, name, value, said):
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    done = commands(tmp_path, broken(packages, name, value))
+    assert done.returncode == 2
+    message = " ".join(done.stderr.split())
+    assert "The package ruined 1.0 adds a requirement 'ke-anonymity'" in message
+    assert said in message
+    assert "Traceback" not in done.stderr
+
+
+def test_a_plugin_replaces_no_built_in(tmp_path):
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    broken(packages, "k-anonymity", "ruined:KAnonymity")
+    code = (
+        "from discreet.requirements.registry import REQUIREMENTS\n"
+        "print(REQUIREMENTS['k-anonymity'].__module__)\n"
+        "list(REQUIREMENTS)\n"
+    )
+    done = run("-c", code, path=packages, cwd=tmp_path)
+    assert done.stdout.strip() == "discreet.requirements.k_anonymity"
+    assert (
+        "The package ruined 1.0 adds a requirement 'k-anonymity', which is a built-in"
+        in done.stderr
+    )
+
+
+def test_a_job_of_built_ins_searches_no_package():
+    code = (
+        "import sys, discreet as dc\n"
+        "dc.Job.model_validate({'attributes': {'a': {'role': 'quasi-identifier'}},"
+        " 'requirements': [{'k-anonymity': {'k': 2}}], 'method': 'mondrian'})\n"
+        "from discreet.methods.registry import METHODS\n"
+        "from discreet.requirements.registry import REQUIREMENTS\n"
+        "print([one.group for one in (METHODS, REQUIREMENTS) if '_plugins' in vars(one)])\n"
+    )
+    done = run("-c", code, path=ROOT / "src", cwd=ROOT)
+    assert done.stdout.strip() == "[]", done.stderr

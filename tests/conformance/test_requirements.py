@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.knowledge.table import knowledge_from_sets
 from discreet.requirements.base import AttributeRequirement
 from discreet.requirements.registry import REQUIREMENTS
-from discreet.requirements.republication import MInvariance, RhoDifference
+from discreet.requirements.republication import MInvarianceRequirement, RhoDifference
 from discreet.testing import check_requirement
 
 LABELS = {"symptoms": knowledge_from_sets([("flu", "a"), ("flu", "b"), ("gout", "b")])}
@@ -88,7 +88,7 @@ CASES = [
         {"naive": everywhere(lambda counts, n: 2 * max(counts) <= n)},
     ),
     (
-        MInvariance(m=2),
+        MInvarianceRequirement(m=2),
         {"merging": False, "naive": everywhere(lambda c, n: max(c) == 1 and len(c) >= 2)},
     ),
 ]  # fmt: skip

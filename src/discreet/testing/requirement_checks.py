@@ -8,7 +8,6 @@ from itertools import chain, combinations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from discreet.io.frames import code_frame
 from discreet.knowledge.table import Knowledge
@@ -19,6 +18,7 @@ from discreet.table.column_spec import ColumnSpec
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.table.roles import Role
 from discreet.testing.expectations import check_named, expect
+from discreet.typing import Bools
 
 Cell = str | int | float | None
 Row = Mapping[str, Cell]
@@ -125,7 +125,7 @@ class _Example:
             quasi_sensitive=taken.quasi_sensitive,
         )
 
-    def passes(self, classes: Iterable[Sequence[int]]) -> NDArray[np.bool_]:
+    def passes(self, classes: Iterable[Sequence[int]]) -> Bools:
         return self.requirement.passes(self.count(classes), self.domains)
 
     def expect(self, holds: object, problem: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
-from discreet.attacks.inference.adversary_view import Reading
+from discreet.attacks.inference.adversary_view import AdversaryView
 
 
 class Proximity(Attack):
@@ -44,7 +44,7 @@ class Proximity(Attack):
             for attribute in _numeric(reading)
         ]
 
-    def _one(self, scene: Scene, reading: Reading, attribute: str) -> Finding:
+    def _one(self, scene: Scene, reading: AdversaryView, attribute: str) -> Finding:
         column = reading.sensitive[attribute]
         number = column.numbers
         assert number is not None  # of the numeric ones alone
@@ -74,5 +74,5 @@ class Proximity(Attack):
         )  # fmt: skip
 
 
-def _numeric(reading: Reading) -> list[str]:
+def _numeric(reading: AdversaryView) -> list[str]:
     return [name for name, column in reading.sensitive.items() if column.numbers is not None]

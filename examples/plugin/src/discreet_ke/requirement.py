@@ -10,13 +10,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.requirements.base import AttributeRequirement, Domain, Domains
 from discreet.table.counts import ClassCounts, ValueCounts
-
-Figures = NDArray[np.float64]
+from discreet.typing import Bools, Floats, Ints
 
 
 class KEAnonymity(AttributeRequirement):
@@ -40,7 +38,7 @@ class KEAnonymity(AttributeRequirement):
     def least_values(self) -> int:
         return self.k
 
-    def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Figures:
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         """The range of every class; 0 where all its values are missing."""
         if not values.classes:
             return np.zeros(0)
@@ -49,12 +47,10 @@ class KEAnonymity(AttributeRequirement):
         extent = np.fmax.reduceat(number, start) - np.fmin.reduceat(number, start)
         return np.nan_to_num(extent, nan=0.0)
 
-    def accepts(self, figures: Figures) -> NDArray[np.bool_]:
+    def accepts(self, figures: Floats) -> Bools:
         return figures >= self.e
 
-    def admits(
-        self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
-    ) -> NDArray[np.bool_]:
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> Bools:
         enough = _different(values, domain) >= self.k
         return enough & self.accepts(self.measure(values, size, domain))
 
@@ -77,13 +73,13 @@ class KEAnonymity(AttributeRequirement):
         )
 
 
-def _numbers(domain: Domain) -> Figures:
+def _numbers(domain: Domain) -> Floats:
     if domain.numbers is None:
         raise ValueError("(k,e)-anonymity needs a numeric attribute.")
     return domain.numbers
 
 
-def _different(values: ValueCounts, domain: Domain) -> NDArray[np.int64]:
+def _different(values: ValueCounts, domain: Domain) -> Ints:
     """The number of different values in every class, without a missing one."""
     present = ~np.isnan(_numbers(domain)[values.value])
     found = np.bincount(values.class_of_entry, present, values.classes)

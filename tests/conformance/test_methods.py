@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.methods.base import CellColumn, Generalized
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.registry import METHODS
-from discreet.releases.kinds.generalized.tables import GeneralizedKind
+from discreet.releases.kinds.generalized.kind import GeneralizedKind
 from discreet.releases.registry import KINDS
 from discreet.testing import check_kind, check_method
 from discreet.testing.sample_tables import ATTRIBUTES, sample_table

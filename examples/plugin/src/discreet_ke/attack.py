@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
-from discreet.attacks.inference.adversary_view import AdversaryView
+from discreet.releases.adversary_view import AdversaryView
 
 
 class Proximity(Attack):

@@ -33,7 +33,7 @@ def is_compressed(path: Path) -> bool:
 
 def is_canonical_csv(path: Path, table: CodedTable) -> bool:
     """Whether a CSV file is what discreet writes for the table that was read from it."""
-    columns = [PublishedColumn(c.name, c.role, c.codes, c.text) for c in table]
+    columns = [PublishedColumn(c.name, c.role, c.codes, c.values) for c in table]
     with path.open("rb") as file:
         sink = _Compared(file)
         try:

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.io.canonical_text import FORM, canonical_text
 from discreet.table.coded_table import Column, exact_value
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.kernels import kernel
@@ -20,9 +21,6 @@ from discreet.typing import Codes
 
 Locate = Callable[[NDArray[np.int64]], str]  # where a cell with one of these raw values stands
 
-INTEGER_FORM = r"^[+-]?[0-9]+$"
-NUMBER_FORM = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-DATE_FORM = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 NOUN = {
     ValueType.INTEGER: "integers",
     ValueType.NUMBER: "numbers",
@@ -78,25 +76,32 @@ def sort_dictionary(
         text = text.set(absent, None)
     numbers = _parse(name, spec, kind, text, locate) if kind.ordered else None
     # What is published unchanged keeps every cell as it is; what is counted, counts by value.
-    exact = None
+    canonical = None
     if numbers is not None and spec.role is not Role.INSENSITIVE:
-        exact = _exact_ranks(text, numbers, kind)
-    order, starts = _order(text, numbers, exact)
+        canonical = canonical_text(text, kind)
+    order, starts = _order(text, numbers, canonical, kind)
     code_of_raw = np.empty(len(raw), np.int32)
     code_of_raw[order] = np.cumsum(starts) - 1
     first = pl.Series(order[starts])
+    if canonical is not None:
+        canonical = canonical.gather(first)
     text = text.gather(first)
-    values = None if spec.separator is not None and raw.dtype == pl.String else raw
-    if values is not None and not _is_kept_by_parquet(values.dtype):
-        values = None
-    if values is not None:
-        values = values.gather(pl.select(pl.when(text.is_not_null()).then(first)).to_series())
+    is_text = raw.dtype == pl.String
+    if canonical is not None and is_text:
+        # The spelling that is chosen among several could be that of a suppressed row alone.
+        several = pl.Series(np.bincount(code_of_raw, minlength=len(first)) > 1)
+        text = canonical.zip_with(several, text)
+    values = text
+    if not is_text and _is_kept_by_parquet(raw.dtype):
+        values = raw.gather(pl.select(pl.when(text.is_not_null()).then(first)).to_series())
         if kind is ValueType.INTEGER and values.dtype.is_float():  # pandas: integers and a null
             values = values.cast(pl.Int64)
+    if canonical is not None and spec.role is Role.SENSITIVE:
+        text = canonical
     return Dictionary(
         kind,
         text.alias(name),
-        (text if values is None else values).alias(name),
+        values.alias(name),
         None if numbers is None else numbers[order[starts]],
         code_of_raw,
     )
@@ -168,11 +173,10 @@ def _parse(
 ) -> NDArray[np.float64]:
     """The numbers that texts stand for: NaN for a missing one."""
     bare = text.str.strip_chars()
+    shaped = bare.str.contains(FORM[kind])
     if kind is ValueType.DATE:
-        shaped = bare.str.contains(DATE_FORM)
         numbers = bare.str.to_date("%Y-%m-%d", strict=False).to_physical().cast(pl.Float64)
     else:
-        shaped = bare.str.contains(INTEGER_FORM if kind is ValueType.INTEGER else NUMBER_FORM)
         numbers = bare.cast(pl.Float64, strict=False)
     good = shaped & numbers.is_not_null() & numbers.is_finite().fill_null(False)
     bad = (~good & text.is_not_null()).fill_null(False)
@@ -191,58 +195,56 @@ def _parse(
     return numbers.fill_null(np.nan).to_numpy() + 0.0  # −0 is 0
 
 
-def _exact_ranks(
-    text: pl.Series, numbers: NDArray[np.float64], kind: ValueType
-) -> NDArray[np.int64]:
-    """Rank values that are one number as a float by their exact value: ``7`` and ``007`` alike.
-
-    A float has 53 bits, so long integers that differ may be equal floats; 0 where no other value
-    has the same float.
-    """
-    ranks = np.zeros(len(numbers), np.int64)
-    alike = (pl.Series(numbers).is_duplicated() & text.is_not_null()).to_numpy()
-    places = np.flatnonzero(alike)
-    if len(places):
-        values = [exact_value(cell, kind) for cell in text.gather(places).to_list()]
-        distinct: list[Any] = list(dict.fromkeys(values))
-        rank = {value: number for number, value in enumerate(sorted(distinct))}
-        ranks[places] = [rank[value] for value in values]
-    return ranks
-
-
 def _order(
-    text: pl.Series, numbers: NDArray[np.float64] | None, exact: NDArray[np.int64] | None
+    text: pl.Series,
+    numbers: NDArray[np.float64] | None,
+    canonical: pl.Series | None,
+    kind: ValueType,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The order that sorts raw values, missing ones last, and where in it a new value begins.
 
-    Spellings of one number are one value where their exact ranks are given; the first of them, the
-    shortest, is the text of all.
+    Spellings of one number are one value where their canonical texts are given.
     """
     if numbers is None:
         sorting = text.arg_sort(nulls_last=True)
         ordered = text.gather(sorting)
         starts = ordered.ne_missing(ordered.shift(1))
     else:
-        rank = np.zeros(len(numbers), np.int64) if exact is None else exact
         keys = pl.DataFrame(
             {
                 "number": pl.Series(numbers).fill_nan(None),
-                "rank": rank,
+                "value": text if canonical is None else canonical,
                 "length": text.str.len_chars(),
                 "text": text,
             }
         )
+        keys = keys.with_columns(_exact_ranks(keys, kind))
         sorted_ = keys.with_row_index("place").sort(
             "number", "rank", "length", "text", nulls_last=True
         )
         sorting = sorted_["place"]
-        by = ["number", "rank"] if exact is not None else ["number", "text"]
-        changes = [sorted_[name].ne_missing(sorted_[name].shift(1)) for name in by]
+        changes = [sorted_[name].ne_missing(sorted_[name].shift(1)) for name in ("number", "value")]
         starts = changes[0] | changes[1]
     order = sorting.to_numpy().astype(np.int64)
     found = starts.to_numpy().copy()
     found[:1] = True
     return order, found
+
+
+def _exact_ranks(keys: pl.DataFrame, kind: ValueType) -> pl.Series:
+    """Rank values that are one number as a float by their exact value.
+
+    A float has 53 bits, so long integers that differ may be equal floats; 0 where no other value
+    has the same float.
+    """
+    distinct = keys.select("number", "value").drop_nulls().unique()
+    alike = distinct.filter(distinct["number"].is_duplicated())["value"].to_list()
+    exact: list[Any] = sorted({exact_value(value, kind) for value in alike})
+    rank_of = {value: rank for rank, value in enumerate(exact)}
+    rank = {value: rank_of[exact_value(value, kind)] for value in alike}
+    if not rank:
+        return pl.Series("rank", np.zeros(len(keys), np.int64))
+    return keys["value"].replace_strict(rank, default=0, return_dtype=pl.Int64).alias("rank")
 
 
 @kernel

@@ -22,6 +22,7 @@ from discreet.hierarchies.cells import (
 )
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.hierarchies.specs import Automatic
+from discreet.io.canonical_text import canonical_text
 from discreet.io.csv.reader import suspect_header
 from discreet.io.databases import read_frame
 from discreet.io.frames import code_frame, frame_columns
@@ -267,8 +268,11 @@ def _sensitive_values(
                 state = {"0": False, "1": holding, None: absent}
                 marks[bit] = np.array([state[text] for text in table[bit].text.to_list()], bool)
         else:
-            texts = table[name].text.to_list()
+            column = table[name]
+            texts = column.text.to_list()
             known = set(texts)
+            named = pl.Series(given, dtype=pl.String)
+            given = tuple(canonical_text(named, column.type).to_list())
             marks[name] = np.array([inside if v in given else outside for v in texts], bool)
         problems += [
             f"attributes.{name}.{key}: {'a missing value' if value is None else repr(value)} does "

@@ -25,6 +25,7 @@ from discreet.attacks.run import AttackReport
 from discreet.errors import InputError
 from discreet.io.atomic import release_place
 from discreet.io.databases import writing_tables
+from discreet.io.declared_types import typed_columns
 from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
 from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat, write_table
@@ -74,6 +75,7 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.entropy import fixed_order
 from discreet.table.interrupts import interruptible
 from discreet.table.published import PublishedTable
+from discreet.table.roles import ValueType
 
 if TYPE_CHECKING:
     import altair
@@ -224,11 +226,15 @@ class Release:
         """The same tables in a database, committed once the folder is in its place."""
         frames = {
             f"{self.job.output.prefix}{name}": to_frame(
-                table.columns, FrameKind.POLARS, self.orders[name]
+                typed_columns(table.columns, self._types), FrameKind.POLARS, self.orders[name]
             )
             for name, table in self.published.items()
         }
         return writing_tables(url, self.job.folder, frames, force=force)
+
+    @property
+    def _types(self) -> dict[str, ValueType]:
+        return {name: entry.type for name, entry in self.manifest.attributes.items()}
 
     def _write_tables(self, folder: Path, format_: OutputFormat, progress: Progress) -> Manifest:
         manifest = self.manifest.model_copy(deep=True)
@@ -238,7 +244,10 @@ class Release:
                 progress("writing", (before + share) / len(self.published))
 
             file = folder / f"{name}.{format_}"
-            write_table(file, format_, table.columns, self.orders[name], tell)
+            columns = table.columns
+            if format_ != "csv":
+                columns = typed_columns(columns, self._types)
+            write_table(file, format_, columns, self.orders[name], tell)
             manifest.tables[name].file = file.name
         return manifest
 

@@ -62,8 +62,7 @@ def _with_domain(column: Column, values: Collection[str | None]) -> Column:
     except ValueError:
         raise InputError(
             f"Column '{column.name}' has the type {column.type}, and some values of the "
-            "correlation table or of 'domain' cannot be read as such. Write them as the source "
-            "does."
+            "correlation table or of 'domain' cannot be read as such. Correct them."
         ) from None
 
 
@@ -73,8 +72,8 @@ def _require_one_spelling(column: Column) -> None:
     if len({exact_value(text, column.type) for text in texts}) < len(texts):
         raise InputError(
             f"Column '{column.name}': the table, earlier releases, 'domain' or the correlation "
-            "table write one number in several ways, such as 7 and 007. Write it in this table as "
-            "before."
+            "table write one number in several ways, such as 7 and 007. Write every number in its "
+            "plain form: 7, not 007 or 7.0."
         )
 
 

@@ -402,8 +402,8 @@ class AttributeRequirement(Requirement):
         known = {value for name in spoken_of if name in domains for value in domains[name].values}
         return [
             f"{self.name}: {'a missing value' if value is None else repr(value)} in"
-            f" '{field_name}' does not occur in {self.subject}. Values are compared as the text"
-            " of the source, letter by letter."
+            f" '{field_name}' does not occur in {self.subject}. Text is compared letter by"
+            " letter, a number in its plain form: 7, not 007 or 7.0."
             for value in wanted
             if value not in known
         ]

@@ -2,9 +2,10 @@
 
 Every method, model and measure works on codes. A dictionary is sorted: text by code point,
 integers, numbers and dates by value. A number that is written in several ways, ``7`` and ``007``,
-is one value, whose text is the shortest of them; in an insensitive column, which is published as
-it is, each way is a value of its own. A missing value is a value of its own: it has the last code
-of its dictionary, where the dictionary's text is null.
+is one value, published in its canonical form, ``7``; in an insensitive column, which is published
+as it is, each way is a value of its own. The text of a sensitive number is canonical in any case:
+it identifies the value, while ``values`` keeps what is published. A missing value is a value of
+its own: it has the last code of its dictionary, where the dictionary's text is null.
 
 A table may be *counted*: an entry then stands for several rows that are alike, and has their number
 as its weight. Where only a part of a table is at hand, its columns carry how often each value
@@ -40,8 +41,8 @@ class Column:
     role: Role
     type: ValueType
     codes: Codes  # (rows,)
-    text: pl.Series  # (values,) String, as in the source, sorted by value; null, if any, last
-    values: pl.Series  # (values,) the same in the source's own dtype
+    text: pl.Series  # (values,) String, sorted by value; null, if any, last
+    values: pl.Series  # (values,) as published: in the source's own dtype and spelling
     numbers: NDArray[np.float64] | None = None  # (values,) for ordered types; NaN for null
     distance: Distance = Distance.EQUAL
     separator: str | None = None  # between the members of a multi-valued cell
@@ -96,9 +97,17 @@ class Column:
             self,
             codes=code[self.codes],
             text=text,
-            values=_typed(text, self.values.dtype),
+            values=self._spelled(text),
             numbers=None if numbers is None else np.array(numbers, np.float64),
         )
+
+    def _spelled(self, text: pl.Series) -> pl.Series:
+        """Return texts as they are published: known ones as here, others of the same type."""
+        if self.values.dtype != pl.String:
+            return _typed(text, self.values.dtype)
+        spelling = dict(zip(self.text.to_list(), self.values.to_list(), strict=True))
+        spelled = [spelling.get(value, value) for value in text.to_list()]
+        return pl.Series(self.values.name, spelled, dtype=pl.String)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +185,6 @@ def _number(text: str, kind: ValueType) -> float:
 
 def _typed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Texts as values of another type; as they are where that type cannot be read from text."""
-    if dtype == pl.String:
-        return text
     typed = text.str.to_date("%Y-%m-%d", strict=False) if dtype == pl.Date else None
     typed = text.cast(dtype, strict=False) if typed is None else typed
     return typed if typed.null_count() == text.null_count() else text

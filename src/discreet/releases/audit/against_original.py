@@ -7,14 +7,19 @@ promise than the one that was asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+import numpy as np
+import polars as pl
 from pydantic import ValidationError
 
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
+from discreet.io.canonical_text import canonical_text
 from discreet.methods.base import Method, Task
 from discreet.releases.manifest import Manifest
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.code_maps import code_of_text
+from discreet.table.coded_table import CodedTable, Column, gather
 from discreet.table.roles import Role, Unit
 
 
@@ -113,6 +118,42 @@ def _other_tree(column: Column, manifest: Manifest, task: Task) -> bool:
     shown = {row[0] for row in entry.hierarchy}
     known = rows_of_published(rows, shown, ordered=entry.type.ordered)
     return any(row not in known for row in entry.hierarchy)
+
+
+def with_typed_values(
+    tables: Mapping[str, CodedTable], task: Task
+) -> tuple[dict[str, CodedTable], Task]:
+    """Return release and original with numbers compared by value where a file holds no spellings.
+
+    An insensitive column keeps the spellings of the source in a CSV file, and is compared letter by
+    letter there; a Parquet file holds the numbers of its declared type.
+    """
+    typed = {
+        column.name
+        for table in tables.values()
+        for column in table.insensitive
+        if column.type.ordered
+        and column.values.dtype != pl.String
+        and task.table[column.name].values.dtype == pl.String
+    }
+
+    def compared_by_value(table: CodedTable) -> CodedTable:
+        columns = {c.name: _by_value(c) if c.name in typed else c for c in table}
+        return replace(table, columns=columns)
+
+    compared = {name: compared_by_value(table) for name, table in tables.items()}
+    return compared, replace(task, table=compared_by_value(task.table))
+
+
+def _by_value(column: Column) -> Column:
+    """Return a column in which all spellings of a number are one value, with its canonical text."""
+    text = canonical_text(column.text, column.type)
+    distinct = text.unique(maintain_order=True)
+    code = code_of_text(distinct, text).astype(np.int32)
+    _, first = np.unique(code, return_index=True)
+    numbers = None if column.numbers is None else column.numbers[first]
+    codes = gather(code, column.codes)
+    return replace(column, codes=codes, text=distinct, values=distinct, numbers=numbers)
 
 
 def as_published(task: Task, manifest: Manifest) -> Task:

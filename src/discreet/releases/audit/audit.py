@@ -29,6 +29,7 @@ from discreet.releases.audit.against_original import (
     hidden_members,
     unlike_method,
     unlike_original,
+    with_typed_values,
 )
 from discreet.releases.audit.figures import ReleaseTally, misstated_figures, tally
 from discreet.releases.audit.files import (
@@ -220,6 +221,7 @@ def _changes(
     unlike = unlike_original(tables, manifest, original)
     if unlike:
         return unlike
+    tables, original = with_typed_values(tables, original)
     kind = kind_of(manifest.kind)
     related = source_order_problems(tables, original.table)
     if source_rows is None:

@@ -13,12 +13,14 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import Coverage, cover
 from discreet.knowledge.terms import terms_of
 from discreet.methods.base import Task
+from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
 from discreet.table.roles import Role
@@ -39,10 +41,14 @@ def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Cov
 def _exact(published: Column, source: Column) -> Coverage:
     """The coverage of a column that is published as it is; a value that is no source's covers none.
 
-    Every cell has a run; that of an unknown value is empty. A masked sensitive cell covers all.
+    Every cell has a run; that of an unknown value is empty, and so is that of a number in another
+    spelling than the source's, in a file that keeps spellings. A masked sensitive cell covers all.
     """
-    code_of_value = {text: code for code, text in enumerate(source.text.to_list())}
-    low = np.array([code_of_value.get(text, -1) for text in published.text.to_list()], np.int64)
+    low = code_of_text(source.text, published.text)
+    spelled = published.values.dtype == pl.String and source.values.dtype == pl.String
+    if spelled and published.type is source.type:
+        known = source.values.gather(np.maximum(low, 0))
+        low[published.values.ne_missing(known).to_numpy()] = -1
     high = low + (low >= 0)
     if published.role is Role.SENSITIVE:
         masked = (published.text == SUPPRESSED).fill_null(False).to_numpy() & (low < 0)

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import ReleaseError
+from discreet.io.canonical_text import canonical_text
 from discreet.releases.manifest import Manifest
 from discreet.table.assignments import Sets, impossible_values, possible_rows
 from discreet.table.classes import classes_of
@@ -87,7 +88,8 @@ def _coded_values(
     attribute = of_name[values[ATTRIBUTE].codes]
     value = np.full(values.rows, -1, np.int64)
     for number, name in enumerate(attributes):
-        code = code_of_text(sensitive[name].text, values[VALUE].text)
+        column = sensitive[name]
+        code = code_of_text(column.text, canonical_text(values[VALUE].text, column.type))
         mine = attribute == number
         value[mine] = code[values[VALUE].codes[mine]]
     return attribute, value

@@ -53,7 +53,7 @@ lint: $(VENV)/.tested
 lowest: $(LOWEST)/.installed
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest -n auto \
 		--dist loadfile -W ignore::DeprecationWarning tests/io/test_frames.py \
-		tests/io/test_delimited.py tests/io/test_writing.py tests/hierarchies tests/models \
+		tests/io/test_delimited.py tests/io/test_writing.py tests/hierarchies tests/requirements \
 		tests/cli/test_commands.py
 
 $(LOWEST)/.installed: pyproject.toml tests/lowest.py

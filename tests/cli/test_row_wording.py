@@ -130,7 +130,7 @@ def write_job(folder, name: str, number: int = 1) -> str:
     return f"job{number}.yaml"
 
 
-@pytest.mark.parametrize("name", [method.name for method in METHODS])
+@pytest.mark.parametrize("name", list(METHODS))
 def test_no_output_about_a_release_of_rows_speaks_of_people(name, said, tmp_path):
     write_tables(tmp_path)
     job = write_job(tmp_path, name)

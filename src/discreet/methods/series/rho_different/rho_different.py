@@ -152,11 +152,11 @@ class RhoDifferent(Method):
         if not (group >= 0).any():
             raise _nobody(self.rho)
         greatest = max(greatest, 1 / size if len(fresh) else 0.0)
-        group = group.astype(np.int32)
+        of_row = group.astype(np.int32)
         counterfeits = Counterfeits(of_fake, {column.name: value})
-        require_all(task, group, f"{self.name}: {UNMET}", UNMET_REMEDIES, fakes=counterfeits)
+        require_all(task, of_row, f"{self.name}: {UNMET}", UNMET_REMEDIES, fakes=counterfeits)
         return Bucketized(
-            group,
+            of_row,
             counterfeits=counterfeits,
             facts={
                 "counterfeits": len(value),

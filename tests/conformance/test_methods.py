@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 import pytest
 
 import discreet as dc
 from discreet.methods.base import CellColumn, Generalized
 from discreet.methods.mondrian.mondrian import Mondrian
-from discreet.methods.registry import METHODS
 from discreet.releases.kinds.generalized.kind import GeneralizedKind
 from discreet.releases.registry import KINDS
 from discreet.testing import check_kind, check_method
@@ -22,24 +20,6 @@ ONE = {name: entry for name, entry in ATTRIBUTES.items() if name != "salary"}
 
 def without_salary(seed):
     return sample_table(seed).drop("salary")
-
-
-@pytest.fixture(scope="module")
-def symptoms(tmp_path_factory):
-    """Attributes and tables with a quasi-sensitive attribute."""
-    path = tmp_path_factory.mktemp("knowledge") / "knowledge.csv"
-    path.write_text("label,term\nflu,cough\nflu,fever\ngout,pain\ncold,cough\ngout,fever\n")
-    knowledge = {"path": str(path), "label": "label", "term": "term"}
-    entry = {"role": "quasi-sensitive", "multi_valued": " ", "knowledge": knowledge}
-    attributes = {**{n: e for n, e in ONE.items() if n != "diagnosis"}, "symptoms": entry}
-
-    def make_table(seed):
-        drawn = np.random.default_rng(seed).integers(0, 4, 24)
-        cells = [["cough", "fever", "pain", "cough fever"][code] for code in drawn]
-        kept = sample_table(seed).drop("salary", "diagnosis")
-        return kept.with_columns(pl.Series("symptoms", cells))
-
-    return {"attributes": attributes, "make_table": make_table}
 
 
 CASES = {
@@ -62,21 +42,10 @@ CASES = {
         },
     ),
     "codip": (dc.Codip(), {}),
-    "quasi-sensitive": (
-        dc.QuasiSensitive(),
-        {"requirements": [dc.QSCLDiversity(c=3, l=2), dc.KAnonymity(k=2)]},
-    ),
     "m-invariance": (
         dc.MInvariance(m=2),
         {
             "requirements": [], "impossible": dc.MInvariance(m=9),
-            "attributes": ONE, "make_table": without_salary,
-        },
-    ),
-    "rho-different": (
-        dc.RhoDifferent(rho=0.5, unstated="stay"),
-        {
-            "requirements": [], "impossible": dc.RhoDifferent(rho=0.05, unstated="stay"),
             "attributes": ONE, "make_table": without_salary,
         },
     ),
@@ -89,11 +58,9 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", METHODS.built_in)
-def test_conformance(name, symptoms):
+@pytest.mark.parametrize("name", CASES)
+def test_conformance(name):
     method, given = CASES[name]
-    if name == "quasi-sensitive":
-        given = {**given, **symptoms}
     check_method(method, **given)
 
 

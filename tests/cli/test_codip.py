@@ -42,7 +42,7 @@ def test_the_example_publishes_audits_and_measures(place, run):
     assert private["method"]["association_loss"] <= 0.3
     assert private["method"]["information_exposure"] <= 0.3
     assert manifest["bitmaps"]["diagnoses"]["rest"] == "diagnoses=(rest)"
-    assert f"stand in {tables} tables" in done.stdout
+    assert f"split over {tables} tables" in done.stdout
     audit = run("audit", "release", "--original", "job.yaml")
     assert audit.returncode == 0, audit.stdout
     measured = json.loads(run("measure", "release", "--original", "job.yaml", "--json").stdout)

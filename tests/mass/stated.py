@@ -69,8 +69,9 @@ def derived(
             distance(Counter(row[name] for row in group), whole)
             for groups, names in views
             for name in names
-            for distance in [ordered_distance if name in ordered else equal_distance]
             for whole in [Counter(row[name] for group in groups for row in group)]
+            for is_ordered in [name in ordered and "*" not in whole]  # a masked cell has no place
+            for distance in [ordered_distance if is_ordered else equal_distance]
             for group in groups
         ),
         default=0,

@@ -113,7 +113,8 @@ def test_nor_where_terms_were_removed(rows, table, requirement, k):
 
 
 @pytest.mark.parametrize(
-    "method", [dc.MInvariance(m=2), dc.MInvariance(m=3), dc.RhoDifferent(rho=0.5, unstated="stay")],
+    "method", [dc.MInvariance(m=2), dc.MInvariance(m=3),
+               dc.RhoDifferent(rho=0.5, unstated="stay", domain=tuple("abcde"))],
     ids=lambda method: f"{method.name} {method.parameters()}",
 )  # fmt: skip
 @given(seed=st.integers(0, 10**6))

@@ -10,6 +10,7 @@ import discreet as dc
 from discreet.attacks.inference import set_beliefs
 from discreet.hierarchies import covering_classes
 from discreet.releases import adversary_view
+from discreet.releases.kinds.generalized import adversary_view as generalized_view
 
 ATTRIBUTES = {
     "age": {"role": "quasi-identifier", "type": "integer"},
@@ -43,7 +44,7 @@ def test_people_who_fit_too_many_classes_are_sampled(table, monkeypatch):
     everybody = attack(*arguments)
     assert all(f.interval is None for f in everybody)
     monkeypatch.setattr(covering_classes, "WORK_LIMIT", 1200)
-    monkeypatch.setattr(adversary_view, "SAMPLED_KINDS", 150)
+    monkeypatch.setattr(generalized_view, "SAMPLED_KINDS", 150)
     some = attack(*arguments)
     for whole, part in zip(everybody, some, strict=True):
         assert 100 <= part.targets < whole.targets == 600

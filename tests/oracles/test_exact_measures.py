@@ -35,8 +35,13 @@ def release_of(rows, method, sensitive):
     roles = {"q": "quasi-identifier", "r": "quasi-identifier"}
     for name in ("s", "t"):
         roles[name] = "sensitive" if name in sensitive else "drop"
-    job = dc.Job(attributes={n: {"role": role} for n, role in roles.items()}, method=method)
-    return make_release(frame, job, seed=0)
+    attributes = {n: {"role": role} for n, role in roles.items()}
+    try:
+        return make_release(frame, dc.Job(attributes=attributes, method=method), seed=0)
+    except dc.InfeasibleError:  # a value fills half of the rows: l = 1 is only given if asked for
+        ell = 1 if len(sensitive) == 1 else dict.fromkeys(sensitive, 1)
+        job = dc.Job(attributes=attributes, method={method: {"l": ell}})
+        return make_release(frame, job, seed=0)
 
 
 def divergence(original: Counter, release: dict) -> float:

@@ -124,8 +124,8 @@ method: quasi-sensitive
     assert sorted(cell == "*" for cell in georgia) == [False, True, True]
     assert "coughing|headache|sore throat" in georgia
     assert texas == ["*", "headache|vomiting"]
-    facts = release.manifest.method
-    assert facts.suppressed_terms == 6
-    assert facts.optimal_groups == facts.groups == 2
-    assert facts.cost == pytest.approx((3 / (11 / 6 + 3) + 1) / 2)
-    assert facts.attributes["symptoms"]["unlinked_rows"] == 1
+    facts = release.private["method"]  # what the files do not say is the publisher's
+    assert facts["suppressed_terms"] == 6
+    assert facts["optimal_groups"] == facts["groups"] == 2
+    assert facts["cost"] == pytest.approx((3 / (11 / 6 + 3) + 1) / 2)
+    assert facts["attributes"]["symptoms"]["unlinked_rows"] == 1

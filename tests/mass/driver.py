@@ -21,6 +21,7 @@ from tests.mass.endings import DEFECTS, EXCEPTION, HANG, OUTCOMES, PUBLISHED
 
 # Only the workers import what publishes, so that no thread of Polars lives in a process that forks.
 DONE = None
+WARMING = 20 * len(METHODS)  # cases
 
 
 def work(numbers: Connection) -> None:
@@ -131,7 +132,7 @@ def drive(options: argparse.Namespace, results: Results) -> None:
                 except (EOFError, ConnectionError):
                     results.add(worker.number, [(EXCEPTION, "the process died")])
                     worker = _renewed(worker, workers)
-            elif now - worker.since > options.timeout:
+            elif now - worker.since > _allowed(options.timeout, results):
                 results.add(worker.number, [(HANG, f"over {options.timeout} seconds")])
                 worker = _renewed(worker, workers)
             else:
@@ -144,6 +145,11 @@ def drive(options: argparse.Namespace, results: Results) -> None:
         if now - said > 30:
             said = now
             print(f"{results.published:,} published, {len(results.defects)} defects", flush=True)
+
+
+def _allowed(timeout: float, results: Results) -> float:
+    """Seconds for a case; the first ones may compile kernels."""
+    return timeout if len(results.done) >= WARMING else 10 * timeout
 
 
 def _renewed(worker: Worker, workers: list[Worker]) -> Worker:

@@ -38,12 +38,12 @@ from discreet.methods.quasi_sensitive.removal import (
 )
 from discreet.methods.quasi_sensitive.state import Principles
 from discreet.pipeline.run import make_release
-from discreet.requirements.quasi_sensitive import LinkRequirement, QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity, QsTCloseness
 
 BUDGETS = (0, 100, 1_000, 10_000)
 PRINCIPLES: dict[str, LinkRequirement] = {
-    "c = 1, l = 30": QSCLDiversity(c=1, l=30),
-    "t = 0.4": QSTCloseness(t=0.4),
+    "c = 1, l = 30": QsClDiversity(c=1, l=30),
+    "t = 0.4": QsTCloseness(t=0.4),
 }
 
 
@@ -145,7 +145,7 @@ def first_solutions(groups: int = 60) -> list[dict[str, Any]]:
         for name, requirement in PRINCIPLES.items()
     ]
     symptoms = draw_groups(rng, real, groups, 5, 5)
-    tables.append(("Columbia, t = 0.3", real, symptoms, QSTCloseness(t=0.3)))
+    tables.append(("Columbia, t = 0.3", real, symptoms, QsTCloseness(t=0.3)))
     results = []
     for name, knowledge, drawn, requirement in tables:
         asked = principles(knowledge, drawn, requirement)

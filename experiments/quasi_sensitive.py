@@ -36,7 +36,7 @@ from discreet.job.model import Job
 from discreet.knowledge.table import Knowledge
 from discreet.methods.quasi_sensitive.removal import PAPER_ADAPTIVE, PAPER_PLAIN, ROWS, remove_terms
 from discreet.releases.kinds.generalized.implied import read_generalized
-from discreet.requirements.quasi_sensitive import LinkRequirement, QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity, QsTCloseness
 from discreet.utility.queries import QueryWorkload
 
 SEARCHES = {"rows": ROWS, "adaptive": PAPER_ADAPTIVE, "plain": PAPER_PLAIN}
@@ -62,7 +62,7 @@ def compared(
 
 def figures_6_and_7(knowledge: Knowledge, groups: int) -> Iterator[tuple[str, Row]]:
     """Cost against the terms of a row, the rows of a group, c, ℓ and t."""
-    diverse, close = QSCLDiversity(c=1, l=30), QSTCloseness(t=0.4)
+    diverse, close = QsClDiversity(c=1, l=30), QsTCloseness(t=0.4)
     for name, requirement in (("6", diverse), ("7", close)):
         for terms in (5, 7, 9, 11):
             yield (
@@ -75,19 +75,19 @@ def figures_6_and_7(knowledge: Knowledge, groups: int) -> Iterator[tuple[str, Ro
                 {"rows a group": rows, **compared(knowledge, groups, rows, 9, requirement)},
             )
     for c in (0.5, 1, 2, 4):
-        found = compared(knowledge, groups, 5, 9, QSCLDiversity(c=c, l=30))
+        found = compared(knowledge, groups, 5, 9, QsClDiversity(c=c, l=30))
         yield "6c", {"c": c, **found}
     for ell in (10, 30, 60, 90):
-        found = compared(knowledge, groups, 5, 9, QSCLDiversity(c=1, l=ell))
+        found = compared(knowledge, groups, 5, 9, QsClDiversity(c=1, l=ell))
         yield "6d", {"l": ell, **found}
     for t in (0.2, 0.3, 0.4, 0.5):
-        yield "7c", {"t": t, **compared(knowledge, groups, 5, 9, QSTCloseness(t=t))}
+        yield "7c", {"t": t, **compared(knowledge, groups, 5, 9, QsTCloseness(t=t))}
 
 
 def figure_8(knowledge: Knowledge, groups: int) -> Iterator[tuple[str, Row]]:
     """Cost against the budget, in nodes."""
     drawn = draw_groups(np.random.default_rng(8), knowledge, groups, 5, 9)
-    for requirement in (QSCLDiversity(c=1, l=30), QSTCloseness(t=0.4)):
+    for requirement in (QsClDiversity(c=1, l=30), QsTCloseness(t=0.4)):
         asked = principles(knowledge, drawn, requirement)
         for nodes in (0, 10, 100, 1000):
             costs = {
@@ -170,15 +170,15 @@ def figures_9_to_12(output: Path, rows: int, synthetic: Knowledge) -> Iterator[t
         frame = people(rows, terms, knowledge)
         for k in (1, 2, 5, 10):
             for ell in (30, 60) if name == "synthetic" else (3, 10):
-                found = released(frame, path, k, QSCLDiversity(c=1, l=ell))
+                found = released(frame, path, k, QsClDiversity(c=1, l=ell))
                 yield "9", {"table": name, "l": ell, **found}
             if name == "synthetic":
                 yield (
                     "10",
-                    {"table": name, "c": 4, **released(frame, path, k, QSCLDiversity(c=4, l=60))},
+                    {"table": name, "c": 4, **released(frame, path, k, QsClDiversity(c=4, l=60))},
                 )
             for t in (0.3, 0.5):
-                found = released(frame, path, k, QSTCloseness(t=t))
+                found = released(frame, path, k, QsTCloseness(t=t))
                 yield "11 and 12", {"table": name, "t": t, **found}
 
 

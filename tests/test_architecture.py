@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 import discreet
+from discreet.attacks.registry import ATTACKS
+from discreet.methods.registry import METHODS
+from discreet.requirements.registry import REQUIREMENTS
 
 PACKAGE = Path(discreet.__file__).parent
 # A room may import from itself and from the rooms to its left.
@@ -79,8 +82,6 @@ def test_array_types_have_names_in_one_module():
 
 
 def test_every_method_has_tests_of_its_name():
-    from discreet.methods.registry import METHODS
-
     files = [path.stem for path in Path(__file__).parent.rglob("test_*.py")]
     for name in METHODS.built_in:
         assert any(f"_{name.replace('-', '_')}" in file for file in files), name
@@ -91,6 +92,13 @@ def test_every_public_name_loads_and_is_its_home_s():
         assert getattr(discreet, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = discreet.Nothing
+
+
+def test_a_class_that_a_job_can_name_has_the_words_of_that_name():
+    kinds = [*METHODS.built_in.values(), *REQUIREMENTS.built_in.values()]
+    kinds = [kind for kind in kinds if kind.__name__ in discreet.__all__]
+    for kind in (*kinds, *ATTACKS.built_in.values()):
+        assert kind.__name__ == "".join(word.capitalize() for word in kind.name.split("-"))
 
 
 @pytest.mark.parametrize("module", ["discreet", "discreet.cli.app"])

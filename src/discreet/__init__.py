@@ -54,9 +54,9 @@ _HOME_OF_NAME = {
     "KAnonymity": "discreet.requirements.k_anonymity",
     "DistinctLDiversity": "discreet.requirements.diversity",
     "EntropyLDiversity": "discreet.requirements.diversity",
-    "RecursiveCLDiversity": "discreet.requirements.diversity",
-    "PdRecursiveCLDiversity": "discreet.requirements.diversity",
-    "NpdRecursiveCLDiversity": "discreet.requirements.diversity",
+    "RecursiveClDiversity": "discreet.requirements.diversity",
+    "PdRecursiveClDiversity": "discreet.requirements.diversity",
+    "NpdRecursiveClDiversity": "discreet.requirements.diversity",
     "MultiAttributeLDiversity": "discreet.requirements.multi_attribute",
     "PDiversity": "discreet.requirements.diversity",
     "MDiversity": "discreet.requirements.diversity",
@@ -64,10 +64,10 @@ _HOME_OF_NAME = {
     "AlphaKAnonymity": "discreet.requirements.value_bounds",
     "BetaLikeness": "discreet.requirements.value_bounds",
     "DeltaDisclosure": "discreet.requirements.value_bounds",
-    "SADiversity": "discreet.requirements.sa_diversity",
+    "SaDiversity": "discreet.requirements.sa_diversity",
     "ConditionalLDiversity": "discreet.requirements.sa_diversity",
-    "QSCLDiversity": "discreet.requirements.quasi_sensitive",
-    "QSTCloseness": "discreet.requirements.quasi_sensitive",
+    "QsClDiversity": "discreet.requirements.quasi_sensitive",
+    "QsTCloseness": "discreet.requirements.quasi_sensitive",
     "KnowledgeSource": "discreet.io.knowledge",
 }
 
@@ -130,18 +130,18 @@ if TYPE_CHECKING:
     from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity
     from discreet.requirements.diversity import EntropyLDiversity as EntropyLDiversity
     from discreet.requirements.diversity import MDiversity as MDiversity
-    from discreet.requirements.diversity import NpdRecursiveCLDiversity as NpdRecursiveCLDiversity
+    from discreet.requirements.diversity import NpdRecursiveClDiversity as NpdRecursiveClDiversity
     from discreet.requirements.diversity import PDiversity as PDiversity
-    from discreet.requirements.diversity import PdRecursiveCLDiversity as PdRecursiveCLDiversity
-    from discreet.requirements.diversity import RecursiveCLDiversity as RecursiveCLDiversity
+    from discreet.requirements.diversity import PdRecursiveClDiversity as PdRecursiveClDiversity
+    from discreet.requirements.diversity import RecursiveClDiversity as RecursiveClDiversity
     from discreet.requirements.k_anonymity import KAnonymity as KAnonymity
     from discreet.requirements.multi_attribute import (
         MultiAttributeLDiversity as MultiAttributeLDiversity,
     )
-    from discreet.requirements.quasi_sensitive import QSCLDiversity as QSCLDiversity
-    from discreet.requirements.quasi_sensitive import QSTCloseness as QSTCloseness
+    from discreet.requirements.quasi_sensitive import QsClDiversity as QsClDiversity
+    from discreet.requirements.quasi_sensitive import QsTCloseness as QsTCloseness
     from discreet.requirements.sa_diversity import ConditionalLDiversity as ConditionalLDiversity
-    from discreet.requirements.sa_diversity import SADiversity as SADiversity
+    from discreet.requirements.sa_diversity import SaDiversity as SaDiversity
     from discreet.requirements.value_bounds import AlphaKAnonymity as AlphaKAnonymity
     from discreet.requirements.value_bounds import BetaLikeness as BetaLikeness
     from discreet.requirements.value_bounds import DeltaDisclosure as DeltaDisclosure

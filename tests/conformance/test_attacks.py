@@ -36,6 +36,6 @@ def quasi_sensitive_case(folder):
     knowledge = {"path": str(path), "label": "label", "term": "term"}
     entry = {"role": "quasi-sensitive", "multi_valued": " ", "knowledge": knowledge}
     job = sample_job(
-        dc.QuasiSensitive(), [dc.QSCLDiversity(c=3, l=2)], {**ATTRIBUTES, "diagnosis": entry}
+        dc.QuasiSensitive(), [dc.QsClDiversity(c=3, l=2)], {**ATTRIBUTES, "diagnosis": entry}
     )
     return sample_table(9), job

@@ -57,12 +57,12 @@ CASES = [
         {"naive": everywhere(lambda c, n: entropy(c, n) >= math.log(1.8) - 1e-9)},
     ),
     (
-        dc.RecursiveCLDiversity(c=2, l=2),
+        dc.RecursiveClDiversity(c=2, l=2),
         {"naive": everywhere(lambda counts, n: recursive(counts, 2, 2))},
     ),
-    (dc.PdRecursiveCLDiversity(c=1, l=2, disclosable=["flu"], attribute="diagnosis"), {}),
+    (dc.PdRecursiveClDiversity(c=1, l=2, disclosable=["flu"], attribute="diagnosis"), {}),
     (
-        dc.NpdRecursiveCLDiversity(
+        dc.NpdRecursiveClDiversity(
             c1=1.5, c2=0.2, l=2, disclosable=["flu"], not_ruled_out=["gout"], attribute="diagnosis"
         ),
         {},
@@ -78,11 +78,11 @@ CASES = [
     (dc.BetaLikeness(beta=1), {"naive": lambda rows, table: likeness(rows, table, 1)}),
     (dc.DeltaDisclosure(delta=1.2), {}),
     (
-        dc.SADiversity(l={"diagnosis": 2, "salary": 3}),
+        dc.SaDiversity(l={"diagnosis": 2, "salary": 3}),
         {"naive": lambda r, t: len(of(r, "diagnosis")) >= 2 and len(of(r, "salary")) >= 3},
     ),
-    (dc.QSCLDiversity(c=1, l=2), {"values": TERMS, "knowledge": LABELS}),
-    (dc.QSTCloseness(t=0.3), {"values": TERMS, "knowledge": LABELS}),
+    (dc.QsClDiversity(c=1, l=2), {"values": TERMS, "knowledge": LABELS}),
+    (dc.QsTCloseness(t=0.3), {"values": TERMS, "knowledge": LABELS}),
     (
         RhoDifference(rho=0.5),
         {"naive": everywhere(lambda counts, n: 2 * max(counts) <= n)},

@@ -22,7 +22,7 @@ from discreet.methods.quasi_sensitive.removal import (
     TermGroups,
     remove_terms,
 )
-from discreet.requirements.quasi_sensitive import QSTCloseness
+from discreet.requirements.quasi_sensitive import QsTCloseness
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "quasi-sensitive"
 
@@ -165,7 +165,7 @@ def test_first_solutions_on_the_real_symptom_table():
     terms = Terms(groups.term_start, groups.term, pl.Series(knowledge.terms))
     links = link_terms(terms, knowledge)
     links = links.with_prior(estimated_prior(links, np.ones(500, np.int64)))
-    asked = principles_of([QSTCloseness(t=0.3)], links)
+    asked = principles_of([QsTCloseness(t=0.3)], links)
     first = remove_terms(groups, asked, search=ROWS, nodes=0)
     best = remove_terms(groups, asked, search=ROWS, nodes=20_000)
     assert (best.status >= 2).all()

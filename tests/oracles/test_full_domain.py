@@ -25,7 +25,7 @@ from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     PDiversity,
-    RecursiveCLDiversity,
+    RecursiveClDiversity,
 )
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
@@ -92,7 +92,7 @@ REQUIREMENTS = st.lists(
         st.sampled_from([1.3, 1.7, 2.2]).map(lambda ell: EntropyLDiversity(l=ell)),
         st.sampled_from([0.1, 0.25, 0.4, 0.6]).map(lambda t: TCloseness(t=t)),
         st.sampled_from([(1.5, 2), (3.0, 2), (4.0, 3)]).map(
-            lambda cl: RecursiveCLDiversity(c=cl[0], l=cl[1])
+            lambda cl: RecursiveClDiversity(c=cl[0], l=cl[1])
         ),
         st.sampled_from([1.2, 1.6, 2.0]).map(lambda ell: PDiversity(l=ell)),
         st.just(MultiAttributeLDiversity(inner=DistinctLDiversity(l=2))),
@@ -136,7 +136,7 @@ def diverse(requirement: Requirement, values: list[int]) -> bool:
     if isinstance(requirement, EntropyLDiversity):
         entropy = -sum(c / n * math.log(c / n) for c in counts)
         return entropy >= math.log(requirement.l) - 1e-9
-    if isinstance(requirement, RecursiveCLDiversity):
+    if isinstance(requirement, RecursiveClDiversity):
         return counts[0] < requirement.c * sum(counts[requirement.l - 1 :])
     assert isinstance(requirement, PDiversity)
     return counts[0] * Fraction(str(requirement.l)) <= n

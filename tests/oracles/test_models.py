@@ -21,10 +21,10 @@ from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     MDiversity,
-    NpdRecursiveCLDiversity,
+    NpdRecursiveClDiversity,
     PDiversity,
-    PdRecursiveCLDiversity,
-    RecursiveCLDiversity,
+    PdRecursiveClDiversity,
+    RecursiveClDiversity,
 )
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
@@ -131,29 +131,29 @@ CASES: list[tuple[Requirement, Definition]] = [
     (EntropyLDiversity(l=1), lambda *_: True),
     (EntropyLDiversity(l=2), lambda q, _: entropy(q) >= math.log(2) - 1e-9),
     (EntropyLDiversity(l=2.5), lambda q, _: entropy(q) >= math.log(2.5) - 1e-9),
-    (RecursiveCLDiversity(c=1, l=1), lambda *_: True),
-    (RecursiveCLDiversity(c=1, l=2), lambda q, _: pd_recursive(q, F(1), 2, set())),
-    (RecursiveCLDiversity(c=0.7, l=2), lambda q, _: pd_recursive(q, F(7, 10), 2, set())),
-    (RecursiveCLDiversity(c=2, l=3), lambda q, _: pd_recursive(q, F(2), 3, set())),
-    (RecursiveCLDiversity(c=3, l=4), lambda q, _: pd_recursive(q, F(3), 4, set())),
+    (RecursiveClDiversity(c=1, l=1), lambda *_: True),
+    (RecursiveClDiversity(c=1, l=2), lambda q, _: pd_recursive(q, F(1), 2, set())),
+    (RecursiveClDiversity(c=0.7, l=2), lambda q, _: pd_recursive(q, F(7, 10), 2, set())),
+    (RecursiveClDiversity(c=2, l=3), lambda q, _: pd_recursive(q, F(2), 3, set())),
+    (RecursiveClDiversity(c=3, l=4), lambda q, _: pd_recursive(q, F(3), 4, set())),
     (
-        PdRecursiveCLDiversity(c=0.5, l=2, disclosable=["a", None]),
+        PdRecursiveClDiversity(c=0.5, l=2, disclosable=["a", None]),
         lambda q, _: pd_recursive(q, F(1, 2), 2, {"a", None}),
     ),
     (
-        PdRecursiveCLDiversity(c=1, l=3, disclosable=["a", "c", "never"]),
+        PdRecursiveClDiversity(c=1, l=3, disclosable=["a", "c", "never"]),
         lambda q, _: pd_recursive(q, F(1), 3, {"a", "c"}),
     ),
     (
-        PdRecursiveCLDiversity(c=2, l=4, disclosable=["c"]),
+        PdRecursiveClDiversity(c=2, l=4, disclosable=["c"]),
         lambda q, _: pd_recursive(q, F(2), 4, {"c"}),
     ),
     (
-        NpdRecursiveCLDiversity(c1=2, c2=0.3, l=2, disclosable=["c"], not_ruled_out=["d"]),
+        NpdRecursiveClDiversity(c1=2, c2=0.3, l=2, disclosable=["c"], not_ruled_out=["d"]),
         lambda q, _: pd_recursive(q, F(2), 2, {"c"}) and F(q["d"], q.total()) >= F(3, 10),
     ),
     (
-        NpdRecursiveCLDiversity(c1=5, c2=0.2, l=2, not_ruled_out=[None, "d"]),
+        NpdRecursiveClDiversity(c1=5, c2=0.2, l=2, not_ruled_out=[None, "d"]),
         lambda q, _: (
             pd_recursive(q, F(5), 2, set()) and min(q[None], q["d"]) >= F(1, 5) * q.total()
         ),
@@ -397,12 +397,12 @@ def test_bounds_are_the_decimals_that_were_written() -> None:
     assert passes(AlphaKAnonymity(alpha=0.7, k=10, attribute="S"))
     assert not passes(AlphaKAnonymity(alpha=0.7, k=11, attribute="S"))
     assert not passes(AlphaKAnonymity(alpha=0.6999999999999999, k=1, attribute="S"))
-    npd = NpdRecursiveCLDiversity(c1=3, c2=0.3, l=2, not_ruled_out=["a"], attribute="S")
+    npd = NpdRecursiveClDiversity(c1=3, c2=0.3, l=2, not_ruled_out=["a"], attribute="S")
     assert passes(npd)
     assert not passes(npd.model_copy(update={"c2": 0.30000000000000004}))
     assert 2.2 * 25 > 55  # in floats
     many = counted([(0, "a", "c")] * 55 + [(0, "b", "c")] * 25)
-    recursive = RecursiveCLDiversity(c=2.2, l=2, attribute="S")
+    recursive = RecursiveClDiversity(c=2.2, l=2, attribute="S")
     assert not recursive.passes(many, domains())[0]
     assert recursive.model_copy(update={"c": 2.2000001}).passes(many, domains())[0]
 

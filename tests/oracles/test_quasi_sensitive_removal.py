@@ -24,7 +24,7 @@ from discreet.methods.quasi_sensitive.removal import (
     TermGroups,
     remove_terms,
 )
-from discreet.requirements.quasi_sensitive import LinkRequirement, QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity, QsTCloseness
 
 TERMS = "abcdef"
 LABELS = ["flu", "cold", "gout", "hiv", "zoster"]
@@ -50,13 +50,13 @@ def cases(draw):
 
 REQUIREMENTS = st.one_of(
     st.builds(
-        QSCLDiversity,
+        QsClDiversity,
         c=st.sampled_from([0.5, 1.0, 2.0, 3.0]),
         l=st.integers(1, 4),
         weights=st.sampled_from(["equal", "prior"]),
     ),
     st.builds(
-        QSTCloseness,
+        QsTCloseness,
         t=st.sampled_from([0.0, 0.1, 0.25, 0.3, 0.5]),
         distance=st.sampled_from(["l1", "l2"]),
         weights=st.sampled_from(["equal", "prior"]),
@@ -83,9 +83,9 @@ def groups(knowledge: Knowledge, rows: list[list[str]]) -> TermGroups:
 
 def passes(table, rows, prior, requirement: LinkRequirement) -> bool:
     found = plain.belief(table, rows, prior if requirement.weights == "prior" else None)
-    if isinstance(requirement, QSCLDiversity):
+    if isinstance(requirement, QsClDiversity):
         return plain.diverse(found, Fraction(str(requirement.c)), requirement.l)
-    assert isinstance(requirement, QSTCloseness)
+    assert isinstance(requirement, QsTCloseness)
     return plain.close(found, prior, Fraction(str(requirement.t)), requirement.distance)
 
 

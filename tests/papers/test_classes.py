@@ -21,10 +21,10 @@ from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     MDiversity,
-    NpdRecursiveCLDiversity,
+    NpdRecursiveClDiversity,
     PDiversity,
-    PdRecursiveCLDiversity,
-    RecursiveCLDiversity,
+    PdRecursiveClDiversity,
+    RecursiveClDiversity,
 )
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
@@ -80,8 +80,8 @@ def test_three_diverse_table() -> None:
     assert entropy.holds
     assert entropy.achieved["l"] == pytest.approx(math.exp(1.0397207708), abs=1e-9)
     assert not EntropyLDiversity(l=3).check(counts, domains).holds
-    assert RecursiveCLDiversity(c=2.001, l=3).check(counts, domains).holds
-    at_two = RecursiveCLDiversity(c=2, l=3).check(counts, domains)
+    assert RecursiveClDiversity(c=2.001, l=3).check(counts, domains).holds
+    at_two = RecursiveClDiversity(c=2, l=3).check(counts, domains)
     assert not at_two.holds
     assert at_two.achieved == {"c": 2}
     assert len(at_two.failing) == 3
@@ -136,7 +136,7 @@ def test_block_that_is_diverse_in_each_attribute_and_not_in_both() -> None:
     v = column("V", ["v1", "v2", "v3", "v3"])
     counts, domains = counted("qqqq", s, v, refined=True)
     assert DistinctLDiversity(l=3).check(counts, domains).holds
-    assert RecursiveCLDiversity(c=2.1, l=3).check(counts, domains).holds
+    assert RecursiveClDiversity(c=2.1, l=3).check(counts, domains).holds
     verdict = MultiAttributeLDiversity(l=2).check(counts, domains)
     assert not verdict.holds
     assert verdict.by_attribute == {"S": 1, "V": 1}
@@ -151,7 +151,7 @@ def test_both_cases_of_definition_4_3() -> None:
     counts, domains = counted("q" * 15, column("ill", cells))
 
     def figure(ell: int, *disclosable: str) -> float:
-        requirement = PdRecursiveCLDiversity(c=1, l=ell, disclosable=disclosable)
+        requirement = PdRecursiveClDiversity(c=1, l=ell, disclosable=disclosable)
         return requirement.check(counts, domains).achieved["c"]
 
     assert figure(3, "flu") == 4 / (3 + 2)  # y = 2 ≤ ℓ − 1: ranks 3 and 4
@@ -159,21 +159,21 @@ def test_both_cases_of_definition_4_3() -> None:
     assert figure(3, "flu", "cold") == 3 / (4 + 2)  # y = 3 > 2: rank 2, then rank 4
     assert figure(4, "flu", "cold") == 3 / 2  # y = 3 ≤ 3: rank 4
     assert figure(5, "flu") == math.inf
-    assert figure(2) == RecursiveCLDiversity(c=1, l=2).check(counts, domains).achieved["c"]
+    assert figure(2) == RecursiveClDiversity(c=1, l=2).check(counts, domains).achieved["c"]
     assert figure(3, "flu", "cold", "HIV", "lupus") == 0  # nothing needs hiding
-    assert not PdRecursiveCLDiversity(c=0.8, l=3, disclosable=["flu"]).check(counts, domains).holds
-    assert PdRecursiveCLDiversity(c=0.81, l=3, disclosable=["flu"]).check(counts, domains).holds
+    assert not PdRecursiveClDiversity(c=0.8, l=3, disclosable=["flu"]).check(counts, domains).holds
+    assert PdRecursiveClDiversity(c=0.81, l=3, disclosable=["flu"]).check(counts, domains).holds
 
 
 def test_npd_adds_the_least_share() -> None:
     cells = ["flu", "flu", "HIV", "flu", "flu", "flu", "HIV", "cold"]
     counts, domains = counted("aaaabbbb", column("ill", cells))
-    held = NpdRecursiveCLDiversity(
+    held = NpdRecursiveClDiversity(
         c1=4, c2=0.25, l=2, disclosable=["flu"], not_ruled_out=["HIV"]
     ).check(counts, domains)
     assert held.holds
     assert held.achieved == {"c1": 1 / 3, "c2": 0.25}
-    both = NpdRecursiveCLDiversity(c1=4, c2=0.25, l=2, not_ruled_out=["HIV", "cold"])
+    both = NpdRecursiveClDiversity(c1=4, c2=0.25, l=2, not_ruled_out=["HIV", "cold"])
     verdict = both.check(counts, domains)
     assert list(verdict.passes) == [False, True]
     assert verdict.achieved["c2"] == 0

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.knowledge.links import estimated_prior, link
 from discreet.knowledge.table import knowledge_from_sets
 from discreet.requirements.base import Domain
-from discreet.requirements.quasi_sensitive import LabelPosteriors, QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import LabelPosteriors, QsClDiversity, QsTCloseness
 from discreet.table.classes import Classes, classes_of
 from discreet.table.counts import count_values
 from discreet.table.roles import Role
@@ -69,14 +69,14 @@ def test_the_first_group_is_certain_of_the_flu(table, column, groups):
     assert list(tail) == [0.0, 0.0]
     domain = Domain(table.labels, links=links)
     counts = count_values(groups, column)
-    assert not QSCLDiversity(c=10, l=2).admits(counts, groups.size, domain).any()
+    assert not QsClDiversity(c=10, l=2).admits(counts, groups.size, domain).any()
 
 
 def test_a_prior_that_is_already_certain_is_close(table, column, groups):
     links = link(column, table)
     links = links.with_prior(estimated_prior(links, column.counts))
     domain = Domain(table.labels, links=links)
-    figures = QSTCloseness(t=0).measure(count_values(groups, column), groups.size, domain)
+    figures = QsTCloseness(t=0).measure(count_values(groups, column), groups.size, domain)
     assert list(figures) == [0.0, 0.0]
 
 

@@ -17,16 +17,16 @@ from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
     MDiversity,
-    NpdRecursiveCLDiversity,
+    NpdRecursiveClDiversity,
     PDiversity,
-    PdRecursiveCLDiversity,
-    RecursiveCLDiversity,
+    PdRecursiveClDiversity,
+    RecursiveClDiversity,
 )
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
-from discreet.requirements.quasi_sensitive import LinkRequirement, QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity, QsTCloseness
 from discreet.requirements.registry import REQUIREMENTS
-from discreet.requirements.sa_diversity import SADiversity
+from discreet.requirements.sa_diversity import SaDiversity
 from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
 from discreet.table.roles import Distance
@@ -55,11 +55,11 @@ MODELS: list[tuple[Requirement, Distance]] = [
         KAnonymity(k=3),
         DistinctLDiversity(l=2),
         EntropyLDiversity(l=1.8),
-        RecursiveCLDiversity(c=1.5, l=2),
-        RecursiveCLDiversity(c=2, l=3),
-        PdRecursiveCLDiversity(c=0.7, l=2, disclosable=["a"]),
-        PdRecursiveCLDiversity(c=1.2, l=3, disclosable=["a", "b"]),
-        NpdRecursiveCLDiversity(c1=1.5, c2=0.2, l=2, disclosable=["a"], not_ruled_out=["b"]),
+        RecursiveClDiversity(c=1.5, l=2),
+        RecursiveClDiversity(c=2, l=3),
+        PdRecursiveClDiversity(c=0.7, l=2, disclosable=["a"]),
+        PdRecursiveClDiversity(c=1.2, l=3, disclosable=["a", "b"]),
+        NpdRecursiveClDiversity(c1=1.5, c2=0.2, l=2, disclosable=["a"], not_ruled_out=["b"]),
         PDiversity(l=1.7),
         MDiversity(l=2),
         MultiAttributeLDiversity(l=2),
@@ -68,11 +68,11 @@ MODELS: list[tuple[Requirement, Distance]] = [
         BetaLikeness(beta=0.4),
         BetaLikeness(beta=2, enhanced=True),
         DeltaDisclosure(delta=0.9),
-        SADiversity(l={"S": 2, "V": 1}),
-        QSCLDiversity(c=1, l=2),
-        QSCLDiversity(c=2, l=3, weights="prior"),
-        QSTCloseness(t=0.3),
-        QSTCloseness(t=0.3, distance="l1", weights="prior"),
+        SaDiversity(l={"S": 2, "V": 1}),
+        QsClDiversity(c=1, l=2),
+        QsClDiversity(c=2, l=3, weights="prior"),
+        QsTCloseness(t=0.3),
+        QsTCloseness(t=0.3, distance="l1", weights="prior"),
     )
 ] + [(TCloseness(t=0.2), distance) for distance in Distance]
 

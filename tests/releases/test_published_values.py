@@ -184,7 +184,7 @@ def test_a_bound_on_a_value_that_nobody_published_has_is_a_bound_on_sizes(tmp_pa
 
 def test_a_value_that_must_stay_possible_is_not_forgotten():
     """A value of W that no published row has breaks the promise, so it may not be left out."""
-    asked = dc.NpdRecursiveCLDiversity(c1=50, c2=0.01, l=2, not_ruled_out=["raremark"])
+    asked = dc.NpdRecursiveClDiversity(c1=50, c2=0.01, l=2, not_ruled_out=["raremark"])
     assert asked.naming({"ill": {"flu"}}) == asked
 
 

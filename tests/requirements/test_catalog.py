@@ -13,13 +13,13 @@ from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import (
     DistinctLDiversity,
     EntropyLDiversity,
-    NpdRecursiveCLDiversity,
-    PdRecursiveCLDiversity,
-    RecursiveCLDiversity,
+    NpdRecursiveClDiversity,
+    PdRecursiveClDiversity,
+    RecursiveClDiversity,
 )
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
-from discreet.requirements.quasi_sensitive import QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import QsClDiversity, QsTCloseness
 from discreet.requirements.registry import (
     PROMISED,
     REQUIREMENTS,
@@ -38,9 +38,9 @@ EXAMPLES: list[Requirement] = [
     KAnonymity(k=5),
     DistinctLDiversity(l=3),
     EntropyLDiversity(l=2.5, attribute="occupation"),
-    RecursiveCLDiversity(c=2, l=3),
-    PdRecursiveCLDiversity(c=2, l=3, disclosable=["flu", None]),
-    NpdRecursiveCLDiversity(c1=2, c2=0.1, l=3, disclosable=["flu"], not_ruled_out=["HIV"]),
+    RecursiveClDiversity(c=2, l=3),
+    PdRecursiveClDiversity(c=2, l=3, disclosable=["flu", None]),
+    NpdRecursiveClDiversity(c1=2, c2=0.1, l=3, disclosable=["flu"], not_ruled_out=["HIV"]),
     *(REQUIREMENTS[name](l=2) for name in ("p-diversity", "m-diversity")),
     MultiAttributeLDiversity(l=2, attribute=("a", "b")),
     MultiAttributeLDiversity(inner=EntropyLDiversity(l=3)),
@@ -48,8 +48,8 @@ EXAMPLES: list[Requirement] = [
     AlphaKAnonymity(alpha=0.5, k=3, value="HIV"),
     REQUIREMENTS["beta-likeness"](beta=1, enhanced=True),
     REQUIREMENTS["delta-disclosure"](delta=1.5),
-    QSCLDiversity(c=1, l=30, attribute="symptoms"),
-    QSTCloseness(t=0.4, distance="l1", weights="prior"),
+    QsClDiversity(c=1, l=30, attribute="symptoms"),
+    QsTCloseness(t=0.4, distance="l1", weights="prior"),
     REQUIREMENTS["sa-diversity"](l={"a": 2, "b": 3}),
     REQUIREMENTS["conditional-l-diversity"](l=2, reader="pair", known="a"),
 ]
@@ -83,7 +83,7 @@ def test_inner_model_as_the_job_writes_it() -> None:
 
 
 def test_numbers_name_values_as_text() -> None:
-    read = PdRecursiveCLDiversity(c=1, l=2, disclosable=[7, "x"])
+    read = PdRecursiveClDiversity(c=1, l=2, disclosable=[7, "x"])
     assert read.disclosable == ("7", "x")
 
 
@@ -166,10 +166,10 @@ DOMAINS = {
             DistinctLDiversity(l=2, attribute=("ill", "jobb")),
             ["distinct-l-diversity: 'jobb' is not a sensitive attribute. Allowed: 'ill', 'job'."],
         ),
-        (PdRecursiveCLDiversity(c=1, l=2, disclosable=["flu", None, "cook"]), []),
-        (PdRecursiveCLDiversity(c=1, l=2, disclosable=["cook"], attribute="ill"), ["'cook'"]),
+        (PdRecursiveClDiversity(c=1, l=2, disclosable=["flu", None, "cook"]), []),
+        (PdRecursiveClDiversity(c=1, l=2, disclosable=["cook"], attribute="ill"), ["'cook'"]),
         (
-            NpdRecursiveCLDiversity(c1=1, c2=0, l=2, disclosable=["x"], not_ruled_out=["y"]),
+            NpdRecursiveClDiversity(c1=1, c2=0, l=2, disclosable=["x"], not_ruled_out=["y"]),
             ["'x' in 'disclosable'", "'y' in 'not_ruled_out'"],
         ),
         (AlphaKAnonymity(alpha=1, k=1, value="x", attribute="ill"), ["'x' in 'value'"]),
@@ -209,7 +209,7 @@ def test_some_sentences_in_full() -> None:
     assert DistinctLDiversity(l=3, attribute="ill").sentence() == (
         "In every group of people who look alike, 'ill' has at least 3 different values."
     )
-    assert RecursiveCLDiversity(c=2, l=3).sentence() == (
+    assert RecursiveClDiversity(c=2, l=3).sentence() == (
         "In every group of people who look alike, the most frequent value of every sensitive"
         " attribute is less than 2 times as frequent as all other values together, even without"
         " the most frequent of those."

@@ -38,7 +38,7 @@ FEW_VALUES = 100  # an ordered quasi-identifier with more is cut into quantiles
 QUANTILES = 50
 
 
-class DeFinetti(Attack):
+class Definetti(Attack):
     """The best guess of a reader who learns associations from the release itself."""
 
     name: ClassVar[str] = "definetti"

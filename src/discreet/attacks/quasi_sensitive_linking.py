@@ -17,7 +17,7 @@ from discreet.attacks.class_attacks import IN_TABLE
 from discreet.releases.audit.linked_labels import linked_domains
 from discreet.releases.kinds.base import Kind
 from discreet.releases.kinds.generalized.tables import RECORDS
-from discreet.requirements.quasi_sensitive import LabelPosteriors, QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import LabelPosteriors, QsClDiversity, QsTCloseness
 from discreet.table.classes import classes_of
 from discreet.table.counts import count_values
 
@@ -76,11 +76,11 @@ def _bound(scene: Scene, name: str, greatest_prior: float) -> float | None:
     """The greatest belief in a label that the promises leave."""
     limits = []
     for requirement in scene.requirements:
-        if not isinstance(requirement, QSCLDiversity | QSTCloseness):
+        if not isinstance(requirement, QsClDiversity | QsTCloseness):
             continue
         if requirement.weights != "equal" or (requirement.named and name not in requirement.named):
             continue
-        if isinstance(requirement, QSTCloseness):  # no label is further from its prior than t
+        if isinstance(requirement, QsTCloseness):  # no label is further from its prior than t
             limits.append(min(greatest_prior + requirement.t, 1.0))
         elif requirement.l > 1:  # p1 ≤ c·(p_l + …) ≤ c·(1 − p1)
             limits.append(requirement.c / (requirement.c + 1))

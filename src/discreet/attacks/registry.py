@@ -9,7 +9,7 @@ from discreet.attacks.background import BackgroundKnowledge
 from discreet.attacks.background_join import BackgroundJoin
 from discreet.attacks.base import Attack
 from discreet.attacks.class_attacks import Homogeneity, Linking, Similarity, Skewness
-from discreet.attacks.definetti import DeFinetti
+from discreet.attacks.definetti import Definetti
 from discreet.attacks.intersection import Intersection
 from discreet.attacks.membership import Absence, Membership
 from discreet.attacks.minimality import Minimality
@@ -35,7 +35,7 @@ _ATTACKS: tuple[type[Attack], ...] = (
     Absence,
     Associated,
     Minimality,
-    DeFinetti,
+    Definetti,
 )
 
 ATTACKS: Registry[Attack] = Registry("attack", "discreet.attacks", Attack, _ATTACKS)

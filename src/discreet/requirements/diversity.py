@@ -129,7 +129,7 @@ class EntropyLDiversity(Diversity):
         )
 
 
-class RecursiveCLDiversity(Diversity):
+class RecursiveClDiversity(Diversity):
     """Recursive (``c``, ``l``)-diversity (Definition 4.2): r_1 < c · (r_ℓ + … + r_m), strictly.
 
     A class with fewer than ``l`` values fails, unless ℓ = 1, which always passes. The figure is
@@ -201,7 +201,7 @@ class RecursiveCLDiversity(Diversity):
         return f"the most frequent value of {self.subject}"
 
 
-class PdRecursiveCLDiversity(RecursiveCLDiversity):
+class PdRecursiveClDiversity(RecursiveClDiversity):
     """pd-recursive (``c``, ``l``)-diversity (Definition 4.3): r_y < c · tail(s_y), strictly.
 
     A class of ``disclosable`` values alone passes, with the figure 0; so does every class at
@@ -246,7 +246,7 @@ class PdRecursiveCLDiversity(RecursiveCLDiversity):
         return np.full(len(share), np.inf)
 
 
-class NpdRecursiveCLDiversity(Diversity):
+class NpdRecursiveClDiversity(Diversity):
     """npd-recursive (``c1``, ``c2``, ``l``)-diversity (Definition 4.4).
 
     pd-recursive (``c1``, ``l``) holds and each value of ``not_ruled_out`` fills at least ``c2``
@@ -272,9 +272,9 @@ class NpdRecursiveCLDiversity(Diversity):
     )
 
     @property
-    def positive(self) -> PdRecursiveCLDiversity:
+    def positive(self) -> PdRecursiveClDiversity:
         """The pd-recursive part."""
-        return PdRecursiveCLDiversity(
+        return PdRecursiveClDiversity(
             attribute=self.attribute, c=self.c1, l=self.l, disclosable=self.disclosable
         )
 

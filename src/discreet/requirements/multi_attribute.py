@@ -20,10 +20,10 @@ from discreet.requirements.diversity import (
     Diversity,
     EntropyLDiversity,
     MDiversity,
-    NpdRecursiveCLDiversity,
+    NpdRecursiveClDiversity,
     PDiversity,
-    PdRecursiveCLDiversity,
-    RecursiveCLDiversity,
+    PdRecursiveClDiversity,
+    RecursiveClDiversity,
 )
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
 from discreet.typing import Floats
@@ -31,9 +31,9 @@ from discreet.typing import Floats
 DIVERSITIES: tuple[type[Diversity], ...] = (
     DistinctLDiversity,
     EntropyLDiversity,
-    RecursiveCLDiversity,
-    PdRecursiveCLDiversity,
-    NpdRecursiveCLDiversity,
+    RecursiveClDiversity,
+    PdRecursiveClDiversity,
+    NpdRecursiveClDiversity,
     PDiversity,
     MDiversity,
 )

@@ -64,7 +64,7 @@ class LinkRequirement(AttributeRequirement):
         return counts.sets
 
 
-class QSCLDiversity(LinkRequirement):
+class QsClDiversity(LinkRequirement):
     """QS (``c``, ``l``)-diversity: p1 ≤ c · (p_l + … + p_m), the group's posteriors descending.
 
     The figure is p1 / (p_l + …): a group passes for every c from there on; it is infinite where
@@ -114,7 +114,7 @@ class QSCLDiversity(LinkRequirement):
         )
 
 
-class QSTCloseness(LinkRequirement):
+class QsTCloseness(LinkRequirement):
     """QS ``t``-closeness: a group's posterior over the labels is within ``t`` of the prior."""
 
     name: ClassVar[str] = "qs-t-closeness"

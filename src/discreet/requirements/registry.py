@@ -15,14 +15,14 @@ from discreet.requirements.base import Requirement
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
-from discreet.requirements.quasi_sensitive import QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import QsClDiversity, QsTCloseness
 from discreet.requirements.republication import (
     MInvarianceRequirement,
     RhoDifference,
     SeriesMInvariance,
     SeriesRhoDifference,
 )
-from discreet.requirements.sa_diversity import ConditionalLDiversity, SADiversity
+from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
 from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 
 _KINDS: tuple[type[Requirement], ...] = (
@@ -33,10 +33,10 @@ _KINDS: tuple[type[Requirement], ...] = (
     AlphaKAnonymity,
     BetaLikeness,
     DeltaDisclosure,
-    SADiversity,
+    SaDiversity,
     ConditionalLDiversity,
-    QSCLDiversity,
-    QSTCloseness,
+    QsClDiversity,
+    QsTCloseness,
 )
 # What methods promise and no job may ask of another method.
 PROMISED: tuple[type[Requirement], ...] = (

@@ -26,7 +26,7 @@ Reader = Literal["pair", "row"]
 PositiveInt = Annotated[int, Field(ge=1)]
 
 
-class SADiversity(Requirement):
+class SaDiversity(Requirement):
     """Every group has at least ``l`` values of each attribute, a number for each.
 
     Absorbing: merging only adds values. Counted as published: a decomposed release may list values

@@ -24,7 +24,7 @@ from discreet.requirements.base import Requirement
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.requirements.feasibility import permissible_ell
 from discreet.requirements.k_anonymity import KAnonymity
-from discreet.requirements.sa_diversity import SADiversity
+from discreet.requirements.sa_diversity import SaDiversity
 from discreet.table.coded_table import Column
 from discreet.table.published import COUNT, GROUP
 
@@ -110,14 +110,14 @@ def _sole_attribute(task: Task) -> Column:
 
 
 # What rows of distinct values meet if they are enough.
-_BY_DISTINCT_VALUES = (KAnonymity, SADiversity, DistinctLDiversity, EntropyLDiversity, PDiversity)
+_BY_DISTINCT_VALUES = (KAnonymity, SaDiversity, DistinctLDiversity, EntropyLDiversity, PDiversity)
 
 
 def _asked_by(requirement: Requirement) -> int:
     """The rows of distinct values that a requirement of the job asks for."""
     if isinstance(requirement, KAnonymity):
         return requirement.k
-    if isinstance(requirement, SADiversity):
+    if isinstance(requirement, SaDiversity):
         return max(requirement.l.values())
     if isinstance(requirement, DistinctLDiversity | EntropyLDiversity | PDiversity):
         return ceil(requirement.l)

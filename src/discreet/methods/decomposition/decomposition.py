@@ -58,7 +58,7 @@ from discreet.requirements.sa_diversity import (
     ConditionalLDiversity,
     PositiveInt,
     Reader,
-    SADiversity,
+    SaDiversity,
 )
 from discreet.table.published import GROUP
 
@@ -205,7 +205,7 @@ class Decomposition(ShardedMethod):
 def _promises(
     targets: Targets, conditional: ConditionalLDiversity | None
 ) -> tuple[Requirement, ...]:
-    own = SADiversity(l=dict(targets.ell))
+    own = SaDiversity(l=dict(targets.ell))
     return (own,) if conditional is None else (own, conditional)
 
 
@@ -250,7 +250,7 @@ def _infeasible(
         column.name: int(targets.ell[column.name] - max(lacking[place], 0))
         for place, column in enumerate(columns)
     }
-    requirement = SADiversity(l=dict(targets.ell))
+    requirement = SaDiversity(l=dict(targets.ell))
     return InfeasibleError(
         f"decomposition: in some group {', '.join(parts)}; no value that a reader could not strike "
         "out can be added, and merging it with others does not help: the attributes depend on each "

@@ -19,7 +19,7 @@ from discreet.requirements.base import Requirement
 from discreet.requirements.diversity import DistinctLDiversity
 from discreet.requirements.feasibility import permissible_ell
 from discreet.requirements.k_anonymity import KAnonymity
-from discreet.requirements.sa_diversity import ConditionalLDiversity, SADiversity
+from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
 from discreet.table.coded_table import Column
 
 
@@ -89,7 +89,7 @@ def _check_names(named: Sequence[str], known: Sequence[str], method: str) -> Non
         raise JobError(problems)
 
 
-PROMISED = (SADiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
+PROMISED = (SaDiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
 
 
 def _check_requirements(requirements: Sequence[Requirement], method: str) -> None:
@@ -106,7 +106,7 @@ def _check_requirements(requirements: Sequence[Requirement], method: str) -> Non
 
 def _asked_by(requirement: Requirement, columns: Sequence[Column]) -> dict[str, int]:
     """The numbers that a requirement of the job asks for."""
-    if isinstance(requirement, SADiversity):
+    if isinstance(requirement, SaDiversity):
         return dict(requirement.l)
     if isinstance(requirement, DistinctLDiversity):
         names = requirement.named or tuple(column.name for column in columns)
@@ -146,7 +146,7 @@ def _check_permissible(
             sentences.append(f"'{name}': l = {want}, but it has {values} values in all")
     if sentences:
         protecting = {} if min(feasible.values()) == 1 else feasible
-        failure = _failure(SADiversity(l=dict(settled)), feasible) | {"feasible": protecting}
+        failure = _failure(SaDiversity(l=dict(settled)), feasible) | {"feasible": protecting}
         useless = any(feasible[name] == 1 < settled[name] for name in settled)
         advice = NOTHING_LEFT if useless else "Ask for no more than that."
         raise InfeasibleError(f"{method}: {'; '.join(sentences)}. {advice}", [failure])

@@ -57,7 +57,7 @@ from discreet.methods.quasi_sensitive.removal import (
 )
 from discreet.methods.quasi_sensitive.state import ABSOLUTE, DIVERSITY, EUCLIDEAN, Principles
 from discreet.requirements.base import Domain, Requirement
-from discreet.requirements.quasi_sensitive import LinkRequirement, QSCLDiversity, QSTCloseness
+from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity, QsTCloseness
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_classes, count_values, order_by_class
@@ -170,11 +170,11 @@ def principles_of(requirements: Sequence[LinkRequirement], links: Links) -> Prin
         )
     kinds, bounds, ells = [], [], []
     for requirement in requirements:
-        if isinstance(requirement, QSCLDiversity):
+        if isinstance(requirement, QsClDiversity):
             kinds.append(DIVERSITY)
             bounds.append(requirement.c)
             ells.append(requirement.l)
-        elif isinstance(requirement, QSTCloseness):
+        elif isinstance(requirement, QsTCloseness):
             kinds.append(EUCLIDEAN if requirement.distance == "l2" else ABSOLUTE)
             bounds.append(requirement.t)
             ells.append(0)

@@ -57,7 +57,7 @@ from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.diversity import DistinctLDiversity
 from discreet.requirements.k_anonymity import KAnonymity
-from discreet.requirements.sa_diversity import ConditionalLDiversity, SADiversity
+from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
 from discreet.table.assignments import EDGES, Sets, supporting_rows
 from discreet.table.code_maps import code_of_value, excess_rows
 from discreet.table.coded_table import CodedTable, Column
@@ -68,7 +68,7 @@ from discreet.table.roles import Role
 from discreet.utility.figures import Measures
 from discreet.utility.reading import ImpliedReading
 
-DERIVABLE = (SADiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
+DERIVABLE = (SaDiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
 CHANCE = 1e-9  # below it, rows that stand where they would without a shuffle are no accident
 
 

@@ -334,11 +334,5 @@ def _measures(
         "loss_sensitive": float(np.mean(sensitive)) if sensitive else None,
     }
     if kind_of(manifest.kind).has_sensitive_table:
-        noise = int(facts.get("noise_values", 0))
-        values = manifest.tables[sensitive_sets.VALUES].rows
-        result |= {
-            "noise_values": noise,
-            "noise_share": noise / values if values else 0.0,
-            "mean_log_sets": figures.further["mean_log_sets"] / max(figures.rows, 1),
-        }
+        result["mean_log_sets"] = figures.further["mean_log_sets"] / max(figures.rows, 1)
     return {key: value for key, value in result.items() if value is not None}

@@ -75,7 +75,7 @@ class Measures(Figures):
     loss_by_attribute: Mapping[str, float]  # quasi-identifiers
     loss_by_sensitive: Mapping[str, float]  # above 0 where sensitive values are left open
     entropy: float  # non-uniform, bits, Σ over all quasi-identifier cells
-    counts: Mapping[str, int | float] = field(default_factory=dict)  # noise, counterfeits, …
+    counts: Mapping[str, int | float] = field(default_factory=dict)  # counterfeits, masked cells, …
     further: Mapping[str, Any] = field(default_factory=dict)  # what only one kind of release has
     terms: Mapping[str, TermMeasures] = field(default_factory=dict)  # quasi-sensitive attributes
 

@@ -39,8 +39,6 @@ MEANING = {
     "pairs_left_out": "two-way tables that are too large to compare",
     "median": "of the relative error of counts",
     "skill": "of a model: 1 as from the original, 0 as with no link at all",
-    "noise_values": "listed values that no row of the group has",
-    "noise_share": "of listed values",
 }
 DRAWN = ("loss_by_attribute",)  # a plot has these
 

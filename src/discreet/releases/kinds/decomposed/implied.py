@@ -42,8 +42,6 @@ def read_decomposition(
     """Read a decomposed release against the original: raked, and as its paper does."""
     people = tables[sensitive_sets.PEOPLE]
     check_people(original, people, 0)
-    values = tables[sensitive_sets.VALUES].rows
-    noise = int(getattr(manifest.method, "noise_values", 0))
     names = [column.name for column in original.sensitive]
     sets = read_sets(tables, names)
     measures = Measures(
@@ -54,7 +52,6 @@ def read_decomposition(
             for place, column in enumerate(original.sensitive)
         },
         entropy=0.0,
-        counts={"noise_values": noise, "noise_share": noise / max(values, 1)},
         further={"mean_log_sets": mean_log_sets(sets, people)},
     )
 

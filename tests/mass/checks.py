@@ -307,7 +307,7 @@ def covers(cell: Any, value: Any, entry: dict[str, Any]) -> bool:
         return unescaped(text) == value
     if value == "":
         return text.startswith("{") and '""' in text
-    if text.startswith("["):
+    if text.startswith("[") and text.endswith(("]", ")")):  # not a masked "[1, 2*"
         low, high = text[1:-1].split(", ")
         if entry.get("type") == "date":
             return low <= str(value) <= high

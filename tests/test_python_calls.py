@@ -92,6 +92,20 @@ def test_a_value_that_looks_like_notation_is_refused_unless_escaped():
     assert release.audit.ok
 
 
+def test_a_value_alone_in_its_node_is_escaped_at_every_level():
+    rows = {"sign": ["[1, 2]"] * 3 + ["plain", "other"] * 2, "s": list("xyxyxyx")}
+    tree = {"all": {"[1, 2]": ["[1, 2]"], "words": ["plain", "other"]}}
+    attributes = {
+        "sign": {"role": "quasi-identifier", "hierarchy": {"tree": tree}, "escape": True},
+        "s": {"role": "sensitive"},
+    }
+    release = dc.publish(
+        pl.DataFrame(rows), job(attributes=attributes, requirements=[dc.KAnonymity(k=3)])
+    )
+    assert sorted(set(release.tables["records"]["sign"])) == ["\\[1, 2]", "words"]
+    assert release.audit.ok
+
+
 def test_leading_zeros_and_nulls_survive(tmp_path):
     rows = {"code": ["007", "007", None, None], "s": ["x", "y", None, "x"]}
     attributes = {"code": {"role": "quasi-identifier"}, "s": {"role": "sensitive"}}

@@ -409,18 +409,22 @@ def _escape(
     hierarchy = hierarchies.get(column.name)
     if hierarchy is not None:
         leaves = replace(hierarchy.levels[0], labels=tuple(text))
-        raw = set(column.text.to_list())
-        levels = (leaves, *(_escape_sets(level, raw) for level in hierarchy.levels[1:]))
+        raw = column.text.to_list()
+        levels = (leaves, *(_escape_level(level, raw) for level in hierarchy.levels[1:]))
         hierarchies = {**hierarchies, column.name: replace(hierarchy, levels=levels)}
     return replace(column, text=series, values=series), hierarchies
 
 
-def _escape_sets(level: Level, raw: Collection[str | None]) -> Level:
-    """The same level with sets of escaped members, as every other set in a release has them."""
-    labels = []
-    for label in level.labels:
+def _escape_level(level: Level, raw: Sequence[str | None]) -> Level:
+    """The same level with escaped members in sets, and an escaped label where it is a value."""
+    values = set(raw)
+    labels = list(level.labels)
+    for node, label in enumerate(labels):
         cell = None if label is None else parse_cell(label)
-        if isinstance(cell, ValueSet) and all(member in raw for member in cell.members):
-            label = set_cell(None if one is None else escaped(one) for one in cell.members)
-        labels.append(label)
+        if isinstance(cell, ValueSet) and all(member in values for member in cell.members):
+            labels[node] = set_cell(None if one is None else escaped(one) for one in cell.members)
+    for leaf in np.flatnonzero(level.leaves[level.node_of_leaf] == 1):
+        node, value = level.node_of_leaf[leaf], raw[leaf]
+        if value is not None and level.labels[node] == value:
+            labels[node] = escaped(value)
     return replace(level, labels=tuple(labels))

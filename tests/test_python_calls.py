@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -53,6 +55,56 @@ def test_results_print_and_render(tmp_path):
     assert "at least 4 members" in str(release)
     assert "<table>" in release._repr_html_()
     assert "loss" in str(dc.measure(release, original=None))
+
+
+def test_every_result_has_data_a_page_charts_and_html(tmp_path):
+    frame = pl.DataFrame(ROWS)
+    release = dc.publish(frame, job())
+    results = [
+        release.audit,
+        dc.attack(release, original=None, attacks=["homogeneity"]),
+        dc.measure(release, original=None),
+        dc.compare(frame, job(), methods=["mondrian"]),
+        dc.profile(frame, job()),
+        dc.profile(frame),
+        dc.simulate(dc.SimulatedPopulation(people=40, releases=2)),
+        dc.explore_projections(frame, job(requirements=[])),
+    ]
+    for number, result in enumerate(results):
+        assert isinstance(result, dc.Result)
+        assert json.loads(json.dumps(result.to_dict()))
+        page = result.save_page(tmp_path / f"{number}.html").read_text(encoding="utf-8")
+        assert page.startswith("<!doctype html>")
+        assert "<section" in result._repr_html_()
+        assert all("vega-lite" in chart.to_dict()["$schema"] for chart in result.charts().values())
+
+
+def test_a_profile_prints_its_tables():
+    assert "re-identification risk" in str(dc.profile(pl.DataFrame(ROWS), job()))
+
+
+def test_another_method_must_fit_the_job():
+    assert job().using("mondrian").method == dc.Mondrian()
+    assert job().using({"anatomy": {"l": 2}}).requirements == job().requirements
+    with pytest.raises(dc.JobError, match="needs qs-cl-diversity or qs-t-closeness"):
+        job().using(dc.QuasiSensitive())
+    with pytest.raises(dc.JobError, match="Did you mean mondrian"):
+        job().using("mondrain")
+
+
+def test_a_series_needs_its_ledger_or_persons(tmp_path):
+    with pytest.raises(dc.InputError, match="either its ledger or a table of persons"):
+        dc.audit_series([tmp_path])
+    with pytest.raises(dc.InputError, match="either folders or a ledger"):
+        dc.audit_series([tmp_path], ledger=tmp_path / "people.ledger")
+
+
+def test_a_manifest_of_a_newer_format_is_refused_with_what_to_do(tmp_path):
+    place = dc.publish(pl.DataFrame(ROWS), job()).save(tmp_path / "release") / "manifest.json"
+    written = place.read_text(encoding="utf-8").replace('"format": 1', '"format": 2')
+    place.write_text(written, encoding="utf-8")
+    with pytest.raises(dc.ReleaseError, match="format 2.*reads format 1.*Update discreet"):
+        dc.Manifest.load(tmp_path / "release")
 
 
 def test_values_are_frozen_and_validated():

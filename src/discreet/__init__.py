@@ -11,29 +11,51 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME_OF_NAME = {
+    # The verbs
+    "publish": "discreet.api.publish",
+    "audit": "discreet.api.audit",
+    "audit_series": "discreet.api.series",
+    "measure": "discreet.api.measure",
+    "attack": "discreet.api.attack",
+    "compare": "discreet.api.compare",
+    "profile": "discreet.api.profile",
+    "simulate": "discreet.api.simulate",
+    "explore_projections": "discreet.api.explore",
+    "minimal_nodes": "discreet.api.publish",
+    "read_release": "discreet.releases.read_release",
+    # What they take
     "Job": "discreet.job.model",
     "Attribute": "discreet.job.parts",
+    "Role": "discreet.table.roles",
+    "ValueType": "discreet.table.roles",
+    "Distance": "discreet.table.roles",
+    "Source": "discreet.io.source",
     "Output": "discreet.job.parts",
     "Verify": "discreet.job.parts",
-    "Source": "discreet.io.source",
-    "publish": "discreet.api.publish",
-    "minimal_nodes": "discreet.api.publish",
-    "Release": "discreet.pipeline.run",
-    "audit": "discreet.api.audit",
-    "measure": "discreet.api.measure",
-    "compare": "discreet.api.compare",
-    "Comparison": "discreet.utility.comparison",
+    "KnowledgeSource": "discreet.io.knowledge",
+    "Ledger": "discreet.ledger.ledger",
+    "LedgerSettings": "discreet.ledger.settings",
     "MeasureSettings": "discreet.utility.settings",
-    "read_release": "discreet.releases.read_release",
-    "explore_projections": "discreet.api.explore",
+    "Correlation": "discreet.methods.series.beliefs.correlation",
+    "SimulatedPopulation": "discreet.api.simulate",
+    # What they return
+    "Release": "discreet.pipeline.run",
+    "Manifest": "discreet.releases.manifest",
+    "Result": "discreet.result",
+    "Audit": "discreet.releases.audit.audit",
+    "SeriesAudit": "discreet.api.series",
+    "Measures": "discreet.utility.figures",
+    "ProjectedMeasures": "discreet.utility.figures",
+    "AttackReport": "discreet.attacks.run",
+    "Comparison": "discreet.utility.comparison",
+    "Profile": "discreet.job.table_profile",
+    "Simulation": "discreet.api.simulate",
+    "Exploration": "discreet.api.explore",
+    # Methods
     "FullDomain": "discreet.methods.full_domain.full_domain",
     "MInvariance": "discreet.methods.series.m_invariance.m_invariance",
     "RhoDifferent": "discreet.methods.series.rho_different.rho_different",
-    "Ledger": "discreet.ledger.ledger",
-    "LedgerSettings": "discreet.ledger.settings",
-    "Correlation": "discreet.methods.series.beliefs.correlation",
     "Codip": "discreet.methods.codip.codip",
-    "attack": "discreet.api.attack",
     "Anatomy": "discreet.methods.decomposition.anatomy",
     "Decomposition": "discreet.methods.decomposition.decomposition",
     "Mondrian": "discreet.methods.mondrian.mondrian",
@@ -43,14 +65,7 @@ _HOME_OF_NAME = {
     "Gal": "discreet.methods.rivals.gal",
     "Mmdcf": "discreet.methods.rivals.mmdcf",
     "QuasiSensitive": "discreet.methods.quasi_sensitive.quasi_sensitive",
-    "DiscreetError": "discreet.errors",
-    "InputError": "discreet.errors",
-    "JobError": "discreet.errors",
-    "HierarchyError": "discreet.errors",
-    "ReleaseError": "discreet.errors",
-    "PromiseError": "discreet.errors",
-    "InfeasibleError": "discreet.errors",
-    "AuditError": "discreet.errors",
+    # Requirements
     "KAnonymity": "discreet.requirements.k_anonymity",
     "DistinctLDiversity": "discreet.requirements.diversity",
     "EntropyLDiversity": "discreet.requirements.diversity",
@@ -68,34 +83,40 @@ _HOME_OF_NAME = {
     "ConditionalLDiversity": "discreet.requirements.sa_diversity",
     "QsClDiversity": "discreet.requirements.quasi_sensitive",
     "QsTCloseness": "discreet.requirements.quasi_sensitive",
-    "KnowledgeSource": "discreet.io.knowledge",
+    # Errors
+    "DiscreetError": "discreet.errors",
+    "EngineError": "discreet.errors",
+    "InputError": "discreet.errors",
+    "JobError": "discreet.errors",
+    "HierarchyError": "discreet.errors",
+    "ReleaseError": "discreet.errors",
+    "PromiseError": "discreet.errors",
+    "InfeasibleError": "discreet.errors",
+    "AuditError": "discreet.errors",
 }
 
 __all__ = ["__version__", *_HOME_OF_NAME]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF_NAME:
-        raise AttributeError(f"module 'discreet' has no attribute '{name}'")
-    value = getattr(import_module(_HOME_OF_NAME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 if TYPE_CHECKING:
     from discreet.api.attack import attack as attack
     from discreet.api.audit import audit as audit
     from discreet.api.compare import compare as compare
+    from discreet.api.explore import Exploration as Exploration
     from discreet.api.explore import explore_projections as explore_projections
     from discreet.api.measure import measure as measure
+    from discreet.api.profile import profile as profile
     from discreet.api.publish import minimal_nodes as minimal_nodes
     from discreet.api.publish import publish as publish
+    from discreet.api.series import SeriesAudit as SeriesAudit
+    from discreet.api.series import audit_series as audit_series
+    from discreet.api.simulate import SimulatedPopulation as SimulatedPopulation
+    from discreet.api.simulate import Simulation as Simulation
+    from discreet.api.simulate import simulate as simulate
+    from discreet.attacks.run import AttackReport as AttackReport
     from discreet.errors import AuditError as AuditError
     from discreet.errors import DiscreetError as DiscreetError
+    from discreet.errors import EngineError as EngineError
     from discreet.errors import HierarchyError as HierarchyError
     from discreet.errors import InfeasibleError as InfeasibleError
     from discreet.errors import InputError as InputError
@@ -108,6 +129,7 @@ if TYPE_CHECKING:
     from discreet.job.parts import Attribute as Attribute
     from discreet.job.parts import Output as Output
     from discreet.job.parts import Verify as Verify
+    from discreet.job.table_profile import Profile as Profile
     from discreet.ledger.ledger import Ledger as Ledger
     from discreet.ledger.settings import LedgerSettings as LedgerSettings
     from discreet.methods.codip.codip import Codip as Codip
@@ -125,6 +147,8 @@ if TYPE_CHECKING:
     from discreet.methods.series.m_invariance.m_invariance import MInvariance as MInvariance
     from discreet.methods.series.rho_different.rho_different import RhoDifferent as RhoDifferent
     from discreet.pipeline.run import Release as Release
+    from discreet.releases.audit.audit import Audit as Audit
+    from discreet.releases.manifest import Manifest as Manifest
     from discreet.releases.read_release import read_release as read_release
     from discreet.requirements.closeness import TCloseness as TCloseness
     from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity
@@ -145,5 +169,23 @@ if TYPE_CHECKING:
     from discreet.requirements.value_bounds import AlphaKAnonymity as AlphaKAnonymity
     from discreet.requirements.value_bounds import BetaLikeness as BetaLikeness
     from discreet.requirements.value_bounds import DeltaDisclosure as DeltaDisclosure
+    from discreet.result import Result as Result
+    from discreet.table.roles import Distance as Distance
+    from discreet.table.roles import Role as Role
+    from discreet.table.roles import ValueType as ValueType
     from discreet.utility.comparison import Comparison as Comparison
+    from discreet.utility.figures import Measures as Measures
+    from discreet.utility.figures import ProjectedMeasures as ProjectedMeasures
     from discreet.utility.settings import MeasureSettings as MeasureSettings
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME_OF_NAME:
+            raise AttributeError(f"module 'discreet' has no attribute '{name}'")
+        value = getattr(import_module(_HOME_OF_NAME[name]), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

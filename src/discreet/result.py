@@ -1,34 +1,46 @@
-"""Results that draw themselves: in a notebook as HTML, from Python as Altair charts.
+"""What every result can do: plain data, a page, charts, and HTML in a notebook.
 
 Results are made left of the report, which knows how each of them is drawn. So they name it here,
-once, and it is loaded when somebody looks.
+once, and it is loaded when a result is shown.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import altair
 
 
-class Shown:
-    """A result that a notebook shows with the pieces of the report."""
+class Result(ABC):
+    """A result that has plain data, a page and charts, and draws itself in a notebook."""
 
-    def _repr_html_(self) -> str:
-        return str(import_module("discreet.report.notebook").html_of(self))
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data, ready for JSON."""
 
     def save_page(self, path: str | Path) -> Path:
         """Write its report, one self-contained HTML file."""
         path = Path(path)
-        page = import_module("discreet.report.notebook").page_of(self)
-        path.write_text(page.html(), encoding="utf-8")
+        path.write_text(self._page().html(), encoding="utf-8")
         return path
 
     def charts(self) -> dict[str, altair.TopLevelMixin]:
-        """The plots of its report as Altair charts, by name; needs the extra ``charts``."""
-        found: dict[str, altair.TopLevelMixin]
-        found = import_module("discreet.report.notebook").altair_charts_of(self)
+        """Return the plots of its report as Altair charts, by name; needs the extra ``charts``."""
+        charts = import_module("discreet.report.charts.altair_charts")
+        found: dict[str, altair.TopLevelMixin] = charts.altair_charts(self._charts())
         return found
+
+    def _repr_html_(self) -> str:
+        return str(self._page().fragment())
+
+    def _page(self) -> Any:
+        """Return its ``Page``."""
+        return import_module("discreet.report.result_views").page_of(self)
+
+    def _charts(self) -> Any:
+        """Return its charts, each a ``Chart`` or None."""
+        return import_module("discreet.report.result_views").charts_of(self)

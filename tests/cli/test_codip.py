@@ -57,7 +57,7 @@ def test_the_frontier(place, run):
     assert lines[1].split()[:3] == ["1", "0.0000", "1.0000"]
     assert "not met" in done.stdout or "met" in done.stdout
     assert (place / "frontier.svg").read_text(encoding="utf-8").startswith("<svg")
-    data = dc.explore_projections(place / "job.yaml").to_dict()
+    data = dc.explore_projections(None, place / "job.yaml").to_dict()
     steps = data["steps"]
     assert [step["tables"] for step in steps] == list(range(len(data["attributes"]), 0, -1))
     assert steps[0]["association_loss"] == 1

@@ -28,7 +28,7 @@ from discreet.job.parts import Attribute, Output, Verify
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.registry import METHODS
 from discreet.requirements.registry import REQUIREMENTS
-from discreet.result import Shown
+from discreet.result import Result
 from discreet.utility.settings import MeasureSettings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
@@ -173,8 +173,8 @@ def _python() -> Iterator[str]:
         )
         yield f"- `dc.{name}`: {said}" + (f" Has {members}." if members else "")
     yield from ("", "### What every result can do", "")
-    for name in ("save_page", "charts"):
-        yield f"- `{name}`: {_sentence(inspect.getdoc(getattr(Shown, name)) or '')}"
+    for name in ("to_dict", "save_page", "charts"):
+        yield f"- `{name}`: {_sentence(inspect.getdoc(getattr(Result, name)) or '')}"
     yield from ("- in a notebook it draws itself with the pieces of the report", "")
     yield from ("### Errors", "", *_table(("error", "raised when"), errors))
 

@@ -12,7 +12,7 @@ import discreet as dc
 from discreet.io.canonical_text import canonical_text
 from discreet.io.declared_types import typed_values
 from discreet.io.frames import code_frame
-from discreet.job.table_profile import profile
+from discreet.job.table_profile import profile_table
 from discreet.table.code_maps import code_of_value
 from discreet.table.coded_table import Column
 from discreet.table.column_spec import ColumnSpec
@@ -178,7 +178,7 @@ def test_a_profile_warns_of_texts_that_are_nearly_alike():
         }
     )
     specs = {name: ColumnSpec(Role.SENSITIVE) for name in frame.columns}
-    found = profile(code_frame(frame, specs))
+    found = profile_table(code_frame(frame, specs))
     assert [column.nearly_alike for column in found.columns] == [7, 0]
     (warning,) = found.warnings
     assert "'ill': 7 values" in warning

@@ -92,7 +92,7 @@ def test_a_requirement_that_depends_on_the_table_splits_it():
 
 def test_the_frontier_of_a_job_for_another_method():
     frame = pl.DataFrame({"q": list("aabb") * 2, "s": list("xxyyxyxy"), "t": list("xyxyyyxx")})
-    found = explore_projections(dc.Job(attributes={"q": Q, "s": S, "t": S}), frame)
+    found = explore_projections(frame, dc.Job(attributes={"q": Q, "s": S, "t": S}))
     assert [step.tables for step in found.steps] == [2, 1]
     assert found.frontier.baseline.closeness == pytest.approx(0.25)
     assert found.steps[0].feasible
@@ -104,12 +104,12 @@ def test_without_a_ceiling_the_single_class_is_left_out_and_may_be_all_there_is(
     frame = pl.DataFrame({"q": list("ab"), "s": list("xy"), "t": list("xy")})
     asked = [{"k-anonymity": {"k": 2}}]
     found = explore_projections(
-        dc.Job(attributes={"q": Q, "s": S, "t": S}, requirements=asked), frame
+        frame, dc.Job(attributes={"q": Q, "s": S, "t": S}, requirements=asked)
     )
     assert [step.closeness for step in found.steps] == [None, None]
     assert [step.chosen_closeness for step in found.steps] == [0, 0]
     with_ceiling = job({"q": Q, "s": S, "t": S}, asked, dm=4)
-    found = explore_projections(with_ceiling, frame)
+    found = explore_projections(frame, with_ceiling)
     assert [step.closeness for step in found.steps] == [0, 0]
     assert found.steps[0].improvement is None  # the baseline is 0
 
@@ -172,20 +172,20 @@ def local_job(t: float, dm: float | None = None) -> tuple[dc.Job, pl.DataFrame]:
 
 def test_local_recodings_have_a_closest_t_and_an_unreachable_one_names_it():
     job, frame = local_job(t=0.9)
-    steps = dc.explore_projections(job, frame).to_dict()["steps"]
+    steps = dc.explore_projections(frame, job).to_dict()["steps"]
     for step in steps:
         assert 0 < step["closeness"] <= step["chosen_closeness"] <= 0.9
     ceiling = 20_000  # an eighth of a single class
     job, _ = local_job(t=0.01, dm=ceiling)
     nearest = min(
-        step["closeness"] for step in dc.explore_projections(job, frame).to_dict()["steps"]
+        step["closeness"] for step in dc.explore_projections(frame, job).to_dict()["steps"]
     )
     assert nearest > 0.01
     with pytest.raises(dc.InfeasibleError, match="nearest point") as caught:
         dc.publish(frame, job, seed=0)
     assert f"t = {nearest:.6g}" in str(caught.value)
     reachable, _ = local_job(t=nearest, dm=ceiling)
-    plan = dc.explore_projections(reachable, frame).to_dict()["steps"]
+    plan = dc.explore_projections(frame, reachable).to_dict()["steps"]
     assert any(step["feasible"] for step in plan)
 
 

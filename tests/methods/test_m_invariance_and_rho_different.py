@@ -11,7 +11,6 @@ import pytest
 from tests.tables import coded_table
 
 import discreet as dc
-from discreet.api.series import audit_ledger
 from discreet.attacks.series.series_view import Series, all_beliefs, joint
 from discreet.methods.base import Task
 from discreet.methods.series.beliefs.correlation import Correlation
@@ -342,7 +341,7 @@ def test_a_domain_that_grows_breaks_no_earlier_release(growing, tmp_path):
     known = {person: value if value in "ac" else "b" for person, value in tables[2].items()}
     dc.publish(table_of(known), made, seed=1).save(tmp_path / "r2")
     with dc.Ledger.open(made.ledger) as ledger:
-        found = audit_ledger(ledger, odds)
+        found = dc.audit_series(ledger=ledger, correlation=odds)
     assert found.ok
     assert max(found.joint.greatest) <= 0.5 + 1e-9
 
@@ -356,7 +355,7 @@ def test_a_declared_domain_holds_values_that_come_later(growing, tmp_path):
         place = release.save(tmp_path / f"r{number}")
         assert release.manifest.method.parameters["domain"] == list(declared)
     with dc.Ledger.open(made.ledger) as ledger:
-        found = audit_ledger(ledger, odds)
+        found = dc.audit_series(ledger=ledger, correlation=odds)
     assert found.ok
     assert max(found.joint.greatest) <= 0.5 + 1e-9
     assert dc.audit(place).ok
@@ -406,7 +405,7 @@ def test_the_terms_of_a_series_stay(growing, tmp_path):
         dc.Ledger.open(job(method).ledger) as ledger,
         pytest.raises(dc.InputError, match="is not the table that the releases rest on"),
     ):
-        audit_ledger(ledger, odds)
+        dc.audit_series(ledger=ledger, correlation=odds)
 
 
 def test_another_method_cannot_break_m_invariance_of_the_series(job, tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.tables import coded_table
 
-from discreet.job.table_profile import profile
+from discreet.job.table_profile import profile_table
 from discreet.report.profile_view import view_profile
 
 
@@ -31,7 +31,7 @@ def naive_risk(columns, names):
 )
 def test_every_subset_has_its_risk(width, rows):
     columns = {f"q{i}": [row[i] for row in rows] for i in range(width)}
-    found = profile(coded_table(columns))
+    found = profile_table(coded_table(columns))
     expected = {
         names: naive_risk(columns, names)
         for size in range(1, width + 1)
@@ -50,7 +50,7 @@ def test_every_subset_has_its_risk(width, rows):
 def test_many_quasi_identifiers_get_small_subsets_and_the_whole(width, sizes):
     rng = np.random.default_rng(3)
     columns = {f"q{i}": rng.integers(0, 3, 40).tolist() for i in range(width)}
-    found = profile(coded_table(columns))
+    found = profile_table(coded_table(columns))
     assert found.subset_sizes == sizes
     assert len(found.subsets) == sum(math.comb(width, size) for size in sizes) + 1
     for subset in found.subsets[:: max(len(found.subsets) // 20, 1)]:
@@ -73,7 +73,7 @@ TABLE = coded_table(
 
 
 def test_sensitive_attributes_by_hand():
-    found = profile(TABLE)
+    found = profile_table(TABLE)
     ill, ward, paid = found.sensitive
     assert (ill.values, ill.l_per, ill.largest_share) == (3, 1, 0.625)
     assert (paid.values, paid.l_per) == (2, 2)
@@ -88,7 +88,7 @@ def test_sensitive_attributes_by_hand():
 
 
 def test_mutual_information():
-    pairs = {(a.first, a.second): a for a in profile(TABLE).associations}
+    pairs = {(a.first, a.second): a for a in profile_table(TABLE).associations}
     entropy = -sum(p * math.log(p) for p in (5 / 8, 2 / 8, 1 / 8))
     assert pairs["ill", "ward"].mutual_information == pytest.approx(entropy)
     assert pairs["ill", "ward"].normalized == pytest.approx(1)
@@ -100,11 +100,11 @@ def test_mutual_information():
 
 def test_the_primary_attribute_is_the_first_of_equals():
     table = coded_table({"q": [1, 2], "a": ["x", "y"], "b": ["x", "y"]}, "qss")
-    assert profile(table).primary == "a"
+    assert profile_table(table).primary == "a"
 
 
 def test_columns_and_missing_cells():
-    age = profile(TABLE).columns[0]
+    age = profile_table(TABLE).columns[0]
     assert (age.name, age.role, age.type) == ("age", "quasi-identifier", "integer")
     assert (age.distinct, age.missing) == (3, 2)
 
@@ -117,7 +117,7 @@ def test_without_roles_they_are_proposed():
             "diagnosis": ["flu", "gout", "pox"] * 10,
         }
     )
-    found = profile(table, roles_known=False)
+    found = profile_table(table, roles_known=False)
     assert found.quasi_identifiers == ("age", "diagnosis")
     assert [s.name for s in found.sensitive] == ["diagnosis"]
     assert found.to_dict()["proposals"]["patient_id"]["role"] == "identifier"
@@ -126,7 +126,7 @@ def test_without_roles_they_are_proposed():
 
 @pytest.mark.parametrize("roles_known", [True, False])
 def test_no_value_of_the_table_is_shown(roles_known):
-    found = profile(TABLE, roles_known=roles_known)
+    found = profile_table(TABLE, roles_known=roles_known)
     written = StringIO()
     Console(file=written, width=120).print(view_profile(found))
     shown = written.getvalue() + json.dumps(found.to_dict())
@@ -137,7 +137,7 @@ def test_no_value_of_the_table_is_shown(roles_known):
 
 
 def test_an_empty_table():
-    found = profile(TABLE.take(np.zeros(0, np.int64)))
+    found = profile_table(TABLE.take(np.zeros(0, np.int64)))
     assert found.risk is None
     assert found.sensitive[0].raw_t is None
     assert found.sensitive[0].l_per == 0

@@ -7,13 +7,13 @@ import pytest
 from tests.real_data import adult, real_data
 from tests.tables import coded_frame, coded_table
 
-from discreet.job.table_profile import profile
+from discreet.job.table_profile import profile_table
 
 pytestmark = pytest.mark.data
 
 
 def test_the_risk_of_the_raw_columns():
-    found = profile(coded_frame(adult()))
+    found = profile_table(coded_frame(adult()))
     assert found.risk is not None
     assert found.risk.average_risk == pytest.approx(0.64657516, abs=1e-8)
 
@@ -22,7 +22,7 @@ def test_permissible_ell_on_adult():
     frame = pl.read_csv(real_data("adult", "adult.csv"), null_values="?").head(32_561).drop_nulls()
     assert frame.height == 30_162
     names = ["age", "occupation", "education", "hours-per-week", "relationship"]
-    found = profile(coded_frame(frame.select(names), "qssss"))
+    found = profile_table(coded_frame(frame.select(names), "qssss"))
     assert {s.name: s.l_per for s in found.sensitive} == {
         "occupation": 7,
         "education": 3,
@@ -46,5 +46,5 @@ def test_permissible_ell_on_adult():
 def test_least_suppressed_of_opinions(opinions, ell, share):
     frame = pl.read_csv(real_data("opinions", "nonvoters.csv"), infer_schema_length=None)
     columns = {name: frame[name].to_list() for name in ["ppage", *opinions]}
-    found = profile(coded_table(columns, "q" + "s" * len(opinions)))
+    found = profile_table(coded_table(columns, "q" + "s" * len(opinions)))
     assert found.least_suppressed[ell] == pytest.approx(share, abs=0.005)

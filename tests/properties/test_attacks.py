@@ -15,7 +15,6 @@ from tests.properties import test_publish_quasi_sensitive as quasi_sensitive
 from tests.properties.test_publish_full_domain import REQUIREMENTS, TABLES, job_for, write
 
 import discreet as dc
-from discreet.api.series import audit_ledger
 from discreet.attacks.registry import ATTACKS
 from discreet.methods.registry import METHODS
 from discreet.pipeline.run import make_release
@@ -138,7 +137,7 @@ def test_nor_on_a_series(method, seed):
         except dc.InfeasibleError:
             assume(False)
         with dc.Ledger.open(job.ledger) as ledger:
-            together = audit_ledger(ledger)
+            together = dc.audit_series(ledger=ledger)
         assert together.ok, together.problems
         by_name = {attack.attack: attack for attack in together.attacks}
         if isinstance(method, dc.MInvariance):

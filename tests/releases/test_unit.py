@@ -11,7 +11,7 @@ from tests.requirements.test_catalog import EXAMPLES, names
 
 import discreet as dc
 from discreet.job.proposal import propose_job, read_untyped
-from discreet.job.table_profile import profile
+from discreet.job.table_profile import profile_table
 from discreet.pipeline.prepare import prepare
 from discreet.releases.audit.audit import audit_folder
 from discreet.releases.wording import of_unit
@@ -105,7 +105,7 @@ def test_init_and_profile_report_repeated_identifiers(tmp_path):
     proposed = propose_job(table, tmp_path)
     assert proposed.repeated == (counts,)
     assert f"# {counts}\n# unit: rows" in proposed.text
-    (warning,) = profile(read_untyped(table), roles_known=False).warnings
+    (warning,) = profile_table(read_untyped(table), roles_known=False).warnings
     assert warning.startswith(counts)
     assert "'unit: rows'" in warning
     assert not any(visit in warning + proposed.text for visit in visits)

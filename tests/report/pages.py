@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import discreet as dc
-from discreet.job.table_profile import profile
+from discreet.job.table_profile import profile_table
 from discreet.pipeline.prepare import prepare
 from discreet.pipeline.run import make_release
 from discreet.releases.manifest import Manifest
@@ -28,7 +28,7 @@ def write_pages(folder: Path, job: dc.Job) -> dict[str, Path]:
     shown = comparison_page(compared, job).html()
     (folder / "comparison" / "comparison.html").write_text(shown, encoding="utf-8")
     task = prepare(job)
-    profiled = profile(task.table, task.hierarchies, links=task.links)
+    profiled = profile_table(task.table, task.hierarchies, links=task.links)
     pages = {
         "attack": attack_page(attacked, manifest, job).html(),
         "measure": measure_page(measured.to_dict(), manifest, job).html(),

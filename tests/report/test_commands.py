@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet as dc
-from discreet.api.series import audit_ledger
 from discreet.cli.app import app
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -40,7 +39,7 @@ def test_the_audit_of_a_series_draws_its_beliefs(tmp_path):
     job = dc.Job.load(folder / "odds.yaml")
     with dc.Ledger.create(dc.LedgerSettings(path="other.ledger").located(folder)) as ledger:
         dc.publish(None, job, seed=1).save(folder / "first")
-        found = audit_ledger(ledger, folder / "odds.csv")
+        found = dc.audit_series(ledger=ledger, correlation=folder / "odds.csv")
     assert found.joint is not None
     html = found._repr_html_()
     assert "promised at most" in html

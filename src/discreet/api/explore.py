@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
 from discreet.methods.codip.codip import Codip
 from discreet.methods.codip.frontier import Frontier, FrontierStep
 from discreet.pipeline.prepare import prepare
-from discreet.report.charts.altair_charts import altair_charts
+from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import plan_chart
 from discreet.report.charts.svg import standalone
 from discreet.report.frontier_view import frontier_page, frontier_text
-
-if TYPE_CHECKING:
-    import altair
+from discreet.report.pieces import Page
+from discreet.result import Result
 
 
 @dataclass(frozen=True)
-class Exploration:
+class Exploration(Result):
     """The frontier of a job's projections; prints as a table, draws as a plot."""
 
     frontier: Frontier
@@ -32,7 +31,7 @@ class Exploration:
         return self.frontier.steps
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The steps as plain data."""
         return self.frontier.to_dict()
 
     def save_plot(self, path: str | Path) -> Path:
@@ -44,22 +43,22 @@ class Exploration:
     def __str__(self) -> str:
         return frontier_text(self.frontier)
 
-    def _repr_html_(self) -> str:
-        return frontier_page(self.frontier).fragment()
+    def _page(self) -> Page:
+        return frontier_page(self.frontier)
 
-    def charts(self) -> dict[str, altair.TopLevelMixin]:
-        """The plot as an Altair chart, by name; needs the extra ``charts``."""
-        return altair_charts([plan_chart(self.frontier)])
+    def _charts(self) -> list[Chart]:
+        return [plan_chart(self.frontier)]
 
 
 def explore_projections(
-    job: Job | str | Path, data: Any = None, *, progress: Progress = no_progress
+    data: Any, job: Job | str | Path, *, progress: Progress = no_progress
 ) -> Exploration:
     """What several tables would lose, expose and reach, for every number of tables.
 
-    ``job`` is a job or the path of one; ``data`` stands in for its source. Bounds come from the
-    job: its requirements, and where its method is codip also ``dm`` and ``minimize``. Without
-    ``dm``, recodings that leave a single class are not counted, since their closeness is 0.
+    ``data`` is a frame, a path, or None for the job's own source; ``job`` may be a path. Bounds
+    come from the job: its requirements, and where its method is codip also ``dm`` and
+    ``minimize``. Without ``dm``, recodings that leave a single class are not counted, since their
+    closeness is 0.
     """
     job = job if isinstance(job, Job) else Job.load(job)
     method = job.method if isinstance(job.method, Codip) else Codip()

@@ -32,6 +32,7 @@ from discreet.io.correlations import read_correlation
 from discreet.io.regular_files import require_regular
 from discreet.ledger.keys import hex_of
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.settings import LedgerSettings
 from discreet.ledger.terms import CORRELATION_HASH, RHO_DIFFERENT, least_rho
 from discreet.methods.series.beliefs.components import PublishedGroups
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated, Value
@@ -44,8 +45,11 @@ from discreet.releases.kinds.bucketized.tables import (
 )
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
+from discreet.report.charts.chart import Chart
+from discreet.report.charts.result_charts import series_chart
 from discreet.report.pages.series_page import series_page
 from discreet.report.pieces import Page
+from discreet.result import Result
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import GROUP
 from discreet.table.roles import Role
@@ -55,8 +59,8 @@ Alike = Sequence[Sequence[str]]  # people whom a reader knows to have the same v
 
 
 @dataclass(frozen=True)
-class SeriesAudit:
-    """What was found about a series."""
+class SeriesAudit(Result):
+    """What the audit of a series found."""
 
     audits: tuple[Audit, ...]
     invariance: Invariance
@@ -69,9 +73,11 @@ class SeriesAudit:
 
     @property
     def ok(self) -> bool:
+        """Whether nothing is wrong with a release, nor with all of them together."""
         return not self.problems and all(audit.ok for audit in self.audits)
 
     def to_dict(self) -> dict[str, Any]:
+        """The audits, the beliefs and the attacks as plain data."""
         return {
             "ok": self.ok,
             "releases": [audit.to_dict() for audit in self.audits],
@@ -83,19 +89,52 @@ class SeriesAudit:
             "not_placed": self.not_placed,
         }
 
-    def page(self) -> Page:
-        """The audit as a page."""
-        beliefs = () if self.joint is None else self.joint.greatest
-        return series_page(describe(self), len(self.audits), beliefs, self.rho, ok=self.ok)
+    def __str__(self) -> str:
+        return "\n".join(describe(self))
 
-    def _repr_html_(self) -> str:
-        return self.page().fragment()
+    def _page(self) -> Page:
+        return series_page(describe(self), len(self.audits), self._beliefs, self.rho, ok=self.ok)
+
+    def _charts(self) -> list[Chart]:
+        return [series_chart({"all releases": self._beliefs}, self.rho)] if self._beliefs else []
+
+    @property
+    def _beliefs(self) -> Sequence[float]:
+        return () if self.joint is None else self.joint.greatest
 
 
-def audit_ledger(
-    ledger: Ledger, correlation: Path | None = None, alike: Alike | None = None
+def audit_series(
+    releases: Sequence[str | Path] = (),
+    *,
+    ledger: Ledger | LedgerSettings | str | Path | None = None,
+    persons: str | Path | None = None,
+    correlation: str | Path | None = None,
+    alike: Alike | None = None,
 ) -> SeriesAudit:
-    """Audit all releases of a ledger; it tells who was in which group."""
+    """Audit releases of the same people together: what do all of them reveal?
+
+    Either ``ledger`` (open, its settings, or its place) says who is in which group of all its
+    releases; or ``persons``, a CSV file with the columns ``release`` (1, 2, …), ``person`` and the
+    quasi-identifiers, says it for the folders ``releases``. ``correlation`` is the correlation
+    table that the releases rest on. ``alike`` are people whom an attacker knows to have the same
+    value; any one pair if left out.
+    """
+    if (ledger is None) == (persons is None):
+        raise InputError("A series needs either its ledger or a table of persons.")
+    table = None if correlation is None else Path(correlation)
+    if persons is not None:
+        return _audit_with_persons([Path(one) for one in releases], Path(persons), table, alike)
+    if releases:
+        raise InputError("A ledger names its own releases. Name either folders or a ledger.")
+    if isinstance(ledger, Ledger):
+        return _audit_ledger(ledger, table, alike)
+    settings = ledger if isinstance(ledger, LedgerSettings) else LedgerSettings.at(str(ledger))
+    with Ledger.open(settings.located(Path.cwd())) as opened:
+        return _audit_ledger(opened, table, alike)
+
+
+def _audit_ledger(ledger: Ledger, correlation: Path | None, alike: Alike | None) -> SeriesAudit:
+    """Audit all releases of a ledger, which knows who was in which group."""
     ledger.settled()
     ledger.require_sound()
     folders, placed = [], []
@@ -109,14 +148,11 @@ def audit_ledger(
         placed.append({name: str(group) for name, group in zip(names, groups, strict=True)})
     hashes = [one.parameters.get(CORRELATION_HASH) for one in entries]
     known = next((one for one in hashes if one is not None), None)
-    return audit_series(folders, placed, correlation, alike=alike, correlation_hash=known)
+    return _audit_placed(folders, placed, correlation, alike, correlation_hash=known)
 
 
-def audit_with_persons(
-    folders: Sequence[Path],
-    persons: Path,
-    correlation: Path | None = None,
-    alike: Alike | None = None,
+def _audit_with_persons(
+    folders: Sequence[Path], persons: Path, correlation: Path | None, alike: Alike | None
 ) -> SeriesAudit:
     """Audit releases with a table of persons: release (1, 2, …), person, quasi-identifiers."""
     rows = _read_persons(persons)
@@ -128,20 +164,19 @@ def audit_with_persons(
         found = _place(people, own, persons)
         lost += len(own) - len(found)
         placed.append(found)
-    return audit_series(folders, placed, correlation, lost, alike)
+    return _audit_placed(folders, placed, correlation, alike, lost)
 
 
-def audit_series(
+def _audit_placed(
     folders: Sequence[Path],
     placed: Sequence[Placed],
-    correlation: Path | None = None,
+    correlation: Path | None,
+    alike: Alike | None,
     not_placed: int = 0,
-    alike: Alike | None = None,
     correlation_hash: str | None = None,
 ) -> SeriesAudit:
     """Audit releases, given the group of every person in each.
 
-    ``alike`` are people whom a reader knows to have the same value; any one pair if left out.
     ``correlation_hash`` is that of the correlation table that the releases rest on, if known.
     """
     if not folders:

@@ -11,8 +11,8 @@ reader's best guess is right is counted for all three.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,12 @@ from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.series.m_invariance.m_invariance import MInvariance
 from discreet.methods.series.rho_different.rho_different import RhoDifferent, first_groups
 from discreet.methods.shared.different_values import curve_places
+from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import series_chart
 from discreet.report.charts.svg import standalone
+from discreet.report.pages.series_page import simulation_page
+from discreet.report.pieces import Page
+from discreet.result import Result
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.past_releases import History, PastRelease
 from discreet.table.roles import Role, ValueType
@@ -70,14 +74,61 @@ class _Publisher:
     belief: dict[int, NDArray[np.float64]] = field(default_factory=dict)  # of each person
 
 
+@dataclass(frozen=True)
+class Simulation(Result):
+    """A simulated series: a step for each release and publisher."""
+
+    steps: tuple[SimulatedRelease, ...]
+    rho: float  # the bound on beliefs
+
+    def to_dict(self) -> dict[str, Any]:
+        """The steps as plain data."""
+        return {"steps": [asdict(step) for step in self.steps]}
+
+    def __str__(self) -> str:
+        head, *rows = self._rows()
+        lines = [head, tuple("---" for _ in head), *rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def save_plot(self, path: str | Path) -> Path:
+        """Write the greatest belief by release, a line for each publisher, as an SVG file."""
+        path = Path(path)
+        path.write_text(standalone(self._chart()), encoding="utf-8")
+        return path
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """A heading, then a row for each release with a cell for each publisher."""
+        rows = [("release", *(f"{name}: greatest (above, right)" for name in METHODS))]
+        for release in sorted({step.release for step in self.steps}):
+            own = {step.method: step for step in self.steps if step.release == release}
+            cells = [f"{s.greatest:.3f} ({s.above:.0%}, {s.right:.0%})" for s in own.values()]
+            rows.append((str(release), *cells))
+        return rows
+
+    def _chart(self) -> Chart:
+        beliefs = {name: [s.greatest for s in self.steps if s.method == name] for name in METHODS}
+        return series_chart(beliefs, self.rho)
+
+    def _charts(self) -> list[Chart]:
+        return [self._chart()]
+
+    def _page(self) -> Page:
+        return simulation_page(self._chart(), self._rows(), self.rho)
+
+
 def simulate(
-    population: SimulatedPopulation,
+    population: SimulatedPopulation | None = None,
     *,
     rho: float = 0.5,
     seed: int = 0,
     progress: Progress = no_progress,
-) -> list[SimulatedRelease]:
-    """Publish the series three times over; a step for each release and publisher."""
+) -> Simulation:
+    """Publish a made-up population again and again, by three publishers.
+
+    One makes every release anew, one keeps m-invariance, one keeps ρ-difference. The result shows
+    what an attacker with all releases believes, by release.
+    """
+    population = population or SimulatedPopulation()
     rng = np.random.default_rng(seed)
     values = population.values
     stays = np.where(np.arange(values) % 3 == 0, 1.0, 1 - population.updates)  # some never change
@@ -104,7 +155,7 @@ def simulate(
         value = np.append(value, _drawn(joining, values, rng)).astype(np.int32)
         place = np.concatenate([place, rng.random((joining, 2))])
         known += joining
-    return steps
+    return Simulation(tuple(steps), rho)
 
 
 def _drawn(count: int, values: int, rng: np.random.Generator) -> NDArray[np.int32]:
@@ -221,27 +272,3 @@ def _look(publisher: _Publisher, matrix: NDArray[np.float64], values: int) -> ND
         publisher.belief[person] = now
         result[at] = now
     return result
-
-
-def table_of(steps: Sequence[SimulatedRelease]) -> str:
-    """The steps as a table for a terminal or a page: a row a release, a column a publisher."""
-    lines = [
-        "| release | " + " | ".join(f"{m}: greatest (above, right)" for m in METHODS) + " |",
-        "| --- | --- | --- | --- |",
-    ]
-    for release in sorted({step.release for step in steps}):
-        own = {step.method: step for step in steps if step.release == release}
-        cells = [f"{own[m].greatest:.3f} ({own[m].above:.0%}, {own[m].right:.0%})" for m in METHODS]
-        lines.append(f"| {release} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def plot_of(steps: Sequence[SimulatedRelease], rho: float) -> str:
-    """The greatest belief by release, a line for each publisher, as an SVG."""
-    beliefs = {name: [s.greatest for s in steps if s.method == name] for name in METHODS}
-    return standalone(series_chart(beliefs, rho))
-
-
-def to_dict(steps: Sequence[SimulatedRelease]) -> dict[str, Any]:
-    """The steps as plain data."""
-    return {"steps": [asdict(step) for step in steps]}

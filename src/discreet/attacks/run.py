@@ -17,7 +17,7 @@ from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.audit.audit import domains_of
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
-from discreet.result import Shown
+from discreet.result import Result
 from discreet.table.coded_table import CodedTable
 from discreet.table.interrupts import interruptible
 
@@ -25,7 +25,7 @@ SEED = 0  # of sampled targets and worlds, so that a report can be repeated
 
 
 @dataclass(frozen=True)
-class AttackReport(Shown):
+class AttackReport(Result):
     """What every attack on a release found."""
 
     findings: tuple[Finding, ...]

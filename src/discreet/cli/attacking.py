@@ -13,7 +13,7 @@ from discreet.cli.checking import (
     PersonsFile,
     ReleaseFolders,
     SeriesLedger,
-    audit_series,
+    audit_of_series,
 )
 from discreet.cli.console import (
     Debug,
@@ -75,7 +75,7 @@ def attack(
 
         if ledger is not None or persons is not None:
             known = None if alike is None else [[n.strip() for n in a.split(",")] for a in alike]
-            series = audit_series(releases or [], ledger, key, persons, correlation, known)
+            series = audit_of_series(releases or [], ledger, key, persons, correlation, known)
             _tell_of_series(series, page, as_json=json, quiet=quiet)
             return
         if not releases or len(releases) > 1 or original is None:
@@ -130,7 +130,7 @@ def _tell_of_series(found: SeriesAudit, page: Path | None, *, as_json: bool, qui
     from discreet.api.series import describe_attacks
 
     if page is not None:
-        write_page(page, found.page(), quiet=quiet)
+        write_page(page, found, quiet=quiet)
     if as_json:
         whole = found.to_dict()
         say_json({name: whole[name] for name in ("ok", "attacks", "joint", "problems")})

@@ -74,31 +74,14 @@ def profile(
             return
         from rich.console import Console
 
-        from discreet.job.proposal import read_untyped
-        from discreet.job.table_profile import profile as make_profile
+        from discreet.api.profile import profile as make_profile
         from discreet.report.profile_view import view_profile
 
         with progress_bar(quiet=quiet) as progress:
-            if data.suffix in JOB_ENDINGS:
-                from discreet.job.model import Job
-                from discreet.pipeline.prepare import prepare
-
-                job = Job.load(data)
-                task = prepare(job, progress=progress)
-                progress("profile", 0.0)
-                found = make_profile(
-                    task.table,
-                    task.hierarchies,
-                    links=task.links,
-                    repeated=task.repeated,
-                    counts_rows=job.unit is not None,
-                )
-            else:
-                found = make_profile(read_untyped(data), roles_known=False)
+            given = (None, data) if data.suffix in JOB_ENDINGS else (data, None)
+            found = make_profile(*given, progress=progress)
         if page is not None:
-            from discreet.report.pages.profile_page import profile_page
-
-            write_page(page, profile_page(found), quiet=quiet)
+            write_page(page, found, quiet=quiet)
         if json:
             say_json(found.to_dict())
             return
@@ -118,7 +101,7 @@ def _explore(data: Path, plot: Path | None, *, json: bool, quiet: bool) -> None:
             f"sensitive; found {data}. 'discreet init' writes one."
         )
     with progress_bar(quiet=quiet) as progress:
-        found = explore_projections(data, progress=progress)
+        found = explore_projections(None, data, progress=progress)
     if plot is not None:
         found.save_plot(plot)
         note(f"Wrote {plot}")

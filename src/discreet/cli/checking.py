@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.api.series import SeriesAudit
     from discreet.methods.base import Progress
     from discreet.releases.audit.audit import Audit
-    from discreet.report.pieces import Page
+    from discreet.result import Result
 
 ReleaseFolder = Annotated[Path, typer.Argument(help="The release folder.")]
 ReleaseFolders = Annotated[
@@ -80,7 +80,7 @@ def audit(
             if ledger is not None or persons is not None:
                 if trust is not None:
                     raise InputError("--trust is for one release folder. Audit each by itself.")
-                found = _described(audit_series(folders, ledger, key, persons, correlation))
+                found = _described(audit_of_series(folders, ledger, key, persons, correlation))
             elif len(folders) == 1:
                 found = _audit_one(folders[0], original, knowledge, trust, progress)
             else:
@@ -105,10 +105,9 @@ def _audit_one(
     knowledge: list[str] | None,
     trust: Path | None,
     progress: Progress,
-) -> tuple[dict[str, Any], list[str], Page]:
+) -> tuple[dict[str, Any], list[str], Result]:
     from discreet.api.audit import audit as run_audit
     from discreet.releases.explanation import promise_sentence, reader_sentences, warnings
-    from discreet.report.pages.release_page import audit_page
 
     found = run_audit(
         folder, original=original, knowledge=_tables(knowledge), trust=trust, progress=progress
@@ -121,16 +120,16 @@ def _audit_one(
     if found.signed:
         lines.append("The manifest is signed by the trusted key.")
     lines.append(_conclusion(found))
-    return found.to_dict(), lines, audit_page(found)
+    return found.to_dict(), lines, found
 
 
-def _described(found: SeriesAudit) -> tuple[dict[str, Any], list[str], Page]:
+def _described(found: SeriesAudit) -> tuple[dict[str, Any], list[str], Result]:
     from discreet.api.series import describe
 
-    return found.to_dict(), describe(found), found.page()
+    return found.to_dict(), describe(found), found
 
 
-def audit_series(
+def audit_of_series(
     folders: list[Path],
     ledger: str | None,
     key: Path | None,
@@ -139,15 +138,13 @@ def audit_series(
     alike: list[list[str]] | None = None,
 ) -> SeriesAudit:
     """The series of a ledger, or of some folders with a table of persons."""
-    from discreet.api.series import audit_ledger, audit_with_persons
+    from discreet.api.series import audit_series
     from discreet.cli.ledger import settings_of
-    from discreet.ledger.ledger import Ledger
 
-    if ledger is not None:
-        with Ledger.open(settings_of(ledger, key)) as book:
-            return audit_ledger(book, correlation, alike)
-    assert persons is not None
-    return audit_with_persons(folders, persons, correlation, alike)
+    settings = None if ledger is None else settings_of(ledger, key)
+    return audit_series(
+        folders, ledger=settings, persons=persons, correlation=correlation, alike=alike
+    )
 
 
 def _tables(given: list[str] | None) -> dict[str, str] | str | None:

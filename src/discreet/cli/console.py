@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
 
 import typer
 
+from discreet.result import Result
+
 if TYPE_CHECKING:
     from discreet.methods.base import Progress
     from discreet.report.pieces import Page
@@ -92,9 +94,12 @@ def note(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-def write_page(path: Path, page: Page, *, quiet: bool) -> None:
-    """Write a page to a file, and say so."""
-    path.write_text(page.html(), encoding="utf-8")
+def write_page(path: Path, shown: Page | Result, *, quiet: bool) -> None:
+    """Write a page, or that of a result, to a file, and say so."""
+    if isinstance(shown, Result):
+        shown.save_page(path)
+    else:
+        path.write_text(shown.html(), encoding="utf-8")
     if not quiet:
         note(f"Wrote {path}")
 

@@ -27,20 +27,20 @@ def simulate_series(
 ) -> None:
     """Publish a made-up population repeatedly, and show what all releases together reveal."""
     with guarded(as_json=json, debug=debug):
-        from discreet.api.simulate import SimulatedPopulation, plot_of, simulate, table_of, to_dict
+        from discreet.api.simulate import SimulatedPopulation, simulate
 
         population = SimulatedPopulation(people, releases, insertions, deletions, updates)
         with progress_bar(quiet=quiet) as progress:
-            steps = simulate(population, rho=rho, seed=seed, progress=progress)
+            made = simulate(population, rho=rho, seed=seed, progress=progress)
         if plot is not None:
-            plot.write_text(plot_of(steps, rho), encoding="utf-8")
+            made.save_plot(plot)
             note(f"Wrote {plot}")
         if json:
-            say_json(to_dict(steps))
+            say_json(made.to_dict())
             return
-        say(table_of(steps))
+        say(str(made))
         say()
-        last = {step.method: step for step in steps if step.release == releases}
+        last = {step.method: step for step in made.steps if step.release == releases}
         for name, step in last.items():
             say(
                 f"{name}: in the last release {step.published:,} records, {step.counterfeits:,} "

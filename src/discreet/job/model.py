@@ -7,9 +7,9 @@ job is reported at once; those of a file with their line.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -35,7 +35,7 @@ from discreet.methods.base import Method
 from discreet.methods.full_domain.full_domain import FullDomain
 from discreet.methods.quasi_sensitive.quasi_sensitive import QuasiSensitive
 from discreet.methods.registry import METHODS, AnyMethod
-from discreet.requirements.base import AttributeRequirement
+from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.requirements.registry import REQUIREMENTS, AnyRequirement
 from discreet.table.roles import Role
@@ -45,23 +45,26 @@ from discreet.utility.settings import MeasureSettings
 class Job(Part):
     """A whole job."""
 
-    source: Source | None = Field(None, description="The table; not needed when a frame is given.")
+    source: Source | None = Field(
+        default=None, description="The table; not needed when a frame is given."
+    )
     attributes: dict[str, Attribute] = Field(description="Every column of the table, by name.")
     requirements: tuple[AnyRequirement, ...] = Field(
-        (), description="What the release promises; all must hold."
+        default=(), description="What the release promises; all must hold."
     )
     unit: Literal["rows"] | None = Field(
-        None,
+        default=None,
         description="'rows' states that guarantees count rows, not people: repeated values of an "
         "identifier show that a person may have several.",
     )
     method: AnyMethod = Field(default_factory=FullDomain, description="How it is reached.")
     output: Output = Field(default_factory=Output)
     ledger: LedgerSettings | None = Field(
-        None, description="What was published before; re-publication needs it."
+        default=None, description="What was published before; re-publication needs it."
     )
     verify: Verify | None = Field(
-        None, description="Attacks to run before the release appears: 'attacks', or their settings."
+        default=None,
+        description="Attacks to run before the release appears: 'attacks', or their settings.",
     )
 
     measure: MeasureSettings = Field(
@@ -70,11 +73,29 @@ class Job(Part):
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
-    def __init__(self, **data: Any) -> None:
-        try:
-            super().__init__(**data)
-        except ValidationError as error:
-            raise JobError(_problems(error, Places())) from error
+    if TYPE_CHECKING:  # what a job is made of, as callers may write it
+
+        def __init__(
+            self,
+            *,
+            attributes: Mapping[str, Attribute | Mapping[str, Any]],
+            requirements: Sequence[Requirement | Mapping[str, Any] | str] = ...,
+            method: Method | Mapping[str, Any] | str = ...,
+            source: Source | Mapping[str, Any] | None = ...,
+            unit: Literal["rows"] | None = ...,
+            output: Output | Mapping[str, Any] = ...,
+            ledger: LedgerSettings | Mapping[str, Any] | None = ...,
+            verify: Verify | Mapping[str, Any] | Literal["attacks"] | None = ...,
+            measure: MeasureSettings | Mapping[str, Any] = ...,
+        ) -> None: ...
+
+    else:
+
+        def __init__(self, **data: Any) -> None:
+            try:
+                super().__init__(**data)
+            except ValidationError as error:
+                raise JobError(_problems(error, Places())) from error
 
     @classmethod
     def load(cls, path: str | Path) -> Job:
@@ -136,9 +157,10 @@ class Job(Part):
             raise JobError([f"ledger: {one['msg']}" for one in error.errors()]) from None
         return self.model_copy(update={"ledger": settings})
 
-    def using(self, method: Method) -> Job:
-        """The same job by another method."""
-        job = self.model_copy(update={"method": method})
+    def using(self, method: Method | Mapping[str, Any] | str) -> Job:
+        """Return the same job by another method; raise a JobError where it does not fit the job."""
+        fields = {name: getattr(self, name) for name in self.model_fields_set}
+        job = Job(**{**fields, "method": method})
         job._folder = self._folder
         return job
 

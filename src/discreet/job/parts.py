@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -19,7 +20,7 @@ from pydantic_core import PydanticCustomError
 from discreet.attacks.registry import ATTACKS, AnyAttack
 from discreet.by_name import nearest
 from discreet.errors import InputError
-from discreet.hierarchies.specs import AnyHierarchy
+from discreet.hierarchies.specs import AnyHierarchy, HierarchySpec
 from discreet.io.databases import dialect_of
 from discreet.io.knowledge import KnowledgeSource
 from discreet.table.roles import Distance, Role, ValueType
@@ -35,6 +36,9 @@ def _listed(given: object) -> object:
     return given
 
 
+RoleName = Literal[
+    "identifier", "quasi-identifier", "sensitive", "quasi-sensitive", "insensitive", "drop"
+]
 ROLES = tuple(role for role in Role if role is not Role.STRUCTURE)
 
 
@@ -66,48 +70,69 @@ class Attribute(Part):
 
     role: JobRole = Field(description="What the column means to a reader of the release.")
     type: ValueType | None = Field(
-        None, description="What its values are; text for text files, else the column's own type."
+        default=None,
+        description="What its values are; text for text files, else the column's own type.",
     )
     hierarchy: AnyHierarchy | None = Field(
-        None, description="How its values generalize; built automatically where a method needs one."
+        default=None,
+        description="How its values generalize; built automatically where a method needs one.",
     )
     distance: Distance | None = Field(
-        None,
+        default=None,
         description="The ground distance of a sensitive attribute: equal for text, ordered for "
         "numbers and dates, unless said otherwise.",
     )
     multi_valued: str | None = Field(
-        None,
+        default=None,
         min_length=1,
         description="What separates the members of a cell that holds a set. A sensitive attribute "
         "is then published as bits, one for each member.",
     )
     min_support: int | None = Field(
-        None,
+        default=None,
         ge=1,
         description="Of a multi-valued sensitive attribute: members that fewer rows hold share "
         "one bit, so that the sets can't be had back.",
     )
     sensitive_values: Values | None = Field(
-        None, description="The values of a sensitive attribute that are sensitive; else all are."
+        default=None,
+        description="The values of a sensitive attribute that are sensitive; else all are.",
     )
     non_sensitive_values: Values | None = Field(
-        None, description="The values of a sensitive attribute that are not sensitive."
+        default=None, description="The values of a sensitive attribute that are not sensitive."
     )
     knowledge: KnowledgeSource | None = Field(
-        None,
+        default=None,
         description="Of a quasi-sensitive attribute: the table that links its terms to labels.",
     )
     allow_identifying: bool = Field(
-        False,
+        default=False,
         description="Publish the column although its values look like direct identifiers "
         "(e-mail addresses, telephone or record numbers).",
     )
     escape: bool = Field(
-        False,
+        default=False,
         description="Publish a value that looks like '*', a range or a set behind a backslash, "
         "instead of refusing it.",
     )
+
+    if TYPE_CHECKING:  # as callers may write it
+
+        def __init__(
+            self,
+            *,
+            role: Role | RoleName,
+            type: ValueType | Literal["text", "integer", "number", "date"] | None = ...,
+            hierarchy: HierarchySpec | Mapping[str, Any] | str | Path | None = ...,
+            distance: Distance | Literal["equal", "ordered", "hierarchical"] | None = ...,
+            multi_valued: str | None = ...,
+            min_support: int | None = ...,
+            sensitive_values: Collection[str | float | None] | None = ...,
+            non_sensitive_values: Collection[str | float | None] | None = ...,
+            knowledge: KnowledgeSource | Mapping[str, Any] | None = ...,
+            allow_identifying: bool = ...,
+            escape: bool = ...,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _fits_together(self) -> Attribute:
@@ -180,12 +205,14 @@ class Attribute(Part):
 class Output(Part):
     """Where the release goes, and in which format."""
 
-    path: str = Field("release", description="The release folder.")
-    format: Literal["csv", "parquet"] = Field("csv", description="The format of its tables.")
-    url: str | None = Field(
-        None, description="A database that gets the tables too, in one transaction."
+    path: str = Field(default="release", description="The release folder.")
+    format: Literal["csv", "parquet"] = Field(
+        default="csv", description="The format of its tables."
     )
-    prefix: str = Field("", description="Before the names of the tables in that database.")
+    url: str | None = Field(
+        default=None, description="A database that gets the tables too, in one transaction."
+    )
+    prefix: str = Field(default="", description="Before the names of the tables in that database.")
 
     @field_validator("url")
     @classmethod
@@ -214,16 +241,19 @@ class Verify(Part):
     model_config = ConfigDict(json_schema_extra=_short_forms)
 
     attacks: tuple[AnyAttack, ...] | None = Field(
-        None, description="Which attacks; all that the promises speak of if left out."
+        default=None, description="Which attacks; all that the promises speak of if left out."
     )
     ceiling: float = Field(
-        1.0, ge=0, le=1, description="The greatest belief that any of them may reach."
+        default=1.0, ge=0, le=1, description="The greatest belief that any of them may reach."
     )
     threshold: float = Field(
-        0.5, ge=0, le=1, description="The report counts the targets that are believed in above it."
+        default=0.5,
+        ge=0,
+        le=1,
+        description="The report counts the targets that are believed in above it.",
     )
     population: str | None = Field(
-        None, description="A table of the population's quasi-identifiers, for membership."
+        default=None, description="A table of the population's quasi-identifiers, for membership."
     )
 
     @model_validator(mode="before")

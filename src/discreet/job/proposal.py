@@ -11,13 +11,14 @@ import os.path
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
 from discreet.errors import InputError
 from discreet.hierarchies.automatic import propose
 from discreet.io.csv.reader import lacks_header
+from discreet.io.frames import code_frame, frame_columns
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.table.coded_table import CodedTable, Column
@@ -96,9 +97,11 @@ def _mean_length(column: Column) -> float:
     return float(length) if isinstance(length, int | float) else 0.0
 
 
-def read_untyped(path: Path) -> CodedTable:
-    """Read a table that no job describes, with the types that its values suggest."""
-    return _read(path)[0]
+def read_untyped(data: Any) -> CodedTable:
+    """Read a file or a frame that no job describes, with the types that its values suggest."""
+    if isinstance(data, str | Path):
+        return _read(Path(data))[0]
+    return code_frame(data, {name: ColumnSpec(Role.INSENSITIVE) for name in frame_columns(data)})
 
 
 def _read(path: Path) -> tuple[CodedTable, tuple[str, ...]]:

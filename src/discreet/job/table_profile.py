@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -35,7 +36,7 @@ from discreet.requirements.feasibility import (
     value_entropy,
 )
 from discreet.requirements.mutual_information import mutual_information
-from discreet.result import Shown
+from discreet.result import Result
 from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import count_values
@@ -114,7 +115,7 @@ class LinkProfile:
 
 
 @dataclass(frozen=True)
-class Profile(Shown):
+class Profile(Result):
     """What a table is like."""
 
     rows: int
@@ -145,8 +146,11 @@ class Profile(Shown):
             if column.nearly_alike
         ]
 
+    def __str__(self) -> str:
+        return str(import_module("discreet.report.profile_view").profile_text(self))
+
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The figures as plain data."""
         result = asdict(self)
         if self.proposals is not None:
             result["proposals"] = {
@@ -156,7 +160,7 @@ class Profile(Shown):
         return result
 
 
-def profile(
+def profile_table(
     table: CodedTable,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     *,

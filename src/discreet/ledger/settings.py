@@ -19,18 +19,22 @@ class LedgerSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    path: Path | None = Field(None, description="The ledger's SQLite file.")
-    url: str | None = Field(None, description="The URL of a PostgreSQL database that holds it.")
+    path: Path | None = Field(default=None, description="The ledger's SQLite file.")
+    url: str | None = Field(
+        default=None, description="The URL of a PostgreSQL database that holds it."
+    )
     key: Path | None = Field(
-        None,
+        default=None,
         description=f"The key file; else the one that {KEY_VARIABLE} names, else the ledger's path "
         "with .key at its end.",
     )
     person: str | None = Field(
-        None, description="The identifier that names a record; the only one if not given."
+        default=None, description="The identifier that names a record; the only one if not given."
     )
     wait: float = Field(
-        60.0, ge=0, description="Seconds to wait for another who publishes to the same ledger."
+        default=60.0,
+        ge=0,
+        description="Seconds to wait for another who publishes to the same ledger.",
     )
 
     @model_validator(mode="after")

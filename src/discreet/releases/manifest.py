@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from discreet import __version__
 from discreet.errors import ReleaseError
 from discreet.io.knowledge import KnowledgeColumns
 from discreet.releases.method_entries import AnyMethodEntry
@@ -18,6 +19,7 @@ from discreet.table.bitmaps import Bitmap
 from discreet.table.roles import Distance, Role, Unit, ValueType
 
 FILE_NAME = "manifest.json"
+FORMAT = 1
 
 
 class _Part(BaseModel):
@@ -202,7 +204,8 @@ class Manifest(_Part):
             raise ReleaseError(f"{path}: is not a regular file. Get the release again.")
         try:
             written = path.read_bytes()
-            json.loads(written, object_pairs_hook=_unique, parse_constant=_no_constant)
+            read = json.loads(written, object_pairs_hook=_unique, parse_constant=_no_constant)
+            _require_format(read, path)
             return cls.model_validate_json(written)
         except OSError as error:
             raise ReleaseError(
@@ -226,6 +229,16 @@ class Manifest(_Part):
         for promise, kept in zip(self.promises, data["promises"], strict=True):
             kept["achieved"] = promise.achieved  # a figure without bound stays, as null
         return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def _require_format(read: object, path: Path) -> None:
+    """Raise where a manifest says that it has a newer format."""
+    found = read.get("format") if isinstance(read, dict) else None
+    if isinstance(found, int) and found > FORMAT:
+        raise ReleaseError(
+            f"{path}: has format {found}, of a newer version of discreet. This is {__version__}, "
+            f"which reads format {FORMAT}. Update discreet."
+        )
 
 
 class _ManifestJsonError(ValueError):

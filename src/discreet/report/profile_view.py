@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from io import StringIO
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,13 @@ SHOWN_PAIRS = 20  # of sensitive attributes; bits make thousands
 def view_profile(profile: Profile) -> Group:
     """Render a profile with rich."""
     return Group(*_parts(profile))
+
+
+def profile_text(profile: Profile) -> str:
+    """Return a profile as plain text, in lines of any length."""
+    written = StringIO()
+    Console(file=written, width=200).print(view_profile(profile))
+    return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
 
 
 def _parts(profile: Profile) -> Iterator[RenderableType]:

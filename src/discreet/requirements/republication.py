@@ -30,7 +30,8 @@ class MInvarianceRequirement(AttributeRequirement):
 
     m: int = Field(ge=1, description="The least number of values in a group.")
     buckets: Buckets = Field(
-        "distinct", description="Whether each value occurs once, or all of them equally often."
+        default="distinct",
+        description="Whether each value occurs once, or all of them equally often.",
     )
 
     def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:

@@ -94,7 +94,9 @@ class ConditionalLDiversity(Requirement):
     absorbing: ClassVar[bool] = True
 
     l: int = Field(ge=1, description="The least number of values left.")  # noqa: E741 (the job's key)
-    reader: Reader = Field("row", description="The attacker: 'pair', or 'row', which is stronger.")
+    reader: Reader = Field(
+        default="row", description="The attacker: 'pair', or 'row', which is stronger."
+    )
     known: str = Field(description="The attribute with a known value: the primary one.")
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:

@@ -21,7 +21,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from discreet.result import Shown
+from discreet.result import Result
 
 CEILING = 0.5  # a reader who is right more often than wrong is one too many
 
@@ -77,7 +77,7 @@ class Recommendation:
 
 
 @dataclass(frozen=True)
-class Comparison(Shown):
+class Comparison(Result):
     """Several methods on one table."""
 
     points: tuple[Point, ...]  # in the order in which they were asked for

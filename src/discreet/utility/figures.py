@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.result import Shown
+from discreet.result import Result
 from discreet.utility.divergence import Divergence
 from discreet.utility.learning import Learning
 from discreet.utility.queries import QueryErrors
@@ -18,7 +18,7 @@ from discreet.utility.terms import TermMeasures
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures(Shown, ABC):
+class Figures(Result, ABC):
     """What every kind of release has in common: the figures that are read from p2."""
 
     divergence: Divergence | None = None

@@ -12,12 +12,12 @@ class MeasureSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    queries: int = Field(1000, ge=0, description="How many random COUNT queries.")
-    quasi_identifiers: int = Field(1, ge=0, description="Quasi-identifiers in a query.")
-    sensitive: int = Field(1, ge=0, description="Sensitive attributes in a query.")
-    selectivity: float = Field(0.05, gt=0, lt=1, description="Expected share of rows.")
+    queries: int = Field(default=1000, ge=0, description="How many random COUNT queries.")
+    quasi_identifiers: int = Field(default=1, ge=0, description="Quasi-identifiers in a query.")
+    sensitive: int = Field(default=1, ge=0, description="Sensitive attributes in a query.")
+    selectivity: float = Field(default=0.05, gt=0, lt=1, description="Expected share of rows.")
     target: str | tuple[str, ...] | None = Field(
-        None, description="What learning predicts; each sensitive attribute if left out."
+        default=None, description="What learning predicts; each sensitive attribute if left out."
     )
 
     @property

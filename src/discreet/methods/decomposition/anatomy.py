@@ -35,10 +35,12 @@ class Anatomy(ShardedMethod):
     name: ClassVar[str] = "anatomy"
 
     l: int | None = Field(  # noqa: E741 (the job's key)
-        None, ge=1, description="The least number of rows, all of distinct values, in a group."
+        default=None,
+        ge=1,
+        description="The least number of rows, all of distinct values, in a group.",
     )
     prefer: Literal["nearby"] | None = Field(
-        None, description="Form groups among rows with near quasi-identifiers."
+        default=None, description="Form groups among rows with near quasi-identifiers."
     )
 
     @property

@@ -71,7 +71,9 @@ class ConditionalL(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     l: int = Field(ge=2, description="The least number of values left.")  # noqa: E741 (the job's key)
-    reader: Reader = Field("row", description="The attacker: 'pair', or 'row', which is stronger.")
+    reader: Reader = Field(
+        default="row", description="The attacker: 'pair', or 'row', which is stronger."
+    )
 
 
 class Decomposition(ShardedMethod):
@@ -80,21 +82,23 @@ class Decomposition(ShardedMethod):
     name: ClassVar[str] = "decomposition"
 
     primary: str | None = Field(
-        None, description="The attribute that groups are formed on; by default the largest l_per."
+        default=None,
+        description="The attribute that groups are formed on; by default the largest l_per.",
     )
     l: Mapping[str, PositiveInt] = Field(  # noqa: E741 (the job's key)
         default_factory=dict,
         description="The least number of values in a group, by attribute; by default l_per.",
     )
     beyond_permissible: bool = Field(
-        False, description="Allow l above l_per, at the price of noise; never for the primary one."
+        default=False,
+        description="Allow l above l_per, at the price of noise; never for the primary one.",
     )
     conditional_l: ConditionalL | None = Field(
-        None,
+        default=None,
         description="The least number of values left to an attacker who knows the primary one.",
     )
     prefer: Literal["nearby"] | None = Field(
-        None, description="Form groups among rows with near quasi-identifiers."
+        default=None, description="Form groups among rows with near quasi-identifiers."
     )
 
     @property

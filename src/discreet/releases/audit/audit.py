@@ -51,14 +51,14 @@ from discreet.releases.manifest import FILE_NAME, Manifest, Promise, ReaderFindi
 from discreet.releases.registry import kind_of
 from discreet.releases.table_forms import form_problems, name_problems
 from discreet.requirements.base import TOLERANCE, Domain, Requirement
-from discreet.result import Shown
+from discreet.result import Result
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Distance, Role, Unit, ValueType
 
 
 @dataclass(frozen=True)
-class Audit(Shown):
+class Audit(Result):
     """What an audit found."""
 
     promises: tuple[Promise, ...]

@@ -1,11 +1,12 @@
-"""The audit of a series, as a page."""
+"""The audit of a series and a simulated series, as pages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import series_chart
-from discreet.report.pieces import Card, Page, Section, figures, sentences
+from discreet.report.pieces import Card, Page, Section, figures, sentences, table
 
 
 def series_page(
@@ -24,4 +25,21 @@ def series_page(
         lede=("An attacker who has all releases may learn more than from any of them alone.",),
         cards=[Card("releases", "releases", releases, f"{releases}")],
         sections=sections,
+    )
+
+
+def simulation_page(chart: Chart, rows: Sequence[Sequence[str]], rho: float) -> Page:
+    """The beliefs about a made-up population, by release and publisher."""
+    head, *below = rows
+    return Page(
+        kind="Simulated series",
+        subject="of a made-up population",
+        heading="What all releases together reveal",
+        tone="",
+        lede=(f"An attacker who has all releases so far, against the bound ρ = {rho:g}.",),
+        cards=(),
+        sections=[
+            Section("Greatest belief by release", figures([chart]), "Plot"),
+            Section("Every release", table(head, below, range(1, len(head))), "Table"),
+        ],
     )

@@ -67,9 +67,9 @@ class MInvariance(Method):
 
     name: ClassVar[str] = "m-invariance"
 
-    m: int = Field(2, ge=2, description="The least number of different values in a group.")
+    m: int = Field(default=2, ge=2, description="The least number of different values in a group.")
     buckets: Buckets = Field(
-        "distinct",
+        default="distinct",
         description="Each value once in a group, or all equally often, at least twice (He et al., "
         "against value-equivalence attacks).",
     )

@@ -81,21 +81,26 @@ class RhoDifferent(Method):
 
     name: ClassVar[str] = "rho-different"
 
-    rho: float = Field(0.5, gt=0, lt=1, description="The greatest belief that may be reached.")
+    rho: float = Field(
+        default=0.5, gt=0, lt=1, description="The greatest belief that may be reached."
+    )
     correlation: str | None = Field(
-        None, description="A CSV with old, new and probability; nothing is stated if left out."
+        default=None,
+        description="A CSV with old, new and probability; nothing is stated if left out.",
     )
     unstated: Unstated = Field(
-        "spread",
+        default="spread",
         description="Where the mass goes that the table leaves unstated: spread evenly over the "
         "values with nothing stated, or stay at the old value.",
     )
     group_size: int | None = Field(
-        None, ge=2, description="How many different values a first group has; ⌈2/ρ⌉ if left out."
+        default=None,
+        ge=2,
+        description="How many different values a first group has; ⌈2/ρ⌉ if left out.",
     )
 
     domain: tuple[Annotated[str, Field(coerce_numbers_to_str=True)] | None, ...] = Field(
-        (),
+        default=(),
         description="Values that may occur in later releases, beside those of the first "
         "release and of the correlation table; with a catch-all such as 'other'. It is published.",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.attacks.run import AttackReport
 from discreet.job.table_profile import Profile
@@ -19,9 +19,6 @@ from discreet.report.pages.release_page import audit_page
 from discreet.report.pieces import Page
 from discreet.utility.comparison import Comparison
 from discreet.utility.figures import Measures, ProjectedMeasures
-
-if TYPE_CHECKING:
-    import altair
 
 
 @singledispatch
@@ -86,15 +83,3 @@ def _(result: Profile) -> Page:
 @charts_of.register
 def _(result: Profile) -> Sequence[Chart | None]:
     return profile_charts(result)
-
-
-def html_of(result: Any) -> str:
-    """What a notebook shows."""
-    return page_of(result).fragment()
-
-
-def altair_charts_of(result: Any) -> dict[str, altair.TopLevelMixin]:
-    """Charts to change and to combine, by name."""
-    from discreet.report.charts.altair_charts import altair_charts
-
-    return altair_charts(charts_of(result))

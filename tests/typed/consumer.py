@@ -1,0 +1,72 @@
+"""A program that uses the public names, as a user's type checker reads it; it is never run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+import discreet as dc
+
+
+def describe(result: dc.Result, folder: Path) -> Path:
+    print(result.to_dict(), result.charts().keys())  # noqa: T201
+    return result.save_page(folder / "page.html")
+
+
+def run(frame: pl.DataFrame, folder: Path) -> bool:
+    job = dc.Job(
+        attributes={
+            "name": dc.Attribute(role="identifier"),
+            "age": dc.Attribute(
+                role="quasi-identifier", type="integer", hierarchy={"intervals": [10, 20, "*"]}
+            ),
+            "sex": dc.Attribute(role=dc.Role.QUASI_IDENTIFIER, hierarchy="suppress"),
+            "zip": {"role": "quasi-identifier", "hierarchy": {"mask": "right"}},
+            "diagnosis": dc.Attribute(role="sensitive", sensitive_values=["flu"]),
+            "salary": dc.Attribute(role="sensitive", type=dc.ValueType.NUMBER, distance="ordered"),
+        },
+        requirements=[
+            dc.KAnonymity(k=2),
+            dc.DistinctLDiversity(l=2, attribute="diagnosis"),
+            dc.TCloseness(t=0.3, attribute=("diagnosis", "salary")),
+            dc.RecursiveClDiversity(c=2, l=2),
+            dc.AlphaKAnonymity(alpha=0.5, k=2, attribute="diagnosis", value="flu"),
+            dc.BetaLikeness(beta=2),
+            dc.MultiAttributeLDiversity(l=2),
+            dc.SaDiversity(l={"diagnosis": 2}),
+            dc.ConditionalLDiversity(l=2, known="diagnosis"),
+            {"entropy-l-diversity": {"l": 1.5}},
+        ],
+        method=dc.FullDomain(suppression=0.2),
+        verify=dc.Verify(ceiling=0.5),
+        ledger=dc.LedgerSettings(path=folder / "people.ledger"),
+        measure=dc.MeasureSettings(queries=100),
+        output=dc.Output(path="release"),
+        source=dc.Source(path=folder / "people.csv"),
+    )
+    for method in (
+        dc.Mondrian(), dc.LocalRecoding(), dc.MsaDiversity(), dc.Decomposition(), dc.Anatomy(l=2),
+        dc.Codip(), dc.MInvariance(m=2), dc.RhoDifferent(rho=0.5), dc.LiYe(alpha_qi=2, alpha_sa=2),
+        dc.Gal(l=2), dc.Mmdcf(l=2),
+    ):  # fmt: skip
+        job = job.using(method)
+    job = job.using("mondrian").using({"anatomy": {"l": 2}})
+    release: dc.Release = dc.publish(frame, job, seed=1)
+    release.save(folder / "release")
+    manifest: dc.Manifest = release.manifest
+    audit: dc.Audit = dc.audit(folder / "release", original=job)
+    measures: dc.Measures | dc.ProjectedMeasures = dc.measure(release, original=frame)
+    attacks: dc.AttackReport = dc.attack(release, original=frame, attacks=["linking"])
+    compared: dc.Comparison = dc.compare(frame, job, methods=["mondrian"], vary={"l": [2, 3]})
+    profiled: dc.Profile = dc.profile(frame, job)
+    series: dc.SeriesAudit = dc.audit_series(ledger=folder / "people.ledger")
+    simulated: dc.Simulation = dc.simulate(dc.SimulatedPopulation(people=100), rho=0.5)
+    explored: dc.Exploration = dc.explore_projections(frame, job)
+    for result in (audit, measures, attacks, compared, profiled, series, simulated, explored):
+        describe(result, folder)
+    try:
+        nodes: list[dict[str, int]] = dc.minimal_nodes(frame, job)
+    except dc.EngineError:
+        nodes = []
+    return audit.ok and attacks.ok and series.ok and manifest.suppressed_rows == len(nodes)

@@ -81,6 +81,16 @@ def test_array_types_have_names_in_one_module():
     assert found == [PACKAGE / "typing.py"]
 
 
+# A search for the root of a component, or for a path that increases a flow.
+GRAPH_SEARCH = re.compile(r"while (\w+)\[(\w+)\] != \2:|augment", re.IGNORECASE)
+
+
+def test_components_and_flows_are_found_in_one_module():
+    found = [path for path in modules() if GRAPH_SEARCH.search(path.read_text(encoding="utf-8"))]
+    assert found == [PACKAGE / "table" / "graphs.py"]
+    assert GRAPH_SEARCH.search("while parent[one] != one:")
+
+
 def test_every_method_has_tests_of_its_name():
     files = [path.stem for path in Path(__file__).parent.rglob("test_*.py")]
     for name in METHODS.built_in:

@@ -34,6 +34,7 @@ from discreet.releases.placement import EXACT
 from discreet.releases.registry import kind_of
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import code_of_text, recoded
+from discreet.table.graphs import smallest_connected
 
 COMPONENT = 14  # people of a component that is enumerated
 STEPS = 200_000  # of one enumeration
@@ -188,22 +189,13 @@ def _solve(
 
 def _components(systems: Sequence[_System], people: NDArray[np.int64]) -> list[list[int]]:
     """People who share groups of any release, directly or through others."""
-    root = {(s, int(g)): (s, int(g)) for s, system in enumerate(systems)
-            for g in range(len(system.rows))}  # fmt: skip
-
-    def find(node: tuple[int, int]) -> tuple[int, int]:
-        while root[node] != node:
-            root[node] = root[root[node]]
-            node = root[node]
-        return node
-
-    for person in people:
-        nodes = [(s, int(system.group_of_person[person])) for s, system in enumerate(systems)]
-        for node in nodes[1:]:
-            root[find(node)] = find(nodes[0])
-    parts: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for person in people:
-        parts[find((0, int(systems[0].group_of_person[person])))].append(int(person))
+    begin = np.cumsum([0, *(len(system.rows) for system in systems)])
+    node = [system.group_of_person[people] + at for system, at in zip(systems, begin, strict=False)]
+    others = np.concatenate([node[0][:0], *node[1:]])
+    label = smallest_connected(int(begin[-1]), np.tile(node[0], len(node) - 1), others)
+    parts: dict[int, list[int]] = defaultdict(list)
+    for person, part in zip(people.tolist(), label[node[0]].tolist(), strict=True):
+        parts[part].append(person)
     return list(parts.values())
 
 

@@ -25,6 +25,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.table.graphs import smallest_connected
 from discreet.table.kernels import kernel
 
 EXACT_STATES = 4000  # states in any step of a component's dynamic program
@@ -247,27 +248,14 @@ def _spreads(
     return [(left, taken, ways) for left, taken, ways, remaining in spreads if remaining == 0]
 
 
-@kernel
 def _components(
     start: NDArray[np.int64], group: NDArray[np.int32], groups: int
 ) -> NDArray[np.int64]:
     """For each kind the smallest group that it is connected with."""
-    root = np.arange(groups)
-    for kind in range(len(start) - 1):
-        for edge in range(start[kind] + 1, start[kind + 1]):
-            a, b = group[start[kind]], group[edge]
-            while root[a] != a:
-                root[a] = root[root[a]]
-                a = root[a]
-            while root[b] != b:
-                root[b] = root[root[b]]
-                b = root[b]
-            root[max(a, b)] = min(a, b)
+    some = np.flatnonzero(np.diff(start))
+    head = group[start[some]]
+    edges = group.astype(np.int64)
+    label = smallest_connected(groups, np.repeat(head, np.diff(start)[some]), edges)
     component = np.zeros(len(start) - 1, np.int64)
-    for kind in range(len(start) - 1):
-        if start[kind] < start[kind + 1]:
-            a = group[start[kind]]
-            while root[a] != a:
-                a = root[a]
-            component[kind] = a
+    component[some] = label[head]
     return component

@@ -1,8 +1,9 @@
-"""Greatest flows between two sides, and which edges some greatest flow uses.
+"""Connected components, greatest flows between two sides, and the edges that greatest flows use.
 
-Points have a supply, boxes a demand; the edges of a point are ``box[first[p]:first[p + 1]]`` and
-have no capacity of their own. Matchings of people to rows are such flows, with people or rows that
-are alike as one point or box.
+Points of a flow have a supply, boxes a demand; the edges of a point are
+``box[first[p]:first[p + 1]]`` and have no capacity of their own. Matchings of people to rows are
+such flows, with people or rows that are alike as one point or box. SciPy's ``csgraph`` finds
+components as fast (1 million edges: 0.9 s, here 0.7 s), but is 140 MB to install.
 """
 
 from __future__ import annotations
@@ -12,6 +13,34 @@ from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
 from discreet.typing import Ints, Ints32
+
+
+def smallest_connected(nodes: int, one: Ints, other: Ints) -> Ints:
+    """Return for each node the smallest node that it is connected with; edges join one and other.
+
+    Every component takes the smallest label beside it, then all take the label of their label. Of
+    two rounds one at least joins every component that has an edge left, so there are few.
+    """
+    label = np.arange(nodes)
+    while len(one):
+        low, high = np.minimum(label[one], label[other]), np.maximum(label[one], label[other])
+        np.minimum.at(label, high, low)
+        while (label[label] != label).any():
+            label = label[label]
+        apart = label[one] != label[other]
+        one, other = one[apart], other[apart]
+    return label
+
+
+@kernel
+def end_of_links(link: Ints, start: int) -> int:
+    """Follow links to the node that links to itself, and let all on the way link to it."""
+    end = start
+    while link[end] != end:
+        end = link[end]
+    while link[start] != end:
+        link[start], start = end, link[start]
+    return end
 
 
 @kernel

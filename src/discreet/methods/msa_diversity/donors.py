@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.methods.msa_diversity.diverse_groups import DiverseGroups, Rows, add
 from discreet.methods.msa_diversity.unplaced_rows import Limits, merge, settle_one
+from discreet.table.graphs import end_of_links
 from discreet.table.kernels import kernel
 
 
@@ -43,17 +44,6 @@ def has_room(
 
 
 @kernel
-def _remaining(link: NDArray[np.int64], start: int) -> int:
-    """Follow links to the first donor that has not been removed, and shorten the way."""
-    end = start
-    while link[end] != end:
-        end = link[end]
-    while link[start] != end:
-        link[start], start = end, link[start]
-    return end
-
-
-@kernel
 def place_with_donors(
     rows: Rows,
     groups: DiverseGroups,
@@ -73,8 +63,8 @@ def place_with_donors(
         value = rows.values[row, j]
         middle = np.searchsorted(places, row)
         found = 0
-        right = _remaining(after, middle)
-        left = _remaining(before, middle)
+        right = end_of_links(after, middle)
+        left = end_of_links(before, middle)
         while found < len(near) and (right < count or left > 0):
             to_right = left == 0 or (right < count and places[right] - row < row - places[left - 1])
             number = right if to_right else left - 1
@@ -89,9 +79,9 @@ def place_with_donors(
                 near[found] = donor
                 found += 1
             if to_right:
-                right = _remaining(after, number + 1)
+                right = end_of_links(after, number + 1)
             else:
-                left = _remaining(before, number)
+                left = end_of_links(before, number)
         if found == 0:
             break
         step = settle_one(rows, groups, row, near, found, limits)

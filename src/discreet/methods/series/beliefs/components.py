@@ -25,6 +25,7 @@ from discreet.methods.series.beliefs.enumeration import (
     TOO_LARGE,
     component_beliefs,
 )
+from discreet.table.graphs import smallest_connected
 from discreet.table.kernels import kernel
 from discreet.typing import Floats, Ints
 
@@ -86,7 +87,13 @@ def beliefs(
 
 def components(group_of: NDArray[np.int64], groups: int) -> Ints:
     """The component of every person: (releases, people) → (people,), −1 for who never appears."""
-    return _components(group_of, groups)
+    people = group_of.shape[1]
+    layer, person = np.nonzero(group_of >= 0)
+    label = smallest_connected(people + groups, person, people + group_of[layer, person])
+    known = np.unique(person)
+    result = np.full(people, -1, np.int64)
+    result[known] = np.unique(label[known], return_inverse=True)[1]
+    return result
 
 
 def greatest_beliefs(
@@ -138,43 +145,3 @@ def _all_components(
                 else:
                     greatest[layer, people[at]] = -1.0
     return found
-
-
-@kernel
-def _components(group_of: Ints, groups: int) -> Ints:
-    layers, people = group_of.shape
-    parent = np.arange(people)
-    member = np.full(groups, -1, np.int64)
-    for layer in range(layers):
-        for person in range(people):
-            group = group_of[layer, person]
-            if group < 0:
-                continue
-            if member[group] < 0:
-                member[group] = person
-                continue
-            one, other = person, member[group]
-            while parent[one] != one:
-                parent[one] = parent[parent[one]]
-                one = parent[one]
-            while parent[other] != other:
-                parent[other] = parent[parent[other]]
-                other = parent[other]
-            parent[max(one, other)] = min(one, other)
-    result = np.full(people, -1, np.int64)
-    number = 0
-    for person in range(people):
-        root = person
-        while parent[root] != root:
-            root = parent[root]
-        seen = False
-        for layer in range(layers):
-            if group_of[layer, person] >= 0:
-                seen = True
-        if not seen:
-            continue
-        if result[root] < 0:
-            result[root] = number
-            number += 1
-        result[person] = result[root]
-    return result

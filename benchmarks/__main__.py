@@ -13,6 +13,7 @@ from benchmarks import (
     attacks,
     codip,
     decomposition,
+    first_release,
     full_domain,
     local_recoding,
     measures,
@@ -30,6 +31,7 @@ RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 
 PARTS = {
     "startup": startup.results,
+    "first-release": first_release.results,
     "full-domain": full_domain.results,
     "whole-path": whole_path.results,
     "local-recoding": local_recoding.results,

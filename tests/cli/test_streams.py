@@ -108,3 +108,15 @@ def test_no_method_that_fits_the_input_is_no_broken_guarantee(hospital, run):
     text = (hospital / "job.yaml").read_text().replace("k: 5", "k: 5000")
     (hospital / "job.yaml").write_text(text)
     assert run("compare", "job.yaml", "--methods", "mondrian").returncode == 1
+
+
+def test_lines_tell_of_compiling_from_one_second_on(capsys):
+    from discreet.cli.console import CompilingNotes
+
+    notes = CompilingNotes()
+    for kernels, seconds in [(1, 0.4), (2, 1.2), (3, 2.0), (9, 6.3)]:
+        notes(kernels, seconds)
+    assert capsys.readouterr().err == (
+        "Compiling kernels for this machine (once): 2 so far.\n"
+        "Compiling kernels for this machine (once): 9 so far.\n"
+    )

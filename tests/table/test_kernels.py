@@ -1,13 +1,23 @@
-"""A cached kernel notices what changes in another file."""
+"""Kernels: when they are compiled, that both tiers agree, and what their cache survives."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import pickle
+import stat
+import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from discreet.table.kernels import kernel, tiers
+from discreet.table.kernels.tiers import Kernel
+
+compiling = pytest.mark.skipif(
+    bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled"
+)
 CALLER = """
 from called import FACTOR, Pair, callee
 from discreet.table.kernels import kernel
@@ -49,7 +59,7 @@ def run(tmp_path, monkeypatch):
             sys.modules.pop(module, None)
         importlib.invalidate_caches()
         pair = getattr(importlib.import_module("called"), name)
-        caller = importlib.import_module("caller").caller
+        caller = importlib.import_module("caller").caller.compiled
         result = caller(pair(**{"first": 1, "second": 2}))
         return result, bool(sum(caller.stats.cache_hits.values()))
 
@@ -58,7 +68,7 @@ def run(tmp_path, monkeypatch):
         sys.modules.pop(module, None)
 
 
-@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
+@compiling
 def test_a_cached_kernel_notices_changes_in_another_file(run):
     assert run(CALLED) == (20, False)
     assert run(CALLED) == (20, True)
@@ -71,7 +81,183 @@ def test_a_cached_kernel_notices_changes_in_another_file(run):
     assert run(swapped) == (30, True)
 
 
-@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
+@compiling
 def test_a_cache_that_names_a_class_of_the_past_is_not_read(run):
     assert run(CALLED) == (20, False)
     assert run(CALLED.replace("Pair", "Couple"), "Couple") == (20, False)
+
+
+@kernel
+def doubled(values):
+    result = np.empty_like(values)
+    for i in range(len(values)):
+        result[i] = twice(values[i])
+    return result
+
+
+@kernel
+def twice(value):
+    return value * 2
+
+
+@kernel(wraps=True)
+def hashed(value):
+    return value * np.uint64(0x9E3779B97F4A7C15)
+
+
+@kernel
+def slot_of(values, size):
+    return np.int64(hashed(values[0]) & np.uint64(size - 1))
+
+
+@pytest.fixture
+def choosing(monkeypatch):
+    """A process that has interpreted nothing yet and was asked for no tier."""
+    monkeypatch.setattr(tiers.TIERS, "asked", "")
+    monkeypatch.setattr(tiers.TIERS, "seconds", 0.0)
+
+
+def fresh(function: Kernel) -> Kernel:
+    return Kernel(function.function, 1, False)
+
+
+def test_little_work_is_interpreted_and_numba_not_imported(choosing):
+    code = """
+import sys
+import numpy as np
+from discreet.table.kernels import kernel
+
+@kernel
+def total(values):
+    result = 0
+    for value in values:
+        result += value
+    return result
+
+assert total(np.arange(10)) == 45
+assert "numba" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@compiling
+def test_much_work_is_compiled(choosing, monkeypatch):
+    one = fresh(doubled)
+    assert one(np.arange(1000)).tolist() == list(range(0, 2000, 2))
+    assert one._dispatcher is None
+    monkeypatch.setattr(tiers, "COMPILED_FROM", 0.0)
+    assert one(np.arange(1000)).tolist() == list(range(0, 2000, 2))
+    assert one._dispatcher is not None
+
+
+@compiling
+def test_compiled_code_in_the_cache_is_used_for_less_work(choosing, monkeypatch):
+    monkeypatch.setattr(tiers, "LOADED_FROM", 0.0)
+    monkeypatch.setattr(tiers, "NUMBA_FROM", 0.0)
+    doubled.compiled(np.arange(3))
+    one, other = fresh(doubled), fresh(doubled)
+    one(np.arange(3))
+    assert one._dispatcher is not None
+    monkeypatch.setattr(Kernel, "_in_cache", False)
+    other(np.arange(3))
+    assert other._dispatcher is None
+
+
+@pytest.mark.parametrize("asked", ["interpreted", "compiled"])
+@compiling
+def test_one_tier_can_be_asked_for(asked, monkeypatch):
+    monkeypatch.setattr(tiers.TIERS, "asked", asked)
+    one = fresh(doubled)
+    assert one(np.arange(4)).tolist() == [0, 2, 4, 6]
+    assert (one._dispatcher is not None) == (asked == "compiled")
+
+
+def test_an_interpreted_kernel_refuses_an_overflow_that_compiled_code_has_not(monkeypatch):
+    monkeypatch.setattr(tiers.TIERS, "asked", "interpreted")
+    with pytest.raises(FloatingPointError, match="overflow"):
+        doubled(np.array([2**31 - 1], np.int32))
+
+
+def test_hashes_may_overflow_in_both_tiers(monkeypatch):
+    values = np.array([2**60 + 5], np.uint64)
+    monkeypatch.setattr(tiers.TIERS, "asked", "interpreted")
+    assert slot_of(values, 1024) == (((2**60 + 5) * 0x9E3779B97F4A7C15) & 1023)
+
+
+def test_a_kernel_is_pickled_by_its_name():
+    from discreet.table import graphs
+
+    assert pickle.loads(pickle.dumps(graphs.usable_edges)) is graphs.usable_edges
+
+
+# ------------------------------------------------------------------------------------- the cache
+
+USE = """
+import numpy as np
+from discreet.table.graphs import usable_edges
+
+first = np.array([0, 2], np.int64)
+edges = usable_edges(2, first, np.array([0, 1], np.int32), np.array([1, 0], np.int64))
+assert edges.tolist() == [True, False], edges
+"""
+
+
+def use(**environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", USE],
+        env={**os.environ, "DISCREET_KERNELS": "compiled", **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@compiling
+def test_no_folder_for_the_cache_means_only_compiling_again(tmp_path):
+    """As in a container with read-only files: neither package, home nor the named folder."""
+    (tmp_path / "file").write_text("")
+    nowhere = str(tmp_path / "file" / "kernels")
+    process = use(
+        NUMBA_CACHE_DIR=nowhere,
+        NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator",
+        HOME=nowhere,
+    )
+    assert process.communicate()[1] == "" and process.returncode == 0
+
+
+@compiling
+@pytest.mark.parametrize("damage", ["cut", "empty", "read-only"])
+def test_a_damaged_cache_means_only_compiling_again(tmp_path, damage):
+    process = use(NUMBA_CACHE_DIR=str(tmp_path))
+    assert process.communicate()[1] == ""
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} == {".nbi", ".nbc"}
+    for path in files:
+        if damage == "read-only":
+            path.chmod(stat.S_IRUSR)
+        else:
+            path.write_bytes(path.read_bytes()[: 40 if damage == "cut" else 0])
+    process = use(NUMBA_CACHE_DIR=str(tmp_path))
+    assert process.communicate()[1] == "" and process.returncode == 0
+
+
+@compiling
+def test_two_processes_may_fill_an_empty_cache_at_once(tmp_path):
+    both = [use(NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]
+    assert [process.communicate()[1] for process in both] == ["", ""]
+    assert [process.returncode for process in both] == [0, 0]
+
+
+@compiling
+def test_listeners_are_told_of_compiling(tmp_path):
+    code = """
+import numpy as np
+from discreet.table.kernels.listening import listeners
+told = []
+listeners.append(lambda kernels, seconds: told.append((kernels, seconds)))
+from discreet.table.graphs import usable_edges
+usable_edges(1, np.array([0, 1]), np.array([0], np.int32), np.array([1]))
+assert [kernels for kernels, _ in told] == list(range(1, len(told) + 1)), told
+assert told[-1][1] > 0
+"""
+    environment = {"DISCREET_KERNELS": "compiled", "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, check=True)

@@ -64,9 +64,12 @@ app.add_typer(keys.app, name="keys")
 
 def main() -> NoReturn:
     """Run the command line."""
-    from discreet.cli.console import flushed, guarded, open_streams
+    from discreet.cli.console import CompilingNotes, flushed, guarded, open_streams
+    from discreet.table.kernels.listening import listeners
 
     open_streams()
+    if "--quiet" not in sys.argv:
+        listeners.append(CompilingNotes())
     status = 0
     try:
         with guarded():  # what no command has caught; Python itself would end with 1

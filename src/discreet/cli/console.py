@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 PATIENCE = 2.0  # seconds before a progress bar appears
+COMPILING_PATIENCE = 1.0  # seconds of compiling before a line says so
+COMPILING_INTERVAL = 5.0  # seconds between such lines
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors alone.")]
@@ -92,6 +94,18 @@ def flushed(status: int) -> int:
 def note(text: str) -> None:
     """Print anything that is no result to stderr."""
     sys.stderr.write(text + "\n")
+
+
+class CompilingNotes:
+    """Lines on stderr that say why nothing happens while kernels are compiled."""
+
+    def __init__(self) -> None:
+        self.due = COMPILING_PATIENCE
+
+    def __call__(self, kernels: int, seconds: float) -> None:
+        if seconds >= self.due:
+            note(f"Compiling kernels for this machine (once): {kernels} so far.")
+            self.due = seconds + COMPILING_INTERVAL
 
 
 def write_page(path: Path, shown: Page | Result, *, quiet: bool) -> None:

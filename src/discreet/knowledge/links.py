@@ -139,7 +139,7 @@ def _label_sets(
     return set_of_value, sets[:count].copy()
 
 
-@kernel
+@kernel(wraps=True)
 def hash_row(row: NDArray[np.uint64]) -> np.uint64:
     """A hash of a bit row."""
     code = np.uint64(0)

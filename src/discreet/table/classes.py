@@ -156,7 +156,7 @@ def _group_hashed(keys: NDArray[np.int64], class_of_row: NDArray[np.int32]) -> N
     return first_row[:count].copy()
 
 
-@kernel
+@kernel(wraps=True)
 def _slot(key: int, capacity: int) -> np.int64:
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(32)

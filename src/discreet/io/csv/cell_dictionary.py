@@ -64,7 +64,7 @@ def _with_room(array: NDArray[np.generic], size: int):  # type: ignore[no-untype
     return larger
 
 
-@kernel
+@kernel(wraps=True)
 def _slot(key: np.uint64, column: int) -> np.uint64:
     return key + np.uint64(column) * np.uint64(0xD6E8FEB86659FD93)
 

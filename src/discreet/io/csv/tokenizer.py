@@ -188,7 +188,7 @@ def _first_match(word: np.uint64, one: np.uint64, other: np.uint64) -> np.uint64
     return (((word_one - ones) & ~word_one) | ((word_other - ones) & ~word_other)) & highs
 
 
-@kernel
+@kernel(wraps=True)
 def _bytes_before(match: np.uint64) -> Any:
     """The number of bytes below the lowest bit of a mask."""
     lowest = (match & (~match + np.uint64(1))) >> np.uint64(7)
@@ -201,7 +201,7 @@ def _low_bytes(word: np.uint64, count: int) -> np.uint64:
     return word & ((np.uint64(1) << np.uint64(8 * count)) - np.uint64(1))
 
 
-@kernel
+@kernel(wraps=True)
 def _mix(mixed: np.uint64, word: np.uint64) -> np.uint64:
     mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(32))

@@ -147,7 +147,7 @@ class Compressed:
         return grouped.class_of_row, tuples[grouped.first_row], total
 
 
-@kernel
+@kernel(wraps=True)
 def _group_tuples(
     tuples: Codes,
     size: Ints,

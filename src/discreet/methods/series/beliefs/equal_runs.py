@@ -8,7 +8,7 @@ from discreet.table.kernels import kernel
 from discreet.typing import Ints, Ints32
 
 
-@kernel
+@kernel(wraps=True)
 def distinct_runs(start: Ints, run: Ints32) -> tuple[Ints, Ints]:
     """Number equal runs alike, by a table of hashes; also the first of each."""
     runs = len(start) - 1

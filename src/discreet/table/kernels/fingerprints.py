@@ -1,12 +1,4 @@
-"""The one decorator under which every compiled kernel is made.
-
-Compiling takes seconds and loading from the cache a fraction of one, so every kernel is cached;
-every kernel gives up the interpreter's lock, so that threads may run several at once.
-
-Numba discards a cached kernel when its own file changes. Compiled code also contains the kernels
-that it calls, constants and the layout of named tuples, often from other files; ``KernelCache``
-discards it when any of them changes.
-"""
+"""What the compiled code of a kernel depends on, as one hash."""
 
 from __future__ import annotations
 
@@ -14,54 +6,19 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache, wraps
+from functools import cache
 from types import CodeType
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
-from numba.core.caching import FunctionCache
-from numba.core.dispatcher import Dispatcher
 
-Function = TypeVar("Function", bound=Callable[..., object])
+from discreet.table.kernels.tiers import Kernel
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, tuple, np.generic)
 
 
-def kernel(function: Function) -> Function:
-    """Compile a function on arrays, serially, with a cache on disk.
-
-    Where Numba is told not to compile (``NUMBA_DISABLE_JIT=1``, to debug a kernel), NumPy's scalars
-    would warn of every hash that wraps around.
-    """
-    if getattr(numba.config, "DISABLE_JIT", 0):
-
-        @wraps(function)
-        def interpreted(*arguments: object) -> object:
-            with np.errstate(over="ignore"):
-                return function(*arguments)
-
-        return cast(Function, interpreted)
-    compiled: Any = numba.njit(nogil=True)(function)
-    compiled._cache = KernelCache(function)  # type: ignore[no-untyped-call]
-    return cast(Function, compiled)
-
-
-class KernelCache(FunctionCache):
-    """Numba's cache of one kernel, whose index is void once something that the kernel uses changes.
-
-    Numba compares the version before it reads the rest of an index, so an index that names a class
-    that no longer exists is never read.
-    """
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load the compiled code for a signature, or None."""
-        self._cache_file._version = f"{numba.__version__} {_fingerprint(self._py_func)}"
-        return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-
-
 @cache
-def _fingerprint(function: Callable[..., object]) -> str:
+def fingerprint(function: Callable[..., object]) -> str:
     """Hash the code of a kernel and of all that it uses, directly or through other kernels."""
     digest = hashlib.sha256()
     found: dict[Any, None] = {function: None}  # in order
@@ -92,8 +49,8 @@ def _described(used: Any) -> tuple[bytes, tuple[Any, ...]]:
     further = []
     for name in sorted(names):
         value = scope.get(name)
-        if isinstance(value, Dispatcher):
-            further.append(value.py_func)
+        if isinstance(value, Kernel):
+            further.append(value.function)
         elif isinstance(value, type) and hasattr(value, "_fields"):
             further.append(value)
         elif isinstance(value, _CONSTANTS):

@@ -1,0 +1,114 @@
+"""Numba's side of kernels: the only module that imports it.
+
+Numba discards a cached kernel when its own file changes. Compiled code also contains the kernels
+that it calls, constants and the layout of named tuples, often from other files; ``KernelCache``
+discards it when any of them changes. Where no folder for the cache can be written, kernels are
+compiled in each process anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core import event, types
+from numba.core.caching import FunctionCache, NullCache
+from numba.extending import typeof_impl
+
+from discreet.table.kernels.fingerprints import fingerprint
+from discreet.table.kernels.listening import listeners
+from discreet.table.kernels.tiers import Kernel
+
+
+def dispatcher(function: Callable[..., object]) -> Any:
+    """Make Numba's dispatcher of a kernel, serial, without the interpreter's lock, cached."""
+    compiled: Any = numba.njit(nogil=True)(function)
+    compiled._cache = _cache_of(function)
+    return compiled
+
+
+def in_cache(function: Callable[..., object]) -> bool:
+    """Tell whether compiled code of a kernel, for some types of arguments, is in the cache."""
+    found = _cache_of(function)
+    return isinstance(found, KernelCache) and found.filled
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache of one kernel, whose index is void once something that the kernel uses changes.
+
+    Numba compares the version before it reads the rest of an index, so an index that names a class
+    that no longer exists is never read. Two processes may write at once: files of code have the
+    version in their name, and code for other types than asked for is not used.
+    """
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        file = self._cache_file
+        file._version = f"{numba.__version__} {fingerprint(function)}"
+        stamp = repr((file._version, file._source_stamp))
+        version = hashlib.sha256(stamp.encode()).hexdigest()[:12]
+        file._data_name_pattern = f"{self._impl.filename_base}.{version}.{{number:d}}.nbc"
+
+    @property
+    def filled(self) -> bool:
+        """Whether there is code for some types."""
+        try:
+            return bool(self._cache_file._load_index())  # type: ignore[no-untyped-call]
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return False
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load the compiled code for a signature, or None."""
+        try:
+            found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except (OSError, EOFError, pickle.UnpicklingError):  # unreadable, or cut off
+            return None
+        return found if found is not None and found.signature.args == tuple(sig) else None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code, unless the folder is full or cannot be written any more."""
+        try:
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self.disable()  # type: ignore[no-untyped-call]
+
+
+def _cache_of(function: Callable[..., object]) -> FunctionCache | NullCache:
+    try:
+        return KernelCache(function)
+    except (RuntimeError, OSError):  # no folder can be written
+        return NullCache()
+
+
+@typeof_impl.register(Kernel)
+def _type_of_kernel(value: Kernel, context: object) -> Any:
+    """Let compiled kernels call kernels."""
+    return types.Dispatcher(value.compiled)
+
+
+class _Compilation(event.Listener):
+    """Tells listeners how many kernels were compiled and how long that took."""
+
+    def __init__(self) -> None:
+        self.count, self.depth, self.seconds, self.started = 0, 0, 0.0, 0.0
+
+    def on_start(self, event: object) -> None:
+        if self.depth == 0:
+            self.started = time.perf_counter()
+        self.depth += 1
+
+    def on_end(self, event: object) -> None:
+        self.depth -= 1
+        self.count += 1
+        seconds = self.seconds + time.perf_counter() - self.started
+        if self.depth == 0:
+            self.seconds = seconds
+        for listener in listeners:
+            listener(self.count, seconds)
+
+
+event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]

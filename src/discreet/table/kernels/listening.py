@@ -1,0 +1,7 @@
+"""Who is told of compiling; apart, so that the command line can listen without importing NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+listeners: list[Callable[[int, float], None]] = []  # told of compiled kernels and seconds so far

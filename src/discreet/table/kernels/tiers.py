@@ -1,0 +1,169 @@
+"""The one decorator under which every kernel is made, and the choice between its two tiers.
+
+A kernel is a plain function on arrays that Numba can compile. Compiling takes about half a second a
+kernel, once on a machine; loading compiled code takes milliseconds, after Numba was imported. So a
+kernel is interpreted at first, and compiled or loaded once interpreting it would have cost more.
+What a call will cost follows from the elements of its arrays and from what earlier calls took.
+
+Both tiers give the same results, so it does not matter when a kernel changes its tier; overflow of
+an integer, in which they would differ, is an error in the interpreter. ``DISCREET_KERNELS`` set to
+``interpreted`` or ``compiled`` asks for one tier; so does ``NUMBA_DISABLE_JIT=1`` for the first.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from types import FunctionType
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+# Processor seconds; docs/how-it-works.md says how they were measured.
+COMPILED_FROM = 0.5  # interpreting one kernel: compiling it costs less
+LOADED_FROM = 0.03  # interpreting one kernel whose compiled code is in the cache
+NUMBA_FROM = 0.4  # interpreting all kernels: importing Numba costs less
+PER_ELEMENT = 1e-6  # the first time that a kernel is called
+
+_LOCK = threading.RLock()
+
+
+@overload
+def kernel(function: Function, /) -> Function: ...
+@overload
+def kernel(*, work: int = 1, wraps: bool = False) -> Callable[[Function], Function]: ...
+def kernel(function: Any = None, /, *, work: int = 1, wraps: bool = False) -> Any:
+    """Make a kernel of a function on arrays.
+
+    ``work`` is how many times longer the first call takes than one pass over the arguments; name it
+    for searches. ``wraps`` allows integers to overflow, as hashes do.
+    """
+    if function is None:
+        return lambda function: Kernel(function, work, wraps)
+    return Kernel(function, work, wraps)
+
+
+class Tiers:
+    """Which tier was asked for, and what interpreting has cost so far."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.asked = os.environ.get("DISCREET_KERNELS", "")
+        if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+            self.asked = "interpreted"
+
+
+TIERS = Tiers()
+
+
+class Kernel:
+    """A function on arrays that is interpreted or compiled, whichever costs less."""
+
+    def __init__(self, function: Any, work: int, wraps: bool) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        self._wraps = wraps
+        self._per_element = work * PER_ELEMENT
+        self._elements = 0
+        self._seconds = 0.0
+        self._dispatcher: Any = None  # Numba's, once it is needed
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._dispatcher is not None and TIERS.asked != "interpreted":
+            return self._dispatcher(*arguments)
+        elements = 1 + _size(arguments)
+        if self._compiles(elements):
+            return self.compiled(*arguments)
+        started = time.thread_time()
+        with np.errstate(over="ignore" if self._overflows else "raise"):
+            result = self.interpreted(*arguments)
+        seconds = time.thread_time() - started
+        TIERS.seconds += seconds
+        self._seconds += seconds
+        self._elements += elements
+        self._per_element = self._seconds / self._elements
+        return result
+
+    def __reduce__(self) -> str:
+        return str(self.function.__qualname__)
+
+    @cached_property
+    def interpreted(self) -> Callable[..., Any]:
+        """The function, calling other kernels without the choice of a tier for each call."""
+        return _interpreted(self.function)
+
+    @cached_property
+    def _overflows(self) -> bool:
+        """Whether the kernel, or one that it calls, may overflow."""
+        found = {self}
+        waiting = [self]
+        while waiting:
+            one = waiting.pop()
+            names = map(one.function.__globals__.get, one.function.__code__.co_names)
+            called = {name for name in names if isinstance(name, Kernel)} - found
+            found |= called
+            waiting += called
+        return any(one._wraps for one in found)
+
+    @property
+    def compiled(self) -> Any:
+        """Numba's dispatcher of the function; it compiles a signature when it is first called."""
+        if self._dispatcher is None:
+            with _LOCK:
+                if self._dispatcher is None:
+                    from discreet.table.kernels.compiling import dispatcher
+
+                    self._dispatcher = dispatcher(self.function)
+        return self._dispatcher
+
+    def _compiles(self, elements: int) -> bool:
+        if TIERS.asked:
+            return TIERS.asked == "compiled"
+        coming = elements * self._per_element
+        if self._seconds + coming >= COMPILED_FROM:
+            return True
+        return (
+            self._seconds + coming >= LOADED_FROM
+            and TIERS.seconds + coming >= NUMBA_FROM
+            and self._in_cache
+        )
+
+    @cached_property
+    def _in_cache(self) -> bool:
+        from discreet.table.kernels.compiling import in_cache
+
+        return in_cache(self.function)
+
+
+def _size(arguments: tuple[Any, ...]) -> int:
+    size = 0
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            size += argument.size
+        elif isinstance(argument, tuple):
+            size += _size(argument)
+    return size
+
+
+# The names of a module, and the same with plain functions in the place of kernels; by identity.
+_NAMESPACES: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+
+
+def _interpreted(function: Any) -> Callable[..., Any]:
+    """Return a function that calls plain functions in the place of kernels."""
+    names = function.__globals__
+    with _LOCK:
+        if id(names) not in _NAMESPACES:
+            plain: dict[str, Any] = {}
+            _NAMESPACES[id(names)] = names, plain  # before it is filled: kernels call each other
+            plain |= {
+                name: value.interpreted if isinstance(value, Kernel) else value
+                for name, value in names.items()
+            }
+        _, plain = _NAMESPACES[id(names)]
+    return FunctionType(function.__code__, plain, function.__name__, function.__defaults__)

@@ -39,7 +39,7 @@ _HOME_OF_NAME = {
     "Correlation": "discreet.methods.series.beliefs.correlation",
     "SimulatedPopulation": "discreet.api.simulate",
     # What they return
-    "Release": "discreet.pipeline.run",
+    "Release": "discreet.pipeline.release",
     "Manifest": "discreet.releases.manifest",
     "Result": "discreet.result",
     "Audit": "discreet.releases.audit.audit",
@@ -146,7 +146,7 @@ if TYPE_CHECKING:
     from discreet.methods.series.beliefs.correlation import Correlation as Correlation
     from discreet.methods.series.m_invariance.m_invariance import MInvariance as MInvariance
     from discreet.methods.series.rho_different.rho_different import RhoDifferent as RhoDifferent
-    from discreet.pipeline.run import Release as Release
+    from discreet.pipeline.release import Release as Release
     from discreet.releases.audit.audit import Audit as Audit
     from discreet.releases.manifest import Manifest as Manifest
     from discreet.releases.read_release import read_release as read_release

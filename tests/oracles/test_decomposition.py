@@ -12,11 +12,11 @@ from tests import naive
 from tests.tables import coded_column, coded_table
 
 import discreet as dc
-from discreet.attacks.inference.link_through_sensitive import (
+from discreet.methods.decomposition.bucket_groups import largest_groups
+from discreet.releases.kinds.decomposed.link_readers import (
     link_through_sensitive_table,
     matched_values,
 )
-from discreet.methods.decomposition.bucket_groups import largest_groups
 from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     index_signatures,

@@ -8,8 +8,8 @@ import pytest
 from tests.tables import coded_column, coded_table
 
 import discreet as dc
-from discreet.attacks.inference.link_through_sensitive import link_through_sensitive_table
 from discreet.methods.decomposition.noise import add_noise, index_sensitive
+from discreet.releases.kinds.decomposed.link_readers import link_through_sensitive_table
 from discreet.requirements.feasibility import permissible_ell
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Role

@@ -11,8 +11,8 @@ import pytest
 from tests import naive
 
 import discreet as dc
-from discreet.attacks.inference.link_through_sensitive import link_through_sensitive_table
 from discreet.releases.audit.audit import read_tables
+from discreet.releases.kinds.decomposed.link_readers import link_through_sensitive_table
 from discreet.releases.manifest import Manifest, sha256_of
 
 FRAME = pl.DataFrame(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -95,12 +94,12 @@ def test_an_order_that_is_kept_in_part_is_found(where, part):
 
 def decomposed_tables(rows: int):
     made = make_release(drifting(rows).sort("drug"), job_of("decomposed"), seed=1)
-    people, sensitive = (made.orders[name] for name in ("groups", "sensitive"))
+    people, sensitive = (made.formed.orders[name] for name in ("groups", "sensitive"))
     return made, people, sensitive
 
 
 def chance(made, sensitive_order) -> float:
-    made = replace(made, orders={**made.orders, "sensitive": sensitive_order})
+    made.formed.orders = {**made.formed.orders, "sensitive": sensitive_order}
     tables = made.coded_tables()
     names = [column.name for column in tables["sensitive"].sensitive]
     sets = read_sets(tables, names)

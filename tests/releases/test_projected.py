@@ -166,8 +166,8 @@ def test_a_table_above_the_ceiling(release):
 def test_tables_in_the_same_order(people):
     """Rows of one order, as a careless publisher would write them, are found from the files."""
     made = make_release(None, job_of(people), seed=1)
-    same = made.orders["projection_1"]
-    made.orders = dict.fromkeys(made.orders, same)
+    same = made.formed.orders["projection_1"]
+    made.formed.orders = dict.fromkeys(made.formed.orders, same)
     with pytest.raises(dc.AuditError, match="tells of those of 'projection_2'"):
         made.save(people.parent / "same")
     assert not (people.parent / "same").exists()
@@ -175,7 +175,7 @@ def test_tables_in_the_same_order(people):
 
 def test_tables_in_the_order_of_the_source(people):
     made = make_release(None, job_of(people), seed=1)
-    made.orders = {**made.orders, "projection_2": np.arange(ROWS)}
+    made.formed.orders = {**made.formed.orders, "projection_2": np.arange(ROWS)}
     with pytest.raises(dc.AuditError, match=r"'projection_2' .* 'the original'"):
         made.save(people.parent / "same")
 

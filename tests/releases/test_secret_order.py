@@ -61,7 +61,7 @@ def test_the_same_seed_gives_the_same_groups_in_another_order(name):
 def test_a_guessed_seed_restores_no_order():
     """The attack: draw the orders of 10,000 seeds, and keep the one that fits the cells."""
     release = made("mondrian", seed=1234)
-    order = release.orders["records"]
+    order = release.formed.orders["records"]
     for seed in range(10_000):
         drawn = np.arange(ROWS, dtype=np.int32)
         np.random.default_rng(seed).shuffle(drawn)

@@ -100,7 +100,7 @@ def test_estimates_equal_the_sum_over_all_combinations(rows, seed):
         Projection(tuple(block), domain.recode((levels["q"], levels["r"])))
         for block, levels in zip(TABLES, LEVELS, strict=True)
     )
-    made.published = ProjectedKind().tables(made.task, Projected(projections))
+    made.formed.published = ProjectedKind().tables(made.task, Projected(projections))
     tables = made.coded_tables()
     parts = [
         measure_parts(

@@ -17,7 +17,7 @@ from discreet.errors import InputError
 from discreet.io.regular_files import require_regular
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
-from discreet.pipeline.run import Release
+from discreet.pipeline.release import Release
 from discreet.pipeline.verify import read_population
 
 

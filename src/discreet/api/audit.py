@@ -8,17 +8,16 @@ from pathlib import Path
 
 from discreet import __version__
 from discreet.api.opened_release import job_of_original
-from discreet.attacks.inference.link_through_sensitive import readers_of_folder
 from discreet.errors import InputError
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.job.model import Job
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.prepare import prepare
-from discreet.pipeline.run import Release
+from discreet.pipeline.release import Release
 from discreet.releases.audit.audit import Audit, audit_folder
 from discreet.releases.audit.files import REPORT
-from discreet.releases.manifest import Manifest, ReaderFinding
+from discreet.releases.manifest import Manifest
 
 
 def audit(
@@ -50,12 +49,7 @@ def audit(
     if not found.ok:
         return found
     manifest = Manifest.load(folder)
-    found = _with_report(found, folder, manifest)
-    readers = [ReaderFinding(**one) for one in readers_of_folder(folder, manifest)]
-    problems = found.problems
-    if manifest.readers != readers:
-        problems += ("the manifest says something else of what readers find than its files",)
-    return replace(found, readers=tuple(readers), problems=problems)
+    return _with_report(found, folder, manifest)
 
 
 def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:

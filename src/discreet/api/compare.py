@@ -27,8 +27,10 @@ from discreet.job.parts import Attribute
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method, Progress, no_progress
-from discreet.pipeline.prepare import expand_sets, read_data
-from discreet.pipeline.run import Release, audit_in_memory, make_release
+from discreet.pipeline.prepare import expand_sets
+from discreet.pipeline.read import read_data
+from discreet.pipeline.release import Release
+from discreet.pipeline.run import make_release, prove_release
 from discreet.releases.measure import read_utility
 from discreet.releases.registry import kind_of
 from discreet.table.code_maps import code_of_text
@@ -90,15 +92,13 @@ class Original:
         frame = self.frame(rows)
         if not job.method.needs_history:
             made = make_release(frame, job, seed=seed, progress=progress)
-            audit_in_memory(made, progress)
-            return made
+            return prove_release(made, progress, measured=False)
         with _new_ledger() as (settings, ledger):
             attributes = {**job.attributes, _PERSON: Attribute(role=Role.IDENTIFIER)}
             job = job.model_copy(update={"attributes": attributes, "ledger": settings})
             frame = frame.with_columns(pl.int_range(len(frame)).cast(pl.String).alias(_PERSON))
             made = make_release(frame, job, seed=seed, progress=progress, ledger=ledger)
-            audit_in_memory(made, progress, ledger)
-        return made
+            return prove_release(made, progress, ledger, measured=False)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from discreet.api.compare import Original, School
 from discreet.api.opened_release import job_of_release, names_job, opened_release
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
-from discreet.pipeline.run import Release
+from discreet.pipeline.release import Release
 from discreet.releases.measure import Utility, read_utility
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.methods.base import Progress, Task
 from discreet.pipeline.prepare import prepare
-from discreet.pipeline.run import Release
+from discreet.pipeline.release import Release
 from discreet.releases.audit.against_original import as_published
 from discreet.releases.audit.audit import read_tables
 from discreet.releases.manifest import Manifest
@@ -18,7 +19,7 @@ from discreet.table.coded_table import CodedTable
 
 def opened_release(
     release: Release | str | Path, original: Any, job: Job | None, progress: Progress
-) -> tuple[dict[str, CodedTable], Task, Manifest]:
+) -> tuple[Mapping[str, CodedTable], Task, Manifest]:
     """The published tables, the original and the manifest of a release."""
     if isinstance(release, Release):
         return release.coded_tables(), release.task, release.manifest

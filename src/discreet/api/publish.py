@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 from discreet.io.frames import is_spark_frame
@@ -10,10 +9,9 @@ from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
 from discreet.methods.full_domain.full_domain import minimal_nodes as find_minimal_nodes
 from discreet.pipeline.prepare import prepare
-from discreet.pipeline.record import open_ledger
-from discreet.pipeline.run import Release, audit_in_memory, make_release
-from discreet.pipeline.verify import verify_attacks
-from discreet.releases.measure import measure_release
+from discreet.pipeline.record import ledger_for_reading
+from discreet.pipeline.release import Release
+from discreet.pipeline.run import make_release, prove_release
 from discreet.table.interrupts import interruptible
 
 
@@ -33,16 +31,9 @@ def publish(
 
         made: Any = publish_frame(data, job, seed=seed, progress=progress)
         return made  # type: ignore[no-any-return]
-    ledger = open_ledger(job)
-    with nullcontext() if ledger is None else ledger:
-        if ledger is not None:
-            ledger.settled()
+    with ledger_for_reading(job) as ledger:
         release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
-        tables = audit_in_memory(release, progress, ledger)
-    release.attacks = verify_attacks(job, tables, release.task, release.manifest, progress)
-    measures = measure_release(tables, release.task, release.manifest)
-    release.private["utility"] = measures.to_dict(private=True)
-    return release
+        return prove_release(release, progress, ledger)
 
 
 def minimal_nodes(data: Any, job: Job) -> list[dict[str, int]]:

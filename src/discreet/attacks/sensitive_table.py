@@ -26,9 +26,9 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     PEOPLE,
     SENSITIVE,
     SensitiveSignatures,
-    index_signatures,
     primary_of,
     read_sets,
+    signatures_of,
 )
 from discreet.requirements.sa_diversity import ConditionalLDiversity
 from discreet.table.assignments import (
@@ -249,7 +249,7 @@ def _rng(seed: int) -> np.random.Generator:
 def _opened(scene: Scene) -> tuple[list[str], Sets, SensitiveSignatures]:
     sensitive = scene.tables[SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
-    return names, read_sets(scene.tables, names), index_signatures(sensitive, names)
+    return names, read_sets(scene.tables, names), signatures_of(sensitive, names)
 
 
 def _share(signatures: SensitiveSignatures, attribute: int) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,7 +22,7 @@ class Format(StrEnum):
     PARQUET = "parquet"
 
 
-class Engine(StrEnum):
+class EngineName(StrEnum):
     """Where the job runs."""
 
     LOCAL = "local"
@@ -38,7 +37,9 @@ def publish(
     format: Annotated[
         Format | None, typer.Option("--format", help="The tables' format; else the job's.")
     ] = None,
-    engine: Annotated[Engine, typer.Option("--engine", help="Where it runs.")] = Engine.LOCAL,
+    engine: Annotated[EngineName, typer.Option("--engine", help="Where it runs.")] = (
+        EngineName.LOCAL
+    ),
     master: Annotated[
         str | None, typer.Option("--master", help="For spark: its master, such as local[4].")
     ] = None,
@@ -67,8 +68,7 @@ def publish(
         from discreet.io.atomic import require_free
         from discreet.io.signatures import SigningKey
         from discreet.job.model import Job
-        from discreet.pipeline.record import open_ledger
-        from discreet.pipeline.run import make_release
+        from discreet.pipeline.run import publish_folder
         from discreet.table.entropy import WARNING, fixed_order
 
         loaded = Job.load(job)
@@ -79,12 +79,12 @@ def publish(
         if fixed_order() and not quiet:
             note(f"WARNING: {WARNING}")
         key = None if sign is None else SigningKey.load(sign)
-        if engine is Engine.SPARK:
-            from discreet.engines.spark.publishing import publish_folder
+        if engine is EngineName.SPARK:
+            from discreet.engines.spark.publishing import publish_folder as publish_on_spark
             from discreet.engines.spark.session import spark_session
 
             with progress_bar(quiet=quiet) as progress, spark_session(master) as session:
-                made = publish_folder(
+                made = publish_on_spark(
                     session,
                     None,
                     loaded,
@@ -98,21 +98,16 @@ def publish(
                 )
             _say(made.manifest, made.private, made.explanation, place, json)
             return
-        with progress_bar(quiet=quiet) as progress, ExitStack() as stack:
-            book = open_ledger(loaded)
-            if book is not None:
-                stack.enter_context(book)
-                stack.enter_context(book.writing())
-                book.require_new_place(place)
-            release = make_release(None, loaded, seed=seed, progress=progress, ledger=book)
-            chosen = format.value if format else loaded.output.format
-            release.save(
+        with progress_bar(quiet=quiet) as progress:
+            release = publish_folder(
+                None,
+                loaded,
                 place,
-                format=chosen,
+                format=format.value if format else loaded.output.format,
+                seed=seed,
                 force=force,
                 report=not no_report,
                 progress=progress,
-                ledger=book,
                 sign=key,
             )
         _say(release.manifest, release.private, release.explanation, place, json)

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.hierarchies.coverage import cover, identity
+from discreet.hierarchies.coverage import coverage_of_cells, identity
 from discreet.io.frames import code_frame
 from discreet.methods.base import Task
 from discreet.releases.audit.audit import Audit, domains_of, specs_of
@@ -30,9 +30,9 @@ from discreet.releases.kinds.decomposed.implied import mean_log_sets
 from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     count_unsupported,
-    index_signatures,
     primary_of,
     read_sets,
+    signatures_of,
 )
 from discreet.releases.kinds.exact_people import open_share
 from discreet.releases.kinds.generalized.tables import RECORDS
@@ -181,7 +181,7 @@ def _generalized(table: CodedTable, task: Task, levels: Mapping[str, int]) -> Ce
         quasi = column.role is Role.QUASI_IDENTIFIER
         hierarchy = task.hierarchies.get(column.name) if quasi else None
         level = levels.get(column.name) if quasi else None
-        coverage = cover(column, published.text.to_list(), hierarchy, level)
+        coverage = coverage_of_cells(published, column, hierarchy, level)
         lost = loss_of_cells(column, published, coverage, hierarchy, level)
         figures.loss[column.name] = float(lost @ published.counts)
         if quasi:
@@ -222,7 +222,7 @@ def _decomposed(
     names = [column.name for column in sensitive.sensitive]
     sets = read_sets(tables, names)
     problems = []
-    lacking = count_unsupported(sets, index_signatures(sensitive, names))
+    lacking = count_unsupported(sets, signatures_of(sensitive, names))
     if sets.unknown or sets.doubled or lacking.any():
         problems.append("values of groups are unknown, doubled, or supported by no sensitive row")
     figures = _exact_figures(people, task)

@@ -143,6 +143,16 @@ def identity(column: Column) -> Coverage:
     return Coverage(column.cardinality, column.cardinality, codes, codes, codes + 1)
 
 
+def coverage_of_cells(
+    published: Column, original: Column, hierarchy: Hierarchy | None, level: int | None
+) -> Coverage:
+    """Return the coverage of a published column's cells, which is found once a column."""
+    return published.once(
+        ("coverage", original, hierarchy, level),
+        lambda: cover(original, published.text.to_list(), hierarchy, level),
+    )
+
+
 def cover(
     original: Column,
     cells: Sequence[str | None],

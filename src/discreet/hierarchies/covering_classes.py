@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.hierarchies.coverage import Coverage, cover
+from discreet.hierarchies.coverage import Coverage, coverage_of_cells
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import CodedTable, Column
@@ -28,9 +28,9 @@ def coverages_of(
 ) -> list[Coverage]:
     """What the published cells cover of some people's quasi-identifiers."""
     return [
-        cover(
+        coverage_of_cells(
+            published[column.name],
             column,
-            published[column.name].text.to_list(),
             hierarchies.get(column.name),
             levels.get(column.name),
         )

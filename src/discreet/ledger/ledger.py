@@ -45,7 +45,9 @@ class Ledger:
         self._store = store
         self._wait = wait
         self._writing = False
-        self._known: list[Entry] | None = None  # the rows, while this is the one writer
+        self._reading = False
+        self._known: list[Entry] | None = None  # the rows, while writing or reading
+        self._known_head: str | None = None  # what the store says of the last release, with them
         self.key = key
 
     @classmethod
@@ -110,10 +112,24 @@ class Ledger:
                 self._writing = False
                 self._known = None
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Look at one state of the ledger, read once; what a crash left open is decided first.
+
+        Another run may add a release in the meantime; whoever records one finds out by the head.
+        """
+        self._reading, self._known = True, None
+        try:
+            self.settled()
+            yield
+        finally:
+            self._reading, self._known = False, None
+
     def settled(self) -> None:
         """Decide what a crash left open, unless another run is at work."""
-        if any(entry.pending for entry in self._store.entries()):
+        if any(entry.pending for entry in self._rows()):
             with self._store.lock(self._wait):
+                self._known = None
                 self._recover()
 
     def entries(self) -> list[Entry]:
@@ -122,11 +138,15 @@ class Ledger:
 
     def _rows(self) -> list[Entry]:
         """All rows of the store; the one writer reads them once, as nobody else changes them."""
-        if not self._writing:
+        if not self._writing and not self._reading:
             return self._store.entries()
         if self._known is None:
-            self._known = self._store.entries()
+            self._known, self._known_head = self._store.entries(), self._store.get(HEAD)
         return self._known
+
+    def _stated_head(self) -> str | None:
+        """What the store says of the last release; the same state as its rows."""
+        return self._store.get(HEAD) if self._known is None else self._known_head
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -269,7 +289,7 @@ class Ledger:
             if not hmac.compare_digest(entry.sealed_by(self.key, before), entry.seal):
                 problems.append(f"release {number}: its row was changed, or one before it")
             before = entry.seal
-        if self._store.get(HEAD) != self._head_seal(len(entries), before):
+        if self._stated_head() != self._head_seal(len(entries), before):
             problems.append("the last releases were removed, added or changed by another hand")
         return problems
 

@@ -1,10 +1,8 @@
-"""What is written beside the tables of a release: manifest, report, and the private files."""
+"""The manifest of a release before anything was proved: what its job and its method say."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +10,10 @@ import numpy as np
 from discreet import __version__
 from discreet.errors import InputError
 from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
-from discreet.io.atomic import write_private
 from discreet.io.column_dictionary import render
 from discreet.job.model import Job
 from discreet.methods.base import Task
-from discreet.releases.audit.files import REPORT
-from discreet.releases.group_summary import Picture
+from discreet.pipeline.engine import FormedTables
 from discreet.releases.manifest import (
     AttributeEntry,
     BitmapEntry,
@@ -25,13 +21,21 @@ from discreet.releases.manifest import (
     Manifest,
     Promise,
     TableEntry,
-    sha256_of,
 )
 from discreet.releases.method_entries import method_entry
 from discreet.requirements.base import PublishedValues, Requirement, requirements_within
 from discreet.table.coded_table import Column
 from discreet.table.published import PublishedColumn, PublishedTable
 from discreet.table.roles import Distance, Role, ValueType
+
+
+def draft_manifest(job: Job, tables: FormedTables) -> Manifest:
+    """What a release says about itself, but for what its audit and its measures find."""
+    promises = promised(tables.task, tables.promises, tables.gone)
+    return form_manifest(
+        job, tables.task, tables.kind, tables.facts, promises, tables.entries, tables.suppressed,
+        masked=tables.masked, gone=tables.gone,
+    )  # fmt: skip
 
 
 def form_manifest(
@@ -46,7 +50,7 @@ def form_manifest(
     masked: Collection[str] = (),
     gone: Collection[str] = (),
 ) -> Manifest:
-    """What a release says about itself, but for what its audit and its measures find.
+    """The same for tables that are given one by one.
 
     ``masked`` are the sensitive attributes of which some cells are published as ``*``; ``gone``
     the bits that are not published, which the task lacks too.
@@ -147,27 +151,6 @@ def promised(
     asked = list(task.requirements)
     others = requirements_within(by_method, task.table.columns, gone)
     return asked + [promise for promise in others if promise not in asked]
-
-
-def write_report(folder: Path, manifest: Manifest, picture: Picture) -> None:
-    """Write the page of a release into its folder, and its hash into the manifest.
-
-    The page is a function of what the manifest and the tables say, so an audit can render it again.
-    """
-    from discreet.report.pages.release_page import release_page
-
-    (folder / REPORT).write_text(release_page(manifest, picture).html(), encoding="utf-8")
-    manifest.report_sha256 = sha256_of(folder / REPORT)
-
-
-def write_private_files(path: Path, private: Mapping[str, Any], page: str | None) -> None:
-    """Write what only the publisher may read beside a release: figures, and a page of them."""
-    write_private(path.with_name(f"{path.name}.private.json"), json.dumps(private, indent=1) + "\n")
-    place = path.with_name(f"{path.name}.private.html")
-    if page is None:
-        place.unlink(missing_ok=True)  # that of a release which this one replaces
-    else:
-        write_private(place, page)
 
 
 def _attribute_entry(column: Column, task: Task, job: Job, masked: bool) -> AttributeEntry:

@@ -23,26 +23,19 @@ from discreet.hierarchies.cells import (
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.hierarchies.specs import Automatic
 from discreet.io.canonical_text import canonical_text
-from discreet.io.csv.reader import suspect_header
-from discreet.io.databases import read_frame
-from discreet.io.frames import code_frame, frame_columns
-from discreet.io.header import check_columns
 from discreet.io.knowledge import read_knowledge
-from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import column_names, read_table
 from discreet.job.model import Job
 from discreet.knowledge.table import Knowledge
-from discreet.ledger.keys import hash_people
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.record import require_people
 from discreet.methods.base import Progress, Task, no_progress
+from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
 from discreet.pipeline.series_history import with_history
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.identifying import SEVERAL_ROWS, Uses, count_uses, identifying_values
-from discreet.table.roles import Role, Unit, ValueType
-from discreet.typing import PersonHashes
+from discreet.table.identifying import SEVERAL_ROWS, Uses, identifying_values
+from discreet.table.roles import Role, Unit
 
 _NOTATION_START = r"^\s*[\[{*]"
 
@@ -55,30 +48,32 @@ def prepare(
     progress: Progress = no_progress,
     ledger: Ledger | None = None,
 ) -> Task:
-    """Read the data (the job's own source if none is given), build hierarchies, check it all.
+    """Read the data (the job's own source if none is given) and prepare the task of a job.
 
     With a ledger, the keyed hashes of people and what was published before come along.
     """
     progress("reading", 0.0)
-    table, named, people = _read(job, data, ledger, lambda share: progress("reading", share))
-    task, problems = _form(job, table, rng, progress)
-    task = with_unit(task, {column.name: count_uses(column) for column in named})
-    if ledger is not None and people is not None:
-        progress("ledger", 0.0)
-        task = with_history(replace(task, people=people), job, ledger)
-    _require_fit(task, problems)
-    return task
+    source = read_source(job, data, ledger, lambda share: progress("reading", share))
+    return prepare_task(job, source, rng=rng, progress=progress, ledger=ledger)
 
 
-def prepare_coded(
+def prepare_task(
     job: Job,
-    table: CodedTable,
+    source: SourceRows,
     *,
     rng: np.random.Generator | None = None,
     progress: Progress = no_progress,
+    ledger: Ledger | None = None,
 ) -> Task:
-    """The task of a table that an engine has coded; only dictionaries and counts are looked at."""
-    task, problems = _form(job, table, rng, progress)
+    """Build hierarchies and the history of a source that was read, and check it all.
+
+    Only dictionaries and counts are looked at, so the source may lie on many machines.
+    """
+    task, problems = _form(job, source.table, rng, progress)
+    task = _with_unit(task, source.uses)
+    if ledger is not None and source.people is not None:
+        progress("ledger", 0.0)
+        task = with_history(replace(task, people=source.people), job, ledger)
     _require_fit(task, problems)
     return task
 
@@ -122,7 +117,7 @@ def _require_fit(task: Task, problems: Sequence[str]) -> None:
         raise JobError(found)
 
 
-def with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
+def _with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
     """The task with what its identifiers say of people: one row each, or several."""
     repeated = tuple(found.sentence(name) for name, found in uses.items() if found.most > 1)
     complete = any(found.values == task.table.rows for found in uses.values())
@@ -130,13 +125,17 @@ def with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
     return replace(task, unit=unit, repeated=repeated)
 
 
-def require_unit(job: Job, task: Task) -> None:
-    """Refuse rows that may be of the same person, unless the job says that rows are the unit."""
+def require_publishable(job: Job, task: Task) -> None:
+    """Refuse direct identifiers, and rows that may be of the same person, unless the job says so.
+
+    A job whose unit is rows may have several of one person.
+    """
     if task.repeated and job.unit is None:
         raise InputError(f"{' '.join(task.repeated)} {SEVERAL_ROWS}")
+    _refuse_identifying(job, task.table)
 
 
-def refuse_identifying(job: Job, table: CodedTable) -> None:
+def _refuse_identifying(job: Job, table: CodedTable) -> None:
     """Refuse to publish a column of direct identifiers, unless the job allows it."""
     problems = []
     for name, attribute in job.attributes.items():
@@ -161,65 +160,6 @@ def _refuse_own_columns(job: Job, table: CodedTable) -> None:
             f"{job.method.name}: the release makes a column {', '.join(names)} of its own, and the "
             "table has one. Rename the table's column."
         )
-
-
-def read_data(job: Job, data: Any = None, tell: Tell = tell_nobody) -> CodedTable:
-    """The coded table of a job, from its source, from a path or from a frame."""
-    return _read_columns(job, data, (), tell)
-
-
-def _read(
-    job: Job, data: Any, ledger: Ledger | None, tell: Tell
-) -> tuple[CodedTable, list[Column], PersonHashes | None]:
-    """The coded table, its identifiers, and for a ledger the keyed hash of every row's person.
-
-    Identifiers are coded to count how often each value is used, and go no further.
-    """
-    person = None if ledger is None else job.person
-    names = job.with_role(Role.IDENTIFIER)
-    table = _read_columns(job, data, names, tell)
-    columns = dict(table.columns)
-    identifiers = {name: columns.pop(name) for name in names}
-    table = replace(table, columns=columns, left_out=(*table.left_out, *names))
-    if ledger is None or person is None:
-        return table, list(identifiers.values()), None
-    named = identifiers[person]
-    if named.has_null:
-        lacking = int((named.codes == named.cardinality - 1).sum())
-        raise InputError(
-            f"Column '{person}': {lacking} rows have no identifier. A ledger recognizes records by "
-            "it; fill the cells in, or leave the rows out."
-        )
-    hashes = hash_people(named.text.to_list(), ledger.key)
-    people = hashes[named.codes]
-    require_people(people, person)
-    return table, list(identifiers.values()), people
-
-
-def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> CodedTable:
-    """The coded table; ``identifiers`` names those that are to be coded too."""
-    specs = specs_of_job(job)
-    for name in identifiers:
-        specs[name] = ColumnSpec(Role.INSENSITIVE, ValueType.TEXT)
-    if data is None and job.source is not None and job.source.url is not None:
-        source = job.source
-        data = read_frame(str(source.url), job.folder, source.table, source.query)
-        require_columns(frame_columns(data), specs, "the database's table")
-        return code_frame(data, specs, source.missing)
-    if data is None or isinstance(data, str | Path):
-        source = source_of(job, data)
-        require_columns(column_names(source), specs, str(source.path), source)
-        return read_table(source, specs, tell)
-    require_columns(frame_columns(data), specs, "the table")
-    return code_frame(data, specs, job.source.missing if job.source else ())
-
-
-def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
-    """How a job reads each of its columns."""
-    return {
-        name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
-        for name, attribute in job.attributes.items()
-    }
 
 
 def expand_sets(job: Job, table: CodedTable) -> tuple[CodedTable, dict[str, Bitmap]]:
@@ -297,29 +237,6 @@ def prepare_population(job: Job, path: str | Path) -> tuple[CodedTable, dict[str
     require_columns(column_names(source), specs, str(source.path), source)
     table = read_table(source, specs)
     return table, _build_hierarchies(job, table)
-
-
-def source_of(job: Job, path: str | Path | None = None) -> Source:
-    """The source that a job reads; a given path stands in for the job's own."""
-    if path is not None:
-        elsewhere = {"path", "url", "table", "query"}
-        given = {} if job.source is None else job.source.model_dump(exclude=elsewhere)
-        return Source.of_file(Path(path), **given)
-    if job.source is None:
-        raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
-    if job.source.in_catalog:
-        raise InputError("source: a table without a 'url' is Spark's. Use --engine spark.")
-    return job.source.model_copy(update={"path": job.folder / job.source.path})
-
-
-def require_columns(
-    present: Sequence[str], named: Collection[str], place: str, source: Source | None = None
-) -> None:
-    """Raise unless a table, such as that of a source, has exactly the columns that a job names."""
-    if set(present) == set(named):
-        return
-    suspect = source is not None and source.is_text and suspect_header(source)
-    raise JobError(check_columns(present, named, suspect=suspect), place)
 
 
 def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,6 +44,46 @@ class Draft:
 def open_ledger(job: Job) -> Ledger | None:
     """The ledger that a job names."""
     return None if job.ledger is None else Ledger.open(job.ledger.located(job.folder))
+
+
+@contextmanager
+def ledger_for_reading(job: Job) -> Iterator[Ledger | None]:
+    """Open the ledger that a job names, to look at one state of it."""
+    ledger = open_ledger(job)
+    if ledger is None:
+        yield None
+        return
+    with ledger, ledger.reading():
+        yield ledger
+
+
+@contextmanager
+def ledger_for_writing(job: Job, path: Path) -> Iterator[Ledger | None]:
+    """Open and lock the ledger that a job names, for a release that is to appear in a place."""
+    ledger = open_ledger(job)
+    if ledger is None:
+        yield None
+        return
+    with ledger, ledger.writing():
+        ledger.require_new_place(path)
+        yield ledger
+
+
+@contextmanager
+def locked_ledger(
+    draft: Draft | None, ledger: Ledger | None, path: Path
+) -> Iterator[Ledger | None]:
+    """Lock the ledger that is to record a release: the one given, or the one of its draft."""
+    if draft is None:
+        yield ledger
+        return
+    with ExitStack() as stack:
+        if ledger is None:
+            ledger = stack.enter_context(Ledger.open(draft.settings))
+        stack.enter_context(ledger.writing())
+        ledger.require_new_place(path)
+        require_current(draft, ledger)
+        yield ledger
 
 
 def require_ledger(job: Job) -> None:
@@ -140,8 +180,13 @@ def require_current(draft: Draft, ledger: Ledger) -> None:
 
 
 @contextmanager
-def announced(draft: Draft, ledger: Ledger, partial: Path, place: Path) -> Iterator[None]:
+def announced(
+    draft: Draft | None, ledger: Ledger | None, partial: Path, place: Path
+) -> Iterator[None]:
     """Announce a release to the ledger; settle it when the block, in which it moves, is done."""
+    if draft is None or ledger is None:
+        yield
+        return
     require_current(draft, ledger)
     ledger.require_new_place(place)
     entry = replace(draft.entry, folder=str(place.absolute()), folder_hash=hash_of_folder(partial))

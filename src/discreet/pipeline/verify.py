@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from discreet.attacks.base import TOLERANCE, Finding
@@ -11,16 +10,16 @@ from discreet.attacks.registry import attacks_inside
 from discreet.attacks.run import AttackReport, run_attacks
 from discreet.errors import AuditError
 from discreet.job.model import Job
-from discreet.methods.base import Progress, Task
+from discreet.methods.base import Progress
+from discreet.pipeline.engine import FormedTables, Reading
 from discreet.pipeline.prepare import prepare, prepare_population
 from discreet.releases.manifest import Manifest
-from discreet.table.coded_table import CodedTable
 
 
 def verify_attacks(
     job: Job,
-    tables: Mapping[str, CodedTable],
-    task: Task,
+    reading: Reading,
+    formed: FormedTables,
     manifest: Manifest,
     progress: Progress,
 ) -> AttackReport | None:
@@ -35,8 +34,8 @@ def verify_attacks(
     if wanted.population is not None:
         population = read_population(job.folder / wanted.population, job)
     report = run_attacks(
-        tables,
-        task,
+        reading.tables,
+        formed.original,
         manifest,
         attacks=wanted.attacks if wanted.attacks is not None else attacks_inside(),
         population=population,

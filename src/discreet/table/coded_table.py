@@ -14,12 +14,12 @@ occurs in the whole.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
@@ -32,9 +32,22 @@ from discreet.typing import Codes
 if TYPE_CHECKING:
     from discreet.table.classes import Classes
 
+Derived = TypeVar("Derived")
+
+
+class Derives:
+    """Keep what was derived from an object with it, so that each value is computed once."""
+
+    def once(self, key: Hashable, derive: Callable[[], Derived]) -> Derived:
+        """Return what is kept under a key; derive it where nothing is."""
+        kept: dict[Hashable, Derived] = self.__dict__.setdefault("_derived", {})
+        if key not in kept:
+            kept[key] = derive()
+        return kept[key]
+
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class Column(Derives):
     """One column: a code for each row, and what the codes stand for."""
 
     name: str
@@ -111,7 +124,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class CodedTable:
+class CodedTable(Derives):
     """Columns of equal length, in the source's order, without those that are never published."""
 
     columns: Mapping[str, Column]

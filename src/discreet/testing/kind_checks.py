@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.methods.base import Method, no_progress
-from discreet.pipeline.run import Release, audit_in_memory, make_release
+from discreet.methods.base import Method
+from discreet.pipeline.release import Release
+from discreet.pipeline.run import make_release, prove_release
 from discreet.releases.audit.audit import audit_tables, domains_of
 from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest, TableEntry
@@ -42,7 +43,7 @@ def check_kind(
             release.manifest.kind == kind.name,
             f"{method.name} publishes releases of the kind {release.manifest.kind}.",
         )
-        coded = audit_in_memory(release, no_progress)
+        coded = prove_release(release, measured=False).coded_tables()
         _check_release(kind, release, coded)
         _check_forms(kind, release.manifest)
         for what, forged in _forgeries(coded):

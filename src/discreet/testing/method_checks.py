@@ -17,7 +17,7 @@ from discreet.errors import InfeasibleError
 from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Method
 from discreet.pipeline.prepare import prepare
-from discreet.pipeline.run import Release
+from discreet.pipeline.release import Release
 from discreet.requirements.base import Requirement
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.roles import Role

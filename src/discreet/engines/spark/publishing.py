@@ -20,7 +20,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from discreet.attacks.inference.link_through_sensitive import readers_of_folder
 from discreet.engines.parts import PartPlan, PartResult, coded_columns, without_bits
 from discreet.engines.shards import utility_of
 from discreet.engines.spark.auditing import audit_files
@@ -45,21 +44,24 @@ from discreet.io.writing import OutputFormat
 from discreet.job.model import Job
 from discreet.methods.base import Progress, ShardedMethod, Spread, no_progress
 from discreet.methods.registry import METHODS
+from discreet.pipeline.explain import write_explanation, write_private_files
 from discreet.pipeline.manifest_draft import (
     form_manifest,
     promised,
     require_members,
-    write_private_files,
-    write_report,
 )
-from discreet.pipeline.prepare import prepare_coded, refuse_identifying, require_unit, with_unit
-from discreet.releases.audit.audit import Audit, require_sound
+from discreet.pipeline.prepare import prepare_task, require_publishable
+from discreet.pipeline.read import SourceRows
+from discreet.releases.audit.audit import Audit, read_tables, require_sound
 from discreet.releases.audit.figures import settle
 from discreet.releases.audit.files import REPORT, hash_of_table
 from discreet.releases.audit.linked_labels import public_promise
 from discreet.releases.explanation import explain, explain_privately
-from discreet.releases.manifest import FILE_NAME, Manifest, ReaderFinding, TableEntry
+from discreet.releases.kinds.decomposed.link_readers import FINDING_ROWS
+from discreet.releases.manifest import FILE_NAME, Manifest, TableEntry
+from discreet.releases.registry import kind_of
 from discreet.report.pages.release_page import private_page
+from discreet.report.pieces import Page
 from discreet.table.entropy import fixed_order
 from discreet.table.roles import Role
 
@@ -75,7 +77,7 @@ class SparkRelease:
     folder: Path
     session: SparkSession = field(repr=False)
     private: dict[str, Any] = field(repr=False)
-    _private_page: str = field(default="", repr=False)
+    _private_page: Page = field(repr=False)
     _kept: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
 
     @cached_property
@@ -108,9 +110,11 @@ class SparkRelease:
             shutil.copytree(self.folder, folder, dirs_exist_ok=True)
             if key is not None:
                 key.sign(folder, FILE_NAME)
-        page = self._private_page if (self.folder / REPORT).exists() else None
-        write_private_files(path, self.private, page)
+        write_private_files(path, self, (self.folder / REPORT).exists())
         return path
+
+    def private_page(self) -> Page:
+        return self._private_page
 
     def __str__(self) -> str:
         return "\n".join(self.explanation)
@@ -165,17 +169,14 @@ def publish_folder(
             run = _Run(session, job, staging, seed, progress)
             manifest, audit = run.publish(data, folder, format)
         shutil.rmtree(staging)
-        if report:
-            write_report(folder, manifest, audit.picture)
-        (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
-        if sign is not None:
-            sign.sign(folder, FILE_NAME)
+        write_explanation(folder, manifest, audit.picture, report, sign)
     private = {"seed": seed, "engine": "spark", "timings": run.timings, **run.private}
     private |= {"insecure_fixed_order": True} if fixed_order() else {}
-    page = private_page(manifest, job, audit.picture, private).html()
+    page = private_page(manifest, job, audit.picture, private)
+    made = SparkRelease(manifest, audit, path, session, private, page)
     if path.parent.is_dir():
-        write_private_files(path, private, page if report else None)
-    return SparkRelease(manifest, audit, path, session, private, page)
+        write_private_files(path, made, report)
+    return made
 
 
 def _require_supported(job: Job) -> None:
@@ -238,7 +239,8 @@ class _Run:
         )
         require_sound(audit)
         manifest.promises = [public_promise(promise, manifest) for promise in audit.promises]
-        manifest.readers = [ReaderFinding(**one) for one in readers_of_folder(folder, manifest)]
+        tables = read_tables(folder, manifest) if manifest.published_rows <= FINDING_ROWS else {}
+        manifest.readers = kind_of(manifest.kind).readers(tables, manifest)
         assert audit.tally is not None
         settle(manifest, audit.tally, audit.picture)
         found = [promise.model_dump(mode="json") for promise in audit.promises]
@@ -262,10 +264,10 @@ class _Run:
         count_values(bare, places, self.staging / "values")
         self._done("counting values")
         table, lookups = dictionaries(self.session, self.staging / "values", specs, types, missing)
-        task = prepare_coded(self.job, table, rng=np.random.default_rng(self.seed))
-        task = with_unit(task, uses_of(frame, names, self.job.with_role(Role.IDENTIFIER), missing))
-        require_unit(self.job, task)
-        refuse_identifying(self.job, task.table)
+        uses = uses_of(frame, names, self.job.with_role(Role.IDENTIFIER), missing)
+        rng = np.random.default_rng(self.seed)
+        task = prepare_task(self.job, SourceRows(table, uses), rng=rng)
+        require_publishable(self.job, task)
         plan = PartPlan(self.job, task, specs, missing, self.seed, fixed_order())
         ranked = None
         if isinstance(self.job.method, ShardedMethod):

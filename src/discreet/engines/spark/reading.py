@@ -22,7 +22,7 @@ from discreet.io.csv.reader import dialect
 from discreet.io.header import require_names
 from discreet.io.source import Source
 from discreet.job.model import Job
-from discreet.pipeline.prepare import require_columns, source_of, specs_of_job
+from discreet.pipeline.read import require_columns, source_of, specs_of_job
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.identifying import Uses

@@ -137,6 +137,9 @@ def with_typed_values(
         and task.table[column.name].values.dtype == pl.String
     }
 
+    if not typed:  # the same tables keep what was derived from them
+        return dict(tables), task
+
     def compared_by_value(table: CodedTable) -> CodedTable:
         columns = {c.name: _by_value(c) if c.name in typed else c for c in table}
         return replace(table, columns=columns)

@@ -157,6 +157,8 @@ def audit_folder(
         problems.append(f"'{FILE_NAME}' is not in the form in which discreet writes it")
     if found.tally is not None:
         problems += misstated_figures(manifest, found.tally, found.picture)
+    if found.ok and not problems and list(found.readers) != manifest.readers:
+        problems.append("the manifest says something else of what readers find than its files")
     return replace(
         found,
         problems=(*found.problems, *problems),
@@ -199,12 +201,14 @@ def audit_tables(
     if original is not None:
         problems += _changes(tables, manifest, original, source_rows)
     remarks = () if problems else tuple(kind.remarks(tables))
+    readers = () if problems else tuple(kind.readers(tables, manifest))
     by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
     return Audit(
         tuple(promises),
         tuple(problems),
         original is not None,
         manifest.unit if original is not None else Unit.ROW,
+        readers,
         remarks=remarks,
         picture=picture_of(by_table, kind),
         tally=tally(tables, manifest, kind, views),

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.hierarchies.cells import SUPPRESSED
-from discreet.hierarchies.coverage import Coverage, cover
+from discreet.hierarchies.coverage import Coverage, coverage_of_cells
 from discreet.knowledge.terms import terms_of
 from discreet.methods.base import Task
 from discreet.table.code_maps import code_of_text
@@ -32,10 +32,10 @@ TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stay
 def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Coverage:
     """Which values of the original each cell of a published column covers."""
     source = task.table[published.name]
-    cells = published.text.to_list()
     if published.role is not Role.QUASI_IDENTIFIER:
         return _exact(published, source)
-    return cover(source, cells, task.hierarchies.get(published.name), levels.get(published.name))
+    hierarchy, level = task.hierarchies.get(published.name), levels.get(published.name)
+    return coverage_of_cells(published, source, hierarchy, level)
 
 
 def _exact(published: Column, source: Column) -> Coverage:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.methods.base import Task
 from discreet.releases.adversary_view import AdversaryView
-from discreet.releases.manifest import Manifest
+from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
@@ -91,6 +91,10 @@ class Kind(ABC):
 
     def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
         """What the published tables leave open, in sentences; no reason to refuse them."""
+        return []
+
+    def readers(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
+        """Return what readers of sound tables find beside the promises."""
         return []
 
     @abstractmethod

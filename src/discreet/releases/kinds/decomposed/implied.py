@@ -11,9 +11,9 @@ import numpy as np
 from discreet.releases.kinds.decomposed import sensitive_sets
 from discreet.releases.kinds.decomposed.raking import rake
 from discreet.releases.kinds.decomposed.sensitive_sets import (
-    index_signatures,
     primary_of,
     read_sets,
+    signatures_of,
 )
 from discreet.releases.kinds.decomposed.uniform_sets import UniformSets
 from discreet.releases.kinds.exact_people import (
@@ -87,7 +87,7 @@ def read_decomposed(
         code_of[column.name] = code_of_value(column, sensitive[column.name]).astype(np.int32)
     sets = read_sets(tables, names)
     people = people_of(original, published)
-    signatures = index_signatures(sensitive, names)
+    signatures = signatures_of(sensitive, names)
     found = rake(sets, signatures, names.index(primary), published[GROUP].counts)
     raked = None
     if found is not None:

@@ -19,6 +19,7 @@ from discreet.methods.base import Decomposed, NoiseValues, Task
 from discreet.releases.kinds.base import Kind, View
 from discreet.releases.kinds.decomposed.aligned_order import FEW, chance_of_order
 from discreet.releases.kinds.decomposed.implied import read_decomposition
+from discreet.releases.kinds.decomposed.link_readers import reader_findings
 from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     ATTRIBUTE,
@@ -30,10 +31,10 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     SensitiveSignatures,
     are_listed_in_order,
     count_unsupported,
-    index_signatures,
     kept_values,
     primary_of,
     read_sets,
+    signatures_of,
     struck_values,
 )
 from discreet.releases.kinds.grouped_people import (
@@ -52,7 +53,7 @@ from discreet.releases.kinds.grouped_people import (
     traced_people,
     traced_rows,
 )
-from discreet.releases.manifest import Manifest
+from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.diversity import DistinctLDiversity
@@ -132,7 +133,7 @@ class DecomposedKind(Kind):
                 f"'{SENSITIVE}' has {sensitive.rows} rows, '{PEOPLE}' has {people.rows}"
             )
         sets = read_sets(tables, names)
-        signatures = index_signatures(sensitive, names)
+        signatures = signatures_of(sensitive, names)
         return problems + _set_problems(sets, signatures, people, sensitive, primary_of(manifest))
 
     def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
@@ -145,14 +146,14 @@ class DecomposedKind(Kind):
     def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         names = [column.name for column in sensitive.sensitive]
-        return _order_problems(read_sets(tables, names), index_signatures(sensitive, names), people)
+        return _order_problems(read_sets(tables, names), signatures_of(sensitive, names), people)
 
     def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         if people.rows >= FEW:
             return _unjudged(tables)
         names = [column.name for column in sensitive.sensitive]
-        signatures = index_signatures(sensitive, names)
+        signatures = signatures_of(sensitive, names)
         chance = chance_of_order(read_sets(tables, names), signatures, people[GROUP].codes)
         if not CHANCE <= chance < 1:
             return []
@@ -162,6 +163,9 @@ class DecomposedKind(Kind):
             "rows to tell an accident from rows that were never shuffled. Publish again for "
             "another order."
         ]
+
+    def readers(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
+        return reader_findings(tables, manifest)
 
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
@@ -229,7 +233,7 @@ class _Kept(Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]]):
         if reader not in READERS or known not in self._names:
             raise KeyError(key)
         number = self._names.index(known)
-        signatures = index_signatures(self._sensitive, self._names)
+        signatures = signatures_of(self._sensitive, self._names)
         kept = kept_values(self._sets, signatures, number, reader)
         start, _ = self._sets.of(number)
         group = np.repeat(np.arange(self._sets.groups), np.diff(start))
@@ -342,7 +346,7 @@ def _unjudged(tables: Mapping[str, CodedTable]) -> list[str]:
     """What to say where people and rows are too many to look for assignments."""
     sensitive = tables[SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
-    sets, signatures = read_sets(tables, names), index_signatures(sensitive, names)
+    sets, signatures = read_sets(tables, names), signatures_of(sensitive, names)
     size = np.diff(sets.start).reshape(len(names), sets.groups).astype(np.float64)
     most = np.minimum(size.prod(axis=0), len(signatures.count)).sum()
     if most <= EDGES or supporting_rows(sets, signatures.codes, 0, EDGES)[1] is not None:

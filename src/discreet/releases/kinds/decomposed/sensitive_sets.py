@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -55,17 +54,10 @@ class SensitiveSignatures:
 def read_sets(tables: Mapping[str, CodedTable], attributes: Sequence[str]) -> Sets:
     """Read ``group_values`` in the codes of the other two tables; once for the same tables."""
     people, values, sensitive = tables[PEOPLE], tables[VALUES], tables[SENSITIVE]
-    asked = people, sensitive, tuple(attributes)
-    known = _read.get(values)
-    if known is None or known[:3] != asked:
-        known = *asked, _read_sets(people, values, sensitive, attributes)
-        _read[values] = known
-    return known[3]
-
-
-_read: WeakKeyDictionary[CodedTable, tuple[CodedTable, CodedTable, tuple[str, ...], Sets]] = (
-    WeakKeyDictionary()
-)
+    return values.once(
+        ("sets", people, sensitive, *attributes),
+        lambda: _read_sets(people, values, sensitive, attributes),
+    )
 
 
 def are_listed_in_order(
@@ -117,8 +109,15 @@ def _read_sets(
     return Sets(start, ordered, groups, int((~good).sum()), int(again.sum()))
 
 
+def signatures_of(sensitive: CodedTable, attributes: Sequence[str]) -> SensitiveSignatures:
+    """Return the distinct rows of T^S and their index, which are found once a table."""
+    return sensitive.once(
+        ("signatures", *attributes), lambda: index_signatures(sensitive, attributes)
+    )
+
+
 def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> SensitiveSignatures:
-    """The distinct rows of T^S and their index."""
+    """Find the distinct rows of T^S and their index."""
     columns = [sensitive[name] for name in attributes]
     found = classes_of(columns, sensitive.entries, sensitive.weights)
     order = np.argsort(-found.size, kind="stable")

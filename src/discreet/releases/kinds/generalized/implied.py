@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.hierarchies.coverage import Coverage, cover
+from discreet.hierarchies.coverage import Coverage, coverage_of_cells
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links
 from discreet.table.coded_table import CodedTable, Column
@@ -96,7 +96,7 @@ def measure_parts(
         hierarchy = hierarchies.get(column.name) if is_generalized else None
         level = (levels or {}).get(column.name)
         cells = records[column.name]
-        coverages[column.name] = cover(column, cells.text.to_list(), hierarchy, level)
+        coverages[column.name] = coverage_of_cells(cells, column, hierarchy, level)
         lost = loss_of_cells(column, cells, coverages[column.name], hierarchy, level)
         loss[column.name] = mean_loss(lost, cells.counts, suppressed_rows)
     quasi_identifiers = [records[column.name] for column in original.quasi_identifiers]

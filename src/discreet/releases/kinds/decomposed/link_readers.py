@@ -16,25 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.releases.audit.audit import read_tables
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     PEOPLE,
     READERS,
     SENSITIVE,
     SensitiveSignatures,
-    index_signatures,
     kept_values,
     primary_of,
     read_sets,
+    signatures_of,
 )
-from discreet.releases.manifest import Manifest
-from discreet.releases.registry import kind_of
+from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.table.assignments import Sets, possible_rows, rows_by_value
 from discreet.table.coded_table import CodedTable
 from discreet.table.kernels import kernel
@@ -71,7 +68,7 @@ def link_through_sensitive_table(
         if name not in names:
             raise InputError(f"'{name}' is not a sensitive attribute. Allowed: {', '.join(names)}.")
     sets = read_sets(tables, names)
-    signatures = index_signatures(sensitive, names)
+    signatures = signatures_of(sensitive, names)
     number, size = names.index(known), people[GROUP].counts
     kept = {reader: kept_values(sets, signatures, number, reader) for reader in READERS}
     matched = matched_values(sets, signatures, number, names.index(primary), size)
@@ -114,20 +111,13 @@ def _certain_people(
     return int(most.sum()), bool(told.all())
 
 
-def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[dict[str, Any]]:
-    """What readers of T^S find in a release: of decomposed ones, up to ``FINDING_ROWS`` rows."""
-    if not kind_of(manifest.kind).has_sensitive_table or manifest.published_rows > FINDING_ROWS:
+def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
+    """Return what readers of T^S find in a release of up to ``FINDING_ROWS`` rows."""
+    if manifest.published_rows > FINDING_ROWS:
         return []
     primary = primary_of(manifest)
     found = link_through_sensitive_table(tables, primary, primary)
-    return [finding.to_dict() for finding in found]
-
-
-def readers_of_folder(folder: Path, manifest: Manifest) -> list[dict[str, Any]]:
-    """Return what readers of T^S find in the files of a release, read only where they are asked."""
-    if not kind_of(manifest.kind).has_sensitive_table or manifest.published_rows > FINDING_ROWS:
-        return []
-    return reader_findings(read_tables(folder, manifest), manifest)
+    return [ReaderFinding(**finding.to_dict()) for finding in found]
 
 
 def matched_values(

@@ -1,0 +1,128 @@
+"""The seam of an engine: where the steps of a job run.
+
+``pipeline/run.py`` is the same for every engine. An engine reads a source, runs a method and forms
+tables; what it formed can be written to a folder, and read again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from discreet.io.writing import OutputFormat
+from discreet.job.model import Job
+from discreet.ledger.ledger import Ledger
+from discreet.methods.base import Progress, Task
+from discreet.pipeline.read import SourceRows
+from discreet.pipeline.record import Draft
+from discreet.releases.audit.audit import Audit
+from discreet.releases.manifest import Manifest, TableEntry
+from discreet.requirements.base import PublishedValues, Requirement
+from discreet.table.coded_table import CodedTable
+
+
+class Reading(ABC):
+    """Published tables as they were read, from memory or from files."""
+
+    @property
+    @abstractmethod
+    def values(self) -> PublishedValues:
+        """The values of each sensitive attribute that some published row has."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> Mapping[str, CodedTable]:
+        """The tables, coded as a reader of files has them, on this machine."""
+
+    @abstractmethod
+    def audit(self, manifest: Manifest) -> Audit:
+        """Derive every promise of a manifest from these tables."""
+
+    @abstractmethod
+    def measure(self, manifest: Manifest) -> dict[str, Any]:
+        """Return what the tables are worth against the original, for the publisher."""
+
+    @abstractmethod
+    def same(self, other: Reading) -> bool:
+        """Whether the other tables have the same cells in the same order."""
+
+
+@dataclass(eq=False, kw_only=True)
+class FormedTables(ABC):
+    """The tables of a release as an engine holds them, and what its method says of them."""
+
+    usual_format: ClassVar[OutputFormat] = "csv"
+    task: Task  # without the bits that are not published
+    kind: str
+    entries: dict[str, TableEntry]
+    suppressed: int
+    facts: Mapping[str, Any]
+    promises: Sequence[Requirement]
+    private: dict[str, Any]  # what only the publisher may know
+    gone: Collection[str] = field(default=())  # bits that no published row has
+    masked: Collection[str] = field(default=())  # sensitive attributes with cells '*'
+
+    @abstractmethod
+    def frames(self) -> dict[str, Any]:
+        """Return the tables as frames, for Python."""
+
+    @abstractmethod
+    def read(self, manifest: Manifest) -> Reading:
+        """Read the tables as they would be published."""
+
+    @abstractmethod
+    def write(
+        self, folder: Path, format_: OutputFormat, manifest: Manifest, progress: Progress
+    ) -> None:
+        """Write the tables to a folder, and the names of their files into the manifest."""
+
+    @abstractmethod
+    def read_back(self, folder: Path, manifest: Manifest, progress: Progress) -> Reading:
+        """Read the tables from the files that were written."""
+
+    @property
+    @abstractmethod
+    def original(self) -> Task:
+        """The whole original table, on this machine, as it was published."""
+
+    def writing_by_url(
+        self, job: Job, manifest: Manifest, force: bool
+    ) -> AbstractContextManager[None]:
+        """Write the tables to the job's database too, committed when the block ends."""
+        return nullcontext()
+
+
+Rows = TypeVar("Rows", bound=SourceRows)  # a source as the engine has it
+Formable = TypeVar("Formable")  # what its methods return
+
+
+class Engine(ABC, Generic[Rows, Formable]):
+    """Where a job runs."""
+
+    name: ClassVar[str]
+
+    def require_supported(self, job: Job) -> None:
+        """Refuse a job that this engine cannot run."""
+        return
+
+    @abstractmethod
+    def read(self, job: Job, data: Any, ledger: Ledger | None, progress: Progress) -> Rows:
+        """Read a job's source, a path or a frame."""
+
+    @abstractmethod
+    def run(self, job: Job, task: Task, source: Rows, seed: int) -> Formable:
+        """Run the job's method."""
+
+    @abstractmethod
+    def form(self, job: Job, task: Task, source: Rows, outcome: Formable) -> FormedTables:
+        """Form the tables to publish."""
+
+    def draft(
+        self, job: Job, ledger: Ledger | None, tables: FormedTables, outcome: Formable
+    ) -> Draft | None:
+        """Return what a ledger, if there is one, is to record of the release."""
+        return None

@@ -1,0 +1,42 @@
+"""What is written beside the tables of a release: report, manifest, signature, private files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from discreet.io.atomic import write_private
+from discreet.io.signatures import SigningKey
+from discreet.releases.audit.files import REPORT
+from discreet.releases.group_summary import Picture
+from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
+
+
+def write_explanation(
+    folder: Path, manifest: Manifest, picture: Picture, report: bool, key: SigningKey | None
+) -> None:
+    """Write the page and the manifest of a release into its folder, and sign it with a key.
+
+    The page is a function of what the manifest and the tables say, so an audit can render it again;
+    its hash is in the manifest.
+    """
+    if report:
+        from discreet.report.pages.release_page import release_page
+
+        (folder / REPORT).write_text(release_page(manifest, picture).html(), encoding="utf-8")
+        manifest.report_sha256 = sha256_of(folder / REPORT)
+    (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
+    if key is not None:
+        key.sign(folder, FILE_NAME)
+
+
+def write_private_files(path: Path, release: Any, report: bool) -> None:
+    """Write what only the publisher may read beside a release: figures, and a page of them."""
+    text = json.dumps(release.private, indent=1) + "\n"
+    write_private(path.with_name(f"{path.name}.private.json"), text)
+    place = path.with_name(f"{path.name}.private.html")
+    if report:
+        write_private(place, release.private_page().html())
+    else:
+        place.unlink(missing_ok=True)  # that of a release which this one replaces

@@ -1,0 +1,222 @@
+"""The engine of one machine: the whole table is the one part, and the release the one shard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.io.column_dictionary import render
+from discreet.io.databases import writing_tables
+from discreet.io.declared_types import typed_columns
+from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
+from discreet.io.writing import OutputFormat, write_table
+from discreet.job.model import Job
+from discreet.ledger.ledger import Ledger
+from discreet.methods.base import Generalized, Outcome, Progress, Task
+from discreet.pipeline.engine import Engine, FormedTables, Reading
+from discreet.pipeline.manifest_draft import require_members, unpublished_bits
+from discreet.pipeline.read import SourceRows, hash_of_source, read_source
+from discreet.pipeline.record import Draft, draft_of
+from discreet.releases.audit.audit import Audit, audit_tables, read_tables, specs_of
+from discreet.releases.manifest import Manifest, TableEntry
+from discreet.releases.measure import measure_release
+from discreet.releases.registry import kind_of_outcome
+from discreet.requirements.base import PublishedValues
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.interrupts import interruptible
+from discreet.table.published import PublishedTable
+
+
+class OneMachine(Engine[SourceRows, Outcome]):
+    """Everything in the memory of this process."""
+
+    name: ClassVar[str] = "local"
+
+    def read(self, job: Job, data: Any, ledger: Ledger | None, progress: Progress) -> SourceRows:
+        progress("reading", 0.0)
+        with ThreadPoolExecutor(1) as pool:
+            digest = pool.submit(hash_of_source, job, data)
+            source = read_source(job, data, ledger, lambda share: progress("reading", share))
+            sha256 = digest.result()
+        from_path = data is None or isinstance(data, str | Path)
+        like = FrameKind.POLARS if from_path else frame_kind(data)
+        return replace(source, sha256=sha256, like=like)
+
+    def run(self, job: Job, task: Task, source: SourceRows, seed: int) -> Outcome:
+        task.progress(job.method.name, 0.0)
+        return interruptible(lambda: job.method.run(task))
+
+    def form(self, job: Job, task: Task, source: SourceRows, outcome: Outcome) -> LocalTables:
+        kind = kind_of_outcome(outcome)
+        published = kind.tables(task, outcome)
+        gone = unpublished_bits(task, published.values())
+        require_members(task, gone)
+        published = {name: table.without(gone).compacted() for name, table in published.items()}
+        task = task.without(gone)
+        return LocalTables(
+            task=task,
+            kind=kind.name,
+            entries={
+                name: TableEntry(
+                    file=f"{name}.csv",
+                    rows=table.rows,
+                    columns={column.name: column.role for column in table.columns},
+                )
+                for name, table in published.items()
+            },
+            suppressed=kind.suppressed(outcome),
+            facts=outcome.facts,
+            promises=outcome.promises,
+            private=outcome.private,
+            gone=gone,
+            masked=outcome.masked if isinstance(outcome, Generalized) else (),
+            published=published,
+            orders={
+                name: None if table.keeps_order else _random_order(task.orders, table.rows)
+                for name, table in published.items()
+            },
+            like=source.like,
+        )
+
+    def draft(
+        self, job: Job, ledger: Ledger | None, tables: FormedTables, outcome: Outcome
+    ) -> Draft | None:
+        if ledger is None:
+            return None
+        assert isinstance(tables, LocalTables)
+        return draft_of(ledger, job, tables.task, outcome, tables.published)
+
+
+@dataclass(eq=False, kw_only=True)
+class LocalTables(FormedTables):
+    """Published tables in memory."""
+
+    published: Mapping[str, PublishedTable]
+    orders: Mapping[str, NDArray[np.int32] | None]  # the random order of each table's rows
+    like: FrameKind  # the kind of frame that came in
+
+    def frames(self) -> dict[str, Any]:
+        return {
+            name: to_frame(table.columns, self.like, self.orders[name])
+            for name, table in self.published.items()
+        }
+
+    def read(self, manifest: Manifest) -> LocalReading:
+        tables = {
+            name: code_frame(
+                to_frame(table.columns, FrameKind.POLARS, self.orders[name]),
+                specs_of(manifest, name),
+            )
+            for name, table in self.published.items()
+        }
+        return LocalReading(tables, self.task, self.source_rows())
+
+    def write(
+        self, folder: Path, format_: OutputFormat, manifest: Manifest, progress: Progress
+    ) -> None:
+        types = {name: entry.type for name, entry in manifest.attributes.items()}
+        for number, (name, table) in enumerate(self.published.items()):
+
+            def tell(share: float, before: int = number) -> None:
+                progress("writing", (before + share) / len(self.published))
+
+            file = folder / f"{name}.{format_}"
+            columns = table.columns if format_ == "csv" else typed_columns(table.columns, types)
+            write_table(file, format_, columns, self.orders[name], tell)
+            manifest.tables[name].file = file.name
+
+    def read_back(self, folder: Path, manifest: Manifest, progress: Progress) -> LocalReading:
+        progress("reading back", 0.0)
+        tables = read_tables(folder, manifest, lambda share: progress("reading back", share))
+        return LocalReading(tables, self.task, self.source_rows())
+
+    def source_rows(self) -> dict[str, NDArray[np.int32]]:
+        """Return the source's row behind each published row, where rows stand for rows."""
+        return {
+            name: order if table.source_row is None else table.source_row[order]
+            for name, table in self.published.items()
+            if (order := self.orders[name]) is not None
+        }
+
+    @property
+    def original(self) -> Task:
+        return self.task
+
+    def writing_by_url(
+        self, job: Job, manifest: Manifest, force: bool
+    ) -> AbstractContextManager[None]:
+        if job.output.url is None:
+            return nullcontext()
+        types = {name: entry.type for name, entry in manifest.attributes.items()}
+        frames = {
+            f"{job.output.prefix}{name}": to_frame(
+                typed_columns(table.columns, types), FrameKind.POLARS, self.orders[name]
+            )
+            for name, table in self.published.items()
+        }
+        return writing_tables(job.output.url, job.folder, frames, force=force)
+
+
+class LocalReading(Reading):
+    """Whole tables, each row traced to its source row."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> None:
+        self._tables, self._task, self._source_rows = tables, task, source_rows
+
+    @property
+    def tables(self) -> Mapping[str, CodedTable]:
+        return self._tables
+
+    @property
+    def values(self) -> PublishedValues:
+        return {
+            column.name: set(column.text.to_list())
+            for table in self.tables.values()
+            for column in table.sensitive
+        }
+
+    def audit(self, manifest: Manifest) -> Audit:
+        return audit_tables(self.tables, manifest, self._task, self._source_rows)
+
+    def measure(self, manifest: Manifest) -> dict[str, Any]:
+        return measure_release(self.tables, self._task, manifest).to_dict(private=True)
+
+    def same(self, other: Reading) -> bool:
+        if not isinstance(other, LocalReading) or self.tables.keys() != other.tables.keys():
+            return False
+        return all(_same_cells(table, other.tables[name]) for name, table in self.tables.items())
+
+
+def _same_cells(one: CodedTable, other: CodedTable) -> bool:
+    return list(one.columns) == list(other.columns) and all(
+        _same_column(column, other[column.name]) for column in one
+    )
+
+
+def _same_column(one: Column, other: Column) -> bool:
+    """Whether columns have the same cells; a file may hold text where memory has numbers."""
+    return (
+        (one.role, one.type, one.distance, one.separator)
+        == (other.role, other.type, other.distance, other.separator)
+        and one.text.equals(other.text, null_equal=True)
+        and render(one.values, one.type).equals(render(other.values, one.type), null_equal=True)
+        and np.array_equal(one.codes, other.codes)
+    )
+
+
+def _random_order(rng: np.random.Generator, rows: int) -> NDArray[np.int32]:
+    order = np.arange(rows, dtype=np.int32)
+    rng.shuffle(order)
+    return order

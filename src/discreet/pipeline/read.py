@@ -1,0 +1,131 @@
+"""From a job's source to coded columns; identifiers are counted and go no further."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InputError, JobError
+from discreet.io.csv.reader import suspect_header
+from discreet.io.databases import read_frame
+from discreet.io.frames import FrameKind, code_frame, frame_columns
+from discreet.io.header import check_columns
+from discreet.io.source import Source, Tell, tell_nobody
+from discreet.io.tables import column_names, read_table
+from discreet.job.model import Job
+from discreet.ledger.keys import hash_people
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.record import require_people
+from discreet.releases.manifest import sha256_of
+from discreet.table.coded_table import CodedTable
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.identifying import Uses, count_uses
+from discreet.table.roles import Role, ValueType
+from discreet.typing import PersonHashes
+
+
+@dataclass(frozen=True, eq=False)
+class SourceRows:
+    """A source that an engine has read."""
+
+    table: CodedTable  # all rows, or an entry for each value of a column with its count
+    uses: Mapping[str, Uses]  # by identifier: how often its values are used
+    people: PersonHashes | None = None  # (rows, 2) keyed hashes, where there is a ledger
+    sha256: str | None = None  # of the source file
+    like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
+
+
+def read_data(job: Job, data: Any = None, tell: Tell = tell_nobody) -> CodedTable:
+    """The coded table of a job, from its source, from a path or from a frame."""
+    return _read_columns(job, data, (), tell)
+
+
+def read_source(
+    job: Job, data: Any = None, ledger: Ledger | None = None, tell: Tell = tell_nobody
+) -> SourceRows:
+    """Read a job's source, a path or a frame; for a ledger with the hash of every row's person.
+
+    Identifiers are coded to count how often each value is used, and go no further.
+    """
+    person = None if ledger is None else job.person
+    names = job.with_role(Role.IDENTIFIER)
+    table = _read_columns(job, data, names, tell)
+    columns = dict(table.columns)
+    identifiers = {name: columns.pop(name) for name in names}
+    table = replace(table, columns=columns, left_out=(*table.left_out, *names))
+    uses = {name: count_uses(column) for name, column in identifiers.items()}
+    if ledger is None or person is None:
+        return SourceRows(table, uses)
+    named = identifiers[person]
+    if named.has_null:
+        lacking = int((named.codes == named.cardinality - 1).sum())
+        raise InputError(
+            f"Column '{person}': {lacking} rows have no identifier. A ledger recognizes records by "
+            "it; fill the cells in, or leave the rows out."
+        )
+    hashes = hash_people(named.text.to_list(), ledger.key)
+    people = hashes[named.codes]
+    require_people(people, person)
+    return SourceRows(table, uses, people)
+
+
+def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> CodedTable:
+    """The coded table; ``identifiers`` names those that are to be coded too."""
+    specs = specs_of_job(job)
+    for name in identifiers:
+        specs[name] = ColumnSpec(Role.INSENSITIVE, ValueType.TEXT)
+    if data is None and job.source is not None and job.source.url is not None:
+        source = job.source
+        data = read_frame(str(source.url), job.folder, source.table, source.query)
+        require_columns(frame_columns(data), specs, "the database's table")
+        return code_frame(data, specs, source.missing)
+    if data is None or isinstance(data, str | Path):
+        source = source_of(job, data)
+        require_columns(column_names(source), specs, str(source.path), source)
+        return read_table(source, specs, tell)
+    require_columns(frame_columns(data), specs, "the table")
+    return code_frame(data, specs, job.source.missing if job.source else ())
+
+
+def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
+    """How a job reads each of its columns."""
+    return {
+        name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
+        for name, attribute in job.attributes.items()
+    }
+
+
+def source_of(job: Job, path: str | Path | None = None) -> Source:
+    """The source that a job reads; a given path stands in for the job's own."""
+    if path is not None:
+        elsewhere = {"path", "url", "table", "query"}
+        given = {} if job.source is None else job.source.model_dump(exclude=elsewhere)
+        return Source.of_file(Path(path), **given)
+    if job.source is None:
+        raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
+    if job.source.in_catalog:
+        raise InputError("source: a table without a 'url' is Spark's. Use --engine spark.")
+    return job.source.model_copy(update={"path": job.folder / job.source.path})
+
+
+def require_columns(
+    present: Sequence[str], named: Collection[str], place: str, source: Source | None = None
+) -> None:
+    """Raise unless a table, such as that of a source, has exactly the columns that a job names."""
+    if set(present) == set(named):
+        return
+    suspect = source is not None and source.is_text and suspect_header(source)
+    raise JobError(check_columns(present, named, suspect=suspect), place)
+
+
+def hash_of_source(job: Job, data: Any) -> str | None:
+    """Return the hash of the source file; None for a frame, and where the file can't be read."""
+    if data is not None and not isinstance(data, str | Path):
+        return None
+    try:
+        source = source_of(job, data)
+        return sha256_of(source.path) if source.path.is_file() else None  # a pipe would block
+    except (InputError, OSError):
+        return None  # reading the table says what is wrong

@@ -1,0 +1,166 @@
+"""A release, whatever engine made it: its manifest, its tables, and what was proved of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from discreet.attacks.run import AttackReport
+from discreet.errors import InputError
+from discreet.io.signatures import SigningKey
+from discreet.io.writing import OutputFormat
+from discreet.job.model import Job
+from discreet.ledger.ledger import Ledger
+from discreet.methods.base import Progress, Task, no_progress
+from discreet.pipeline.engine import FormedTables, Reading
+from discreet.pipeline.record import Draft
+from discreet.pipeline.run_state import timing
+from discreet.releases.audit.audit import Audit
+from discreet.releases.explanation import explain, explain_privately
+from discreet.releases.group_summary import Picture
+from discreet.releases.manifest import Manifest
+from discreet.table.coded_table import CodedTable
+
+if TYPE_CHECKING:
+    import altair
+
+    from discreet.report.pieces import Page
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """What was derived from the tables of a release, and from which."""
+
+    reading: Reading  # the tables, as they were read
+    manifest: Manifest  # which says what was found
+    audit: Audit
+    utility: dict[str, Any] | None  # the publisher's; None where it was not measured
+    attacks: AttackReport | None  # what the job's attacks found, if it asks for any
+    with_series: bool  # whether the series that the release joins, if any, was judged
+
+
+@dataclass(eq=False, repr=False)
+class Release:
+    """A release: its manifest, its tables, and the audit that they passed."""
+
+    manifest: Manifest
+    formed: FormedTables  # the tables, as the engine holds them
+    job: Job
+    # What the release must not hold: source hash, seed, figures against the original, …
+    private: dict[str, Any]
+    draft: Draft | None = None  # what a ledger is to record
+    proof: Proof | None = None
+
+    @cached_property
+    def tables(self) -> dict[str, Any]:
+        """The published tables, as the kind of frame that came in (else Polars)."""
+        return self.formed.frames()
+
+    def coded_tables(self) -> Mapping[str, CodedTable]:
+        """The published tables, coded anew from their cells as a reader of files would."""
+        reading = self.formed.read(self.manifest) if self.proof is None else self.proof.reading
+        return reading.tables
+
+    @property
+    def task(self) -> Task:
+        """The original table, as it was published."""
+        return self.formed.original
+
+    @property
+    def audit(self) -> Audit | None:
+        """The audit that the tables passed; None before ``publish`` or ``save`` has run it."""
+        return None if self.proof is None else self.proof.audit
+
+    @property
+    def attacks(self) -> AttackReport | None:
+        """What the attacks found that the job asks for."""
+        return None if self.proof is None else self.proof.attacks
+
+    def proof_of(self, reading: Reading) -> Proof | None:
+        """Return the proof, if it is one of just these tables and nobody changed the manifest."""
+        proof = self.proof
+        if proof is None or proof.utility is None or not proof.with_series:
+            return None
+        same = proof.manifest == self.manifest and proof.reading.same(reading)
+        return proof if same else None
+
+    def adopt(self, proof: Proof, manifest: Manifest) -> None:
+        """Say what was proved; the proof keeps a manifest of its own, to notice a change."""
+        self.manifest = manifest
+        self.proof = replace(proof, manifest=manifest.model_copy(deep=True))
+        found = [promise.model_dump(mode="json") for promise in proof.audit.promises]
+        self.private["promises"] = found
+        if proof.utility is not None:
+            self.private["utility"] = proof.utility
+
+    def timed(self, step: str) -> AbstractContextManager[None]:
+        """Keep how long a step takes."""
+        return timing(self.private["timings"], step)
+
+    def __repr__(self) -> str:
+        tables = ", ".join(f"{name}: {one.rows} rows" for name, one in self.manifest.tables.items())
+        suppressed = self.manifest.suppressed_rows
+        return f"<Release by {self.manifest.method.name}; {tables}; {suppressed} rows suppressed>"
+
+    def __getstate__(self) -> NoReturn:
+        raise InputError(
+            "A release in memory holds the source table beside the published ones, so it cannot be "
+            "pickled or copied. Save it with release.save(), or use release.tables."
+        )
+
+    @property
+    def explanation(self) -> list[str]:
+        """What was done and what it promises, in sentences; the last ones for the publisher."""
+        return [*explain(self.manifest), *explain_privately(self.manifest, self.private)]
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        format: OutputFormat | None = None,
+        force: bool = False,
+        report: bool = True,
+        progress: Progress = no_progress,
+        ledger: Ledger | None = None,
+        sign: SigningKey | str | Path | None = None,
+    ) -> Path:
+        """Write the release folder: tables, audit of the written files, manifest, report.
+
+        ``format`` is ``csv``, but for a release that Spark made ``parquet``, unless it is given.
+        With a ledger the release is recorded in the same step in which it appears; an open one may
+        be given, whose lock is then held already. ``sign`` is the private key that signs the
+        manifest.
+        """
+        from discreet.pipeline.run import save_release
+
+        return save_release(
+            self, Path(path), format=format, force=force, report=report, progress=progress,
+            ledger=ledger, sign=sign,
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return self.private_page().fragment()
+
+    def charts(self) -> dict[str, altair.TopLevelMixin]:
+        """The plots of its report as Altair charts, by name; needs the extra ``charts``."""
+        from discreet.report.charts.altair_charts import altair_charts
+        from discreet.report.pages.release_page import release_charts
+
+        return altair_charts(release_charts(self._picture, self.private.get("utility", {})))
+
+    @property
+    def _picture(self) -> Picture:
+        return Picture() if self.audit is None else self.audit.picture
+
+    def private_page(self) -> Page:
+        """Return the publisher's page, with what the release must not hold."""
+        from discreet.report.pages.release_page import private_page
+
+        return private_page(self.manifest, self.job, self._picture, self.private, self.attacks)
+
+    def __str__(self) -> str:
+        return "\n".join(self.explanation)

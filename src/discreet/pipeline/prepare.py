@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -340,7 +340,7 @@ def _escape_level(level: Level, raw: Sequence[str | None]) -> Level:
         cell = None if label is None else parse_cell(label)
         if isinstance(cell, ValueSet) and all(member in values for member in cell.members):
             labels[node] = set_cell(None if one is None else escaped(one) for one in cell.members)
-    for leaf in np.flatnonzero(level.leaves[level.node_of_leaf] == 1):
+    for leaf in np.flatnonzero(level.leaves[level.node_of_leaf] == 1).tolist():
         node, value = level.node_of_leaf[leaf], raw[leaf]
         if value is not None and level.labels[node] == value:
             labels[node] = escaped(value)

@@ -7,7 +7,7 @@ import pytest
 import discreet as dc
 from discreet.attacks.registry import ATTACKS
 from discreet.testing import check_attack
-from discreet.testing.sample_tables import ATTRIBUTES, sample_job, sample_table
+from discreet.testing.sample_tables import quasi_sensitive, sample_job, sample_table
 
 # Attacks that only releases by other methods allow, or that need to be told something.
 GIVEN: dict[str, dict[str, object]] = {
@@ -18,24 +18,11 @@ GIVEN: dict[str, dict[str, object]] = {
 }
 
 
-# They need another release, suppressed rows or several tables, which the kit's releases lack.
-ELSEWHERE = {"intersection", "absence", "associated"}
-
-
-@pytest.mark.parametrize("name", [name for name in ATTACKS.built_in if name not in ELSEWHERE])
+@pytest.mark.parametrize("name", ATTACKS.built_in)
 def test_conformance(name, tmp_path):
     releases = []
     if name == "quasi-sensitive-linking":
-        releases.append(quasi_sensitive_case(tmp_path))
+        requirement = dc.QsClDiversity(c=3, l=2)
+        job = sample_job(dc.QuasiSensitive(), [requirement], quasi_sensitive(tmp_path))
+        releases.append((sample_table(9), job))
     check_attack(ATTACKS[name](**GIVEN.get(name, {})), releases=releases)
-
-
-def quasi_sensitive_case(folder):
-    path = folder / "knowledge.csv"
-    path.write_text("label,term\nflu,asthma\nflu,cold\nill,flu\nill,gout\nill,cold\n")
-    knowledge = {"path": str(path), "label": "label", "term": "term"}
-    entry = {"role": "quasi-sensitive", "multi_valued": " ", "knowledge": knowledge}
-    job = sample_job(
-        dc.QuasiSensitive(), [dc.QsClDiversity(c=3, l=2)], {**ATTRIBUTES, "diagnosis": entry}
-    )
-    return sample_table(9), job

@@ -10,10 +10,11 @@ import pytest
 import discreet as dc
 from discreet.methods.base import CellColumn, Generalized
 from discreet.methods.mondrian.mondrian import Mondrian
+from discreet.methods.registry import METHODS
 from discreet.releases.kinds.generalized.kind import GeneralizedKind
 from discreet.releases.registry import KINDS
 from discreet.testing import check_kind, check_method
-from discreet.testing.sample_tables import ATTRIBUTES, sample_table
+from discreet.testing.sample_tables import ATTRIBUTES, quasi_sensitive, sample_table
 
 ONE = {name: entry for name, entry in ATTRIBUTES.items() if name != "salary"}
 
@@ -49,6 +50,20 @@ CASES = {
             "attributes": ONE, "make_table": without_salary,
         },
     ),
+    "quasi-sensitive": (
+        dc.QuasiSensitive(),
+        {
+            "requirements": [dc.QsClDiversity(c=3, l=2)],
+            "impossible": [dc.QsClDiversity(c=0.1, l=9)],
+        },
+    ),
+    "rho-different": (
+        dc.RhoDifferent(rho=0.5),
+        {
+            "requirements": [], "impossible": dc.RhoDifferent(rho=0.01),
+            "attributes": ONE, "make_table": without_salary,
+        },
+    ),
     "li-ye": (
         dc.LiYe(alpha_qi=2, alpha_sa=2),
         {"requirements": [], "impossible": dc.LiYe(alpha_qi=99, alpha_sa=2)},
@@ -58,9 +73,11 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_conformance(name):
+@pytest.mark.parametrize("name", METHODS.built_in)
+def test_conformance(name, tmp_path):
     method, given = CASES[name]
+    if name == "quasi-sensitive":
+        given = {**given, "attributes": quasi_sensitive(tmp_path)}
     check_method(method, **given)
 
 

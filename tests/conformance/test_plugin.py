@@ -137,3 +137,64 @@ def test_a_job_of_built_ins_searches_no_package():
     )
     done = run("-c", code, path=ROOT / "src", cwd=ROOT)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+OWN_METHOD_AND_KIND = '''
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import InfeasibleError
+from discreet.methods.base import CellColumn, Generalized, Method
+from discreet.releases.kinds.generalized.kind import GeneralizedKind
+from discreet.table.classes import classes_of
+from discreet.table.counts import count_classes
+
+
+class Whole(Generalized):
+    """All rows in one class."""
+
+
+class WholeKind(GeneralizedKind):
+    """A table whose quasi-identifiers are all suppressed."""
+
+    name: ClassVar[str] = "whole"
+    outcome: ClassVar[type] = Whole
+
+
+class WholeTable(Method):
+    """Publish all rows as one class."""
+
+    name: ClassVar[str] = "whole-table"
+
+    def run(self, task):
+        whole = count_classes(classes_of([], task.table.rows), task.table.sensitive)
+        if not all(one.passes(whole, task.domains).all() for one in task.requirements):
+            raise InfeasibleError("The whole table does not meet the requirements.")
+        cells = {
+            column.name: CellColumn(np.zeros(1, np.int32), ("*",), np.ones(1))
+            for column in task.table.quasi_identifiers
+        }
+        return Whole(np.zeros(task.table.rows, np.int32), cells)
+'''
+CHECK_BOTH = """
+import discreet as dc
+from discreet.testing import check_kind, check_method
+from whole import WholeKind, WholeTable
+
+check_method(WholeTable())
+check_kind(WholeKind(), WholeTable(), requirements=[dc.KAnonymity(k=2)])
+"""
+
+
+def test_a_plugin_adds_a_method_and_a_kind(tmp_path):
+    info = tmp_path / "whole-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: whole\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[discreet.methods]\nwhole-table = whole:WholeTable\n"
+        "[discreet.kinds]\nwhole = whole:WholeKind\n"
+    )
+    (tmp_path / "whole.py").write_text(OWN_METHOD_AND_KIND)
+    done = run("-c", CHECK_BOTH, path=tmp_path, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

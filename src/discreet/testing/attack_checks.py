@@ -26,6 +26,11 @@ RELEASES: Mapping[str, tuple[Any, Sequence[Any]]] = {
     "bucketized": ({"msa-diversity": {"publish": "buckets"}}, [{"m-diversity": {"l": 2}}]),
     "decomposed": ({"decomposition": {"l": {"diagnosis": 2, "salary": 2}}}, []),
     "projected": ("codip", [{"k-anonymity": {"k": 2}}, {"p-diversity": {"l": 1.5}}]),
+    "in two tables": (
+        {"codip": {"plan": "given", "tables": [["diagnosis"], ["salary"]]}},
+        [{"k-anonymity": {"k": 2}}],
+    ),
+    "suppressed": ({"full-domain": {"suppression": 0.5}}, [{"k-anonymity": {"k": 3}}]),
 }
 
 

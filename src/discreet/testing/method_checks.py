@@ -13,6 +13,7 @@ import polars as pl
 
 from discreet.api.audit import audit
 from discreet.api.publish import publish
+from discreet.api.series import audit_series
 from discreet.errors import InfeasibleError
 from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Method
@@ -27,6 +28,7 @@ from discreet.testing.sample_tables import ATTRIBUTES, sample_job, sample_table
 Frame = pl.DataFrame
 USUAL = (KAnonymity(k=2),)
 IMPOSSIBLE = (KAnonymity(k=1000),)
+LEDGER = "people.ledger"  # beside the folders of a series
 
 
 def check_method(
@@ -47,19 +49,30 @@ def check_method(
     for seed in range(tables):
         frame = make_table(seed)
         with tempfile.TemporaryDirectory() as name:
-            first = _published(method, requirements, attributes, frame, seed, Path(name) / "first")
-            again = _published(method, requirements, attributes, frame, seed, Path(name) / "again")
+            first, again = (
+                published_sample(method, requirements, attributes, frame, seed, place)
+                for place in (_new(name, "first"), _new(name, "again"))
+            )
             expect(_facts(first) == _facts(again), f"{method.name}: one seed, two manifests.")
             expect(_cells(first) == _cells(again), f"{method.name}: one seed, two releases.")
             stated = {promise.requirement for promise in first.manifest.promises}
             asked = {requirement.name for requirement in requirements}
             expect(asked <= stated, f"{method.name}: {asked - stated} are not in the manifest.")
     _check_infeasible(method, requirements, impossible, attributes, make_table(0))
-    if not method.needs_history:
+    if method.needs_history:
+        _check_series(method, requirements, attributes, make_table)
+    else:
         _check_unchanged(method, requirements, attributes, make_table(0))
 
 
-def _published(
+def _new(folder: str, name: str) -> Path:
+    """Return a place with a ledger of its own."""
+    above = Path(folder) / f"of {name}"
+    above.mkdir()
+    return above / name
+
+
+def published_sample(
     method: Method,
     requirements: Sequence[Requirement],
     attributes: Mapping[str, Mapping[str, Any]],
@@ -67,13 +80,16 @@ def _published(
     seed: int,
     folder: Path,
 ) -> Release:
-    """Publish a table, and derive its guarantees again from the files."""
+    """Publish a table, and derive its guarantees again from the files.
+
+    Releases in folders side by side are a series, where the method needs one.
+    """
     folder.mkdir()
-    ledger = folder / "ledger.db" if method.needs_history else None
+    ledger = folder.parent / LEDGER if method.needs_history else None
     source = folder / "people.csv"
     frame.write_csv(source)
     job = sample_job(method, requirements, attributes, source=source, ledger=ledger)
-    if job.ledger is not None:
+    if ledger is not None and not ledger.exists() and job.ledger is not None:
         with Ledger.create(job.ledger.located(folder)):
             pass
     release = publish(None, job, seed=seed)
@@ -83,6 +99,23 @@ def _published(
         broken = [one.requirement for one in found.promises if not one.holds and not one.unproved]
         expect(found.ok, f"{method.name}: the audit refuses {broken}, {found.problems}.")
     return release
+
+
+def _check_series(
+    method: Method,
+    requirements: Sequence[Requirement],
+    attributes: Mapping[str, Mapping[str, Any]],
+    make_table: Callable[[int], Frame],
+) -> None:
+    """Several releases of people who join and leave keep what is guaranteed of all of them."""
+    people = make_table(0)
+    with tempfile.TemporaryDirectory() as name:
+        for number, first in enumerate((0, 2, 4)):
+            present = people.slice(first, people.height - 4)
+            folder = Path(name) / f"release {number}"
+            published_sample(method, requirements, attributes, present, number, folder)
+        found = audit_series(ledger=Path(name) / LEDGER)
+    expect(found.ok, f"{method.name}: the audit refuses the series, {found.problems}.")
 
 
 def _facts(release: Release) -> dict[str, Any]:
@@ -112,7 +145,7 @@ def _check_infeasible(
     asked = (impossible, requirements) if isinstance(impossible, Method) else (method, impossible)
     with tempfile.TemporaryDirectory() as name:
         try:
-            _published(*asked, attributes, frame, 0, Path(name) / "impossible")
+            published_sample(*asked, attributes, frame, 0, _new(name, "impossible"))
         except InfeasibleError as error:
             expect(str(error), f"{method.name}: an InfeasibleError says nothing.")
             return

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from discreet.api.audit import audit
+from discreet.api.series import audit_series
 from discreet.io.frames import code_frame
 from discreet.knowledge.table import Knowledge
-from discreet.methods.base import Task
+from discreet.methods.base import Method, Task
 from discreet.requirements.base import Domains, Requirement
 from discreet.table.classes import Classes
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.table.roles import Role
 from discreet.testing.expectations import check_named, expect
+from discreet.testing.method_checks import LEDGER, published_sample
+from discreet.testing.sample_tables import ATTRIBUTES, sample_table
 from discreet.typing import Bools
 
 Cell = str | int | float | None
@@ -39,6 +46,9 @@ def check_requirement(
     naive: Naive | None = None,
     merging: bool = True,
     tables: int = 30,
+    by: Method | None = None,
+    attributes: Mapping[str, Mapping[str, Any]] = ATTRIBUTES,
+    make_table: Callable[[int], pl.DataFrame] = sample_table,
 ) -> None:
     """Check a requirement on small random tables.
 
@@ -47,6 +57,9 @@ def check_requirement(
     ``naive(rows, table)`` decides from the rows of a class and of the whole table whether the class
     passes; write it without the code of the requirement. ``merging=False`` is for guarantees that
     merged classes may lose: only a method of its own can give these, no job may ask for them.
+
+    A guarantee that is not judged on classes, but on all tables of a release or on a series, is
+    checked on releases ``by`` a method that gives it, of tables that ``make_table`` makes.
     """
     check_named(requirement)
     sentence = requirement.sentence()
@@ -55,9 +68,35 @@ def check_requirement(
         f"{requirement.name}: '{sentence}' is not a sentence.",
     )
     expect(requirement.figure[0], f"{requirement.name} does not name its figure.")
+    if by is not None:
+        for seed in range(min(tables, 3)):
+            _check_published(requirement, by, attributes, make_table(seed), seed)
+        return
     rng = np.random.default_rng(0)
     for _ in range(tables):
         _Example.draw(requirement, values, knowledge or {}, rng).check(naive, merging)
+
+
+def _check_published(
+    requirement: Requirement,
+    by: Method,
+    attributes: Mapping[str, Mapping[str, Any]],
+    frame: pl.DataFrame,
+    seed: int,
+) -> None:
+    """Releases by a method state the guarantee, and an audit of them or the series proves it."""
+    with TemporaryDirectory() as name:
+        place = Path(name) / "published"
+        release = published_sample(by, (), attributes, frame, seed, place)
+        found = {one.requirement: one for one in audit(place / "release").promises}
+        series = audit_series(ledger=Path(name) / LEDGER) if by.needs_history else None
+    stated = {one.requirement: one.parameters for one in release.manifest.promises}
+    expect(
+        stated.get(requirement.name) == requirement.parameters(),
+        f"{by.name} states {stated}, not {requirement.name} {requirement.parameters()}.",
+    )
+    proved = found[requirement.name].holds or (series is not None and series.ok)
+    expect(proved, f"{requirement.name}: no audit proves what {by.name} publishes.")
 
 
 def _dtype(values: Sequence[Cell]) -> type[pl.DataType]:

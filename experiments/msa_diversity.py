@@ -1,4 +1,4 @@
-"""MSA-diversity against Gal and others on an opinion table: paper 001, figures 14 to 25.
+"""MSA-diversity against Gal and others on an opinion table: Abdalaal (2012), figures 14 to 25.
 
 Loss and discernibility against ℓ and the number d of opinions (figures 14 to 16, 18, 20, 22), query
 error (17, 19, 21, 23), disclosure probabilities (24, 25), and beyond the paper: suppression beside

@@ -81,6 +81,13 @@ def test_array_types_have_names_in_one_module():
     assert found == [PACKAGE / "typing.py"]
 
 
+def test_papers_are_cited_by_their_authors():
+    numbered = re.compile(r"\bpapers? 00\d|\(file \d", re.IGNORECASE)
+    root = PACKAGE.parents[1]
+    for path in (*modules(), *root.glob("docs/**/*.md"), *root.glob("tests/papers/*.py")):
+        assert not numbered.search(path.read_text(encoding="utf-8")), path
+
+
 # A search for the root of a component, or for a path that increases a flow.
 GRAPH_SEARCH = re.compile(r"while (\w+)\[(\w+)\] != \2:|augment", re.IGNORECASE)
 

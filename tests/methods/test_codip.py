@@ -80,7 +80,7 @@ def test_insensitive_columns_go_with_the_first_table():
 
 
 def test_a_requirement_that_depends_on_the_table_splits_it():
-    """The block of paper 004, section 4.3: diverse in each, not in both together."""
+    """Machanavajjhala et al. (2006), section 4.3: diverse in each, not in both together."""
     frame = pl.DataFrame({"q": ["a"] * 4, "s": ["1", "1", "2", "3"], "v": ["1", "2", "3", "3"]})
     asked = [{"multi-attribute-l-diversity": {"l": 2}}]
     release = dc.publish(frame, job({"q": Q, "s": S, "v": S}, asked))

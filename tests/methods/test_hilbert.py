@@ -67,7 +67,7 @@ def test_more_columns_than_bits_in_a_word():
 
 
 def test_nine_people_of_the_paper():
-    """Paper 001, table 43: axes zip then age, 3 bits; the paper counts from 1."""
+    """Abdalaal (2012), table 43: axes zip then age, 3 bits; the dissertation counts from 1."""
     table = coded_table(
         {
             "zip": [3000, 3500, 4000, 6500, 4500, 5500, 6000, 5000, 6500],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.attacks.handmade import Handmade
 
-# Paper 000, table 1: race, sex, diagnosis, family history, job.
+# Fang, Ashrafi and Ng (2011), table 1: race, sex, diagnosis, family history, job.
 BOB = [
     ["white", "f", "HT", "HT", "teacher"],
     ["white", "m", "HT", "DB", "lawyer"],
@@ -42,7 +42,7 @@ def test_background_join_000_table_1b(tmp_path):
     assert by_job[0].baseline == pytest.approx((0.5 + 1 + 1 + 0.5) / 4)
 
 
-# Paper 002, table 1 without the columns that nothing needs: zip, occupation, salary.
+# Ye, Liu, Lv and Feng (2009), table 1: zip, occupation, salary.
 EMPLOYEES = [
     ["10078", "nurse", "1"], ["10077", "nurse", "4"], ["10076", "police", "8"],
     ["10075", "cook", "9"], ["10085", "actor", "2"], ["10086", "actor", "7"],

@@ -10,7 +10,7 @@ from tests.papers.voters import buckets_42, table_42
 
 import discreet as dc
 
-# Paper 004, figure 1: zip, age, nationality, condition.
+# Machanavajjhala et al. (2006), figure 1: zip, age, nationality, condition.
 PATIENTS = [
     row.split(",")
     for row in [

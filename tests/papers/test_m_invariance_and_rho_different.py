@@ -1,4 +1,4 @@
-"""Paper 001, chapter 4: tables 28 to 36 (attacks, m-invariance) and 38 to 41 (ρ-different)."""
+"""Abdalaal (2012), chapter 4: tables 28 to 36 (attacks, m-invariance), 38 to 41 (ρ-different)."""
 
 from __future__ import annotations
 

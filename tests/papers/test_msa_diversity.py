@@ -1,4 +1,4 @@
-"""MSA-diversity and its rivals on the tables of paper 001: 2, 4, 18 to 25, 42 and 43."""
+"""MSA-diversity and its rivals on tables 2, 4, 18 to 25, 42 and 43 of Abdalaal (2012)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worked example of paper 003, figure 1: patients, symptoms, and a table of diseases."""
+"""Shi, Xiong and Fung (2010), figure 1: patients, symptoms, and a table of diseases."""
 
 from __future__ import annotations
 

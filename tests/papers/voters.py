@@ -1,4 +1,4 @@
-"""Paper 001, tables 4 and 42: age, zip, I1, I2 of t1 … t9."""
+"""Abdalaal (2012), tables 4 and 42: age, zip, I1, I2 of t1 … t9."""
 
 from __future__ import annotations
 

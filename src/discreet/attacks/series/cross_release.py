@@ -1,4 +1,4 @@
-"""The five attacks on several releases of paper 001, section 4.2, on a series whose values stay.
+"""Five attacks on several releases whose values stay (Abdalaal, 2012, sections 4.2.1 to 4.2.5).
 
 | attack | knowledge | belief |
 | --- | --- | --- |

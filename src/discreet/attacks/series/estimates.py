@@ -1,7 +1,7 @@
-"""The two estimates of paper 001 over a whole series, beside the exact belief of ``series``.
+"""Two estimates over a whole series (Abdalaal, 2012, section 4.3), beside the exact belief.
 
-They follow each person alone (``models.adversaries``); people who stood among the same values in
-all releases are followed once.
+They follow each person alone (``series.beliefs.estimates``); people who were among the same values
+in all releases are followed once.
 """
 
 from __future__ import annotations

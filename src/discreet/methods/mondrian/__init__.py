@@ -3,11 +3,11 @@
 Steps in the order in which they run:
 
 1. ``units``: compress rows to units, and judge regions by the counts of their units.
-2. ``regions``: how wide each attribute is in each region (choose_dimension, section 4).
-3. ``cuts``: propose cuts at medians (section 4) or at the children of a hierarchy's node
+2. ``regions``: how wide each attribute is in each region (choose_dimension).
+3. ``cuts``: propose cuts at medians or at the children of a hierarchy's node
    (LeFevre, DeWitt and Ramakrishnan, "Workload-aware anonymization", 2006).
 4. ``mondrian``: make the cuts whose pieces all pass, and begin again with the pieces.
-5. ``shared.tight_cells``: the summary statistic of each class (section 2).
+5. ``shared.tight_cells``: the summary statistic of each class.
 
 ``cuts_from_sample`` learns the first cuts from a sample, to spread a table over machines (ours).
 """

@@ -1,4 +1,4 @@
-"""MSA-diversity: no value fills more than 1/ℓ of a group (Abdalaal, dissertation, chapter 5).
+"""MSA-diversity: no value fills more than 1/ℓ of a group (Abdalaal, 2012, chapter 5).
 
 Steps in the order in which they run:
 

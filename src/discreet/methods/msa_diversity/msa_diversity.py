@@ -1,7 +1,7 @@
 """MSA-diversity: groups of near people in which no sensitive value fills more than 1/ℓ.
 
-Abdalaal, "Preserving privacy in publishing data with multiple sensitive attributes", dissertation,
-chapter 5.
+Abdalaal, "Privacy preserving data publishing with multiple sensitive attributes", dissertation,
+Sabanci University, 2012, chapter 5.
 
 =====================  ========================================================================
 paper                  here

@@ -1,4 +1,4 @@
-"""The systems that MSA-diversity is compared with (Abdalaal, dissertation, chapter 3).
+"""The systems that MSA-diversity is compared with (Abdalaal, 2012, chapter 3).
 
 - ``li_ye``: Li and Ye; section 3.3.
 - ``gal``: Gal, Chen and Gangopadhyay, 2008; section 3.4.

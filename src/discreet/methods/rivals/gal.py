@@ -1,7 +1,7 @@
 """Gal and others: top-down splits while every part keeps k rows and a minimum cover of ℓ values.
 
 Gal, Chen and Gangopadhyay, "A privacy protection model for patient data with multiple sensitive
-attributes", as Abdalaal (dissertation, section 3.4) describes it: to delete all rows of a
+attributes", as Abdalaal (2012, section 3.4) describes it: to delete all rows of a
 group, at least ℓ distinct values, of any attributes together, have to be deleted.
 
 ======================  =====================================================================

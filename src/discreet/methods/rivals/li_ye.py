@@ -1,6 +1,6 @@
 """Li and Ye: generalize quasi-identifiers top-down, then mask sensitive values that fall short.
 
-Li and Ye, "Privacy protection on multiple sensitive attributes", as Abdalaal (dissertation, section
+Li and Ye, "Privacy protection on multiple sensitive attributes", as Abdalaal (2012, section
 3.3) describes it.
 
 =============  ================================================================================

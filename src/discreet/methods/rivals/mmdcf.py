@@ -1,7 +1,7 @@
 """MMDCF: groups of ℓ buckets of a grid over the sensitive attributes that differ in every one.
 
 Yang Xiao-chun and others, "Privacy preserving approaches for multiple sensitive attributes in data
-publishing": maximal multi-dimension capacity first, as Abdalaal (dissertation, section 3.5)
+publishing": maximal multi-dimension capacity first, as Abdalaal (2012, section 3.5)
 describes it.
 
 ===========================  ================================================================

@@ -1,6 +1,6 @@
 """The Hilbert curve: quasi-identifiers of any number to one dimension, near rows to near places.
 
-Skilling, "Programming the Hilbert curve" (2004), for the index; Abdalaal (dissertation, section
+Skilling, "Programming the Hilbert curve" (2004), for the index; Abdalaal (2012, section
 5.5.1) for its use. Every quasi-identifier becomes a coordinate of ``bits`` bits: integers, numbers
 and dates by value, texts with a hierarchy by the order of its leaves, so that siblings are
 neighbours, other texts by rank. A missing value lies at the far end.

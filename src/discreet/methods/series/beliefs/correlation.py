@@ -1,6 +1,6 @@
 """How a person's sensitive value follows the one before it: the correlation table C.
 
-Abdalaal (dissertation, section 4.3, tables 37 and 39). C states P(new | old) for some pairs
+Abdalaal (2012, section 4.3, tables 37 and 39). C states P(new | old) for some pairs
 of values. What it leaves unstated is filled by a declared rule, so that every reader of a promise
 knows what it rests on:
 

@@ -1,4 +1,4 @@
-"""The two estimates of Abdalaal (section 4.3) for one person, beside the exact belief.
+"""The two estimates of Abdalaal (2012, section 4.3) for one person, beside the exact belief.
 
 They look at the person's own groups and not at the other persons in them, so they are no bounds:
 on random pairs of releases ``individual`` was below the exact belief for more than a quarter of

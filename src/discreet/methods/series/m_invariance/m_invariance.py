@@ -1,7 +1,7 @@
 """m-invariance: in every release of a series a person stands among the same sensitive values.
 
 Xiao and Tao, "m-invariance: towards privacy preserving re-publication of dynamic datasets"
-(2007), as Abdalaal (dissertation, sections 4.2.2 to 4.2.5) uses it; He et al. (2011)
+(2007), as Abdalaal (2012, sections 4.2.2 to 4.2.5) uses it; He et al. (2011)
 for equal multiplicities.
 
 | paper | here |

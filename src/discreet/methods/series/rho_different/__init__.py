@@ -1,4 +1,4 @@
-"""ρ-different: no attacker with all releases believes a value above ρ (Abdalaal, section 4.3).
+"""ρ-different: no attacker with all releases believes a value above ρ (Abdalaal, 2012, 4.3).
 
 Steps in the order in which they run; the paper's estimates are replaced by exact beliefs:
 

@@ -1,6 +1,6 @@
 """ρ-different: no reader of all releases believes any value of anybody with more than ρ.
 
-Abdalaal (dissertation, section 4.3), with the promise made exact: given the correlation
+Abdalaal (2012, section 4.3), with the promise made exact: given the correlation
 table C, its declared rule for what it leaves unstated, and known membership, no person (newcomers
 included) has in any release (earlier ones included) a value with a posterior above ρ for a reader
 of all releases.

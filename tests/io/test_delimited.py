@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError
-from discreet.io.csv import reader as delimited
+from discreet.io.csv import file_pieces, layout
 from discreet.io.header import check_columns
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
@@ -133,7 +133,8 @@ def test_blocks_do_not_show(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     rows = [(f"v{i % 700}", f'"{"long " * (i % 9)}\n{i % 13}"', str(i)) for i in range(3000)]
     data = "a,b,c\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows)
     whole = read(path, data)
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(file_pieces, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(layout, "HEADER_BYTES", 1000)
     pieces = read(path, data)
     assert cells(whole, "b") == [b.strip('"') for _, b, _ in rows]
     for name in "abc":

@@ -15,7 +15,6 @@ from discreet.errors import InputError
 from discreet.io.canonical_text import FORM, canonical_text
 from discreet.table.coded_table import Column, exact_value
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.kernels import kernel
 from discreet.table.roles import Distance, Role, ValueType
 from discreet.typing import Codes
 
@@ -27,6 +26,7 @@ NOUN = {
     ValueType.DATE: "dates of the form YYYY-MM-DD",
 }
 NAMED_AT_MOST = 5
+RECODED_AT_ONCE = 1 << 16
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -247,8 +247,11 @@ def _exact_ranks(keys: pl.DataFrame, kind: ValueType) -> pl.Series:
     return keys["value"].replace_strict(rank, default=0, return_dtype=pl.Int64).alias("rank")
 
 
-@kernel
-def recode(codes: Codes, code_of_raw: Codes, result: Codes) -> None:
-    """Put new codes for old ones; the result may be the codes themselves."""
-    for row in range(len(codes)):
-        result[row] = code_of_raw[codes[row]]
+def recode(codes: NDArray[np.integer], code_of_raw: Codes, result: Codes) -> None:
+    """Put new codes for old ones; the result may be the codes themselves.
+
+    A code beyond the last is taken for the last. Short pieces stay in the processor's cache.
+    """
+    for start in range(0, len(codes), RECODED_AT_ONCE):
+        part = slice(start, start + RECODED_AT_ONCE)
+        np.take(code_of_raw, codes[part], out=result[part], mode="clip")

@@ -12,7 +12,8 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from discreet.errors import InputError
-from discreet.io.csv.reader import header, read_delimited
+from discreet.io.csv.layout import header
+from discreet.io.csv.reader import read_delimited
 from discreet.io.frames import code_series, require_cells
 from discreet.io.header import require_names
 from discreet.io.source import Source, Tell, tell_nobody

@@ -17,7 +17,7 @@ import yaml
 
 from discreet.errors import InputError
 from discreet.hierarchies.automatic import propose
-from discreet.io.csv.reader import lacks_header
+from discreet.io.csv.layout import lacks_header
 from discreet.io.frames import code_frame, frame_columns
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table

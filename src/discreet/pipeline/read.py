@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, JobError
-from discreet.io.csv.reader import suspect_header
+from discreet.io.csv.layout import suspect_header
 from discreet.io.databases import read_frame
 from discreet.io.frames import FrameKind, code_frame, frame_columns
 from discreet.io.header import check_columns

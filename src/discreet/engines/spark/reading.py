@@ -18,7 +18,7 @@ from pyspark.sql import functions as f
 from discreet.engines.spark.session import COLLECTED, reporting, setting, stream
 from discreet.errors import InputError
 from discreet.io.column_dictionary import Dictionary, sort_dictionary
-from discreet.io.csv.reader import dialect
+from discreet.io.csv.layout import dialect
 from discreet.io.header import require_names
 from discreet.io.source import Source
 from discreet.job.model import Job

@@ -1,0 +1,175 @@
+"""A text file cut into pieces of whole records, and each piece as a Polars frame.
+
+Polars reads a piece where it is known to agree with ``records``: quotes are around cells alone,
+carriage returns in line ends alone, and there are as many cells as that many records have. Any
+other piece, and one that Polars refuses, is left to ``records``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO
+
+import numpy as np
+import polars as pl
+
+from discreet.io.csv.layout import Layout
+from discreet.io.csv.records import end_of_records
+from discreet.typing import Bools, Bytes, Words
+
+BLOCK_BYTES = 1 << 23
+LINE_FEED, CARRIAGE_RETURN = 10, 13
+_ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class FilePiece:
+    """A piece of a file that holds whole records, behind one record of empty cells.
+
+    That record tells Polars how many cells there are, and is no byte order mark.
+    """
+
+    data: bytes
+    layout: Layout
+    line: int  # the number of the first line behind the empty record
+    sound: bool = True  # whether quotes are around cells, or doubled within, and nowhere else
+
+    @property
+    def records(self) -> bytes:
+        """The records of the file."""
+        return self.data[self.layout.fields :]
+
+    def line_at(self, place: int) -> int:
+        """Return the number of the line at a place among the records."""
+        return self.line + self.records.count(b"\n", 0, place)
+
+
+def cut_file(file: IO[bytes], layout: Layout, ahead: bytes, line: int) -> Iterator[FilePiece]:
+    """Yield the file after its header in pieces; the last one may end within a quoted cell."""
+    empty = layout.delimiter * (layout.fields - 1) + b"\n"
+    rest, size, at_end = ahead, BLOCK_BYTES, False
+    while not at_end:
+        read = file.read(size)
+        at_end = len(read) < size
+        data = b"".join((empty, rest, read, file.readline()))
+        if not data.endswith(b"\n"):
+            data += b"\n"
+        end, sound = _end_of_records(data, layout)
+        if at_end:
+            end = len(data)
+        rest = data[end:]
+        size = BLOCK_BYTES if end > len(empty) else 2 * size
+        if end > len(empty):
+            yield FilePiece(data if end == len(data) else data[:end], layout, line, sound)
+            line += int(np.count_nonzero(_bytes(data)[len(empty) : end] == LINE_FEED))
+
+
+def _bytes(data: bytes) -> Bytes:
+    return np.frombuffer(data, np.uint8)
+
+
+def _end_of_records(data: bytes, layout: Layout) -> tuple[int, bool]:
+    """Return where the last whole record ends, and whether quotes are around cells alone.
+
+    The data ends with a line feed.
+    """
+    if not layout.quote or layout.quote not in data:
+        return len(data), True
+    quote, delimiter = layout.quote[0], layout.delimiter[0]
+    found = _bytes(data)
+    places = np.flatnonzero(found == quote)
+    before = found[places[::2] - 1]  # the empty record is before the first
+    after = found[places[1::2] + 1]  # a line feed is behind the last
+    opens = (before == delimiter) | (before == LINE_FEED) | (before == quote)
+    closes = (after == delimiter) | (after == LINE_FEED) | (after == quote)
+    if not closes.all():
+        second = found[places[1::2][~closes] + 2] == LINE_FEED
+        closes[~closes] = (after[~closes] == CARRIAGE_RETURN) & second
+    if quote == delimiter or not (opens.all() and closes.all()):
+        return layout.fields + end_of_records(data[layout.fields :], layout), False
+    end = len(data)
+    if len(places) % 2:  # the last quote opens a cell that the data does not close
+        end = data.rfind(b"\n", 0, places[-1]) + 1
+        while np.searchsorted(places, end) % 2:  # within an earlier cell of the same record
+            end = data.rfind(b"\n", 0, end - 1) + 1
+    return end, True
+
+
+def read_piece(piece: FilePiece, schema: Mapping[str, pl.DataType]) -> pl.DataFrame | None:
+    """Return the cells of a piece, null where empty; None unless they are known to be right."""
+    data, layout = _bytes(piece.data), piece.layout
+    if not piece.sound or _has_lone_return(piece.data):
+        return None
+    quoted = bool(layout.quote) and layout.quote in piece.data
+    outside = _outside_quotes(data, layout.quote[0]) if quoted else None
+    lines = _count(data, LINE_FEED, outside)
+    cells = _count(data, layout.delimiter[0], outside) + lines
+    # Polars refuses a record with more cells than the schema; so many cells in all records then
+    # mean that none has fewer.
+    blank = None
+    if cells != lines * layout.fields:
+        blank = _blank_lines(data, outside)
+        if cells - blank.sum() != (lines - blank.sum()) * layout.fields:
+            return None
+    try:
+        frame = pl.read_csv(
+            piece.data,
+            has_header=False,
+            schema=schema,
+            separator=layout.delimiter.decode(),
+            quote_char=layout.quote.decode() if quoted else None,
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    if frame.height != lines:
+        return None
+    if blank is not None:
+        frame = frame.filter(pl.Series(~blank))
+    return frame.slice(1)
+
+
+def _has_lone_return(data: bytes) -> bool:
+    """Return whether a carriage return is not part of a line end: Polars may drop it."""
+    if b"\r" not in data:
+        return False
+    found = _bytes(data)
+    return bool(((found[:-1] == CARRIAGE_RETURN) & (found[1:] != LINE_FEED)).any())
+
+
+def _outside_quotes(data: Bytes, quote: int) -> Words:
+    """Return a bit for each byte: whether an even number of quotes is before it."""
+    inside = _packed(data == quote)
+    for shift in (1, 2, 4, 8, 16, 32):  # each bit becomes the parity of itself and all below
+        inside ^= inside << np.uint64(shift)
+    odd = np.bitwise_xor.accumulate(inside >> np.uint64(63))
+    inside[1:] ^= np.uint64(0) - odd[:-1]
+    return ~inside
+
+
+def _packed(bits: Bools) -> Words:
+    """Return bits in words, the first lowest."""
+    bytes_ = np.packbits(bits, bitorder="little")
+    words = np.zeros(len(bytes_) // 8 + 1, "<u8")
+    words.view(np.uint8)[: len(bytes_)] = bytes_
+    return words
+
+
+def _count(data: Bytes, byte: int, outside: Words | None) -> int:
+    """Return how often a byte occurs outside quotes."""
+    found = data == byte
+    if outside is None:
+        return int(np.count_nonzero(found))
+    return int(_ONES[(_packed(found) & outside).view(np.uint8)].sum(dtype=np.int64))
+
+
+def _blank_lines(data: Bytes, outside: Words | None) -> Bools:
+    """Return of each line that ends outside quotes whether it is blank."""
+    found = data == LINE_FEED
+    if outside is not None:
+        bits = np.unpackbits(outside.view(np.uint8), count=len(data), bitorder="little")
+        found &= bits.view(np.bool_)
+    ends = np.flatnonzero(found)
+    length = np.diff(ends, prepend=-1)
+    blank: Bools = (length == 1) | ((length == 2) & (data[ends - 1] == CARRIAGE_RETURN))
+    return blank

@@ -1,0 +1,141 @@
+"""How a text file is written: its delimiter, its quote and the names in its header."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO
+
+from discreet.errors import InputError
+from discreet.io.header import looks_like_cell, require_names
+from discreet.io.source import Source, open_utf8, wrong_encoding
+
+HEADER_BYTES = 1 << 20  # a header is at most so long
+SAMPLE_BYTES = 1 << 16
+SAMPLE_RECORDS = 20
+DELIMITERS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the records of a file are written."""
+
+    names: tuple[str, ...]
+    delimiter: bytes
+    quote: bytes  # empty if cells are never quoted
+
+    @property
+    def fields(self) -> int:
+        """The number of cells of a record."""
+        return len(self.names)
+
+
+def header(source: Source) -> tuple[str, ...]:
+    """Return the names of the columns of a text file."""
+    return dialect(source)[0]
+
+
+def dialect(source: Source) -> tuple[tuple[str, ...], str]:
+    """Return the names of the columns, and the delimiter."""
+    with open_utf8(source) as file:
+        layout, _, _ = open_layout(file, source)
+    return layout.names, layout.delimiter.decode()
+
+
+def suspect_header(source: Source) -> bool:
+    """Return whether the first line of a text file may be a row: some name looks like a cell."""
+    return _cell_like(source) > 0
+
+
+def lacks_header(source: Source) -> bool:
+    """Return whether the first line is most likely a row: half of its names look like cells."""
+    return 2 * _cell_like(source) >= len(header(source))
+
+
+def _cell_like(source: Source) -> int:
+    """Return how many names look like cells, or are cells of their own column in the first rows."""
+    with open_utf8(source) as file:
+        text = file.read(SAMPLE_BYTES).decode("utf-8", "replace")
+    names, delimiter = dialect(source)
+    rows = [cells for cells, _ in _sample_records(text, delimiter, source.quote)][1:]
+    return sum(
+        looks_like_cell(name) or any(name in row[place : place + 1] for row in rows)
+        for place, name in enumerate(names)
+    )
+
+
+def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
+    """Return the layout that the header tells, what was read beyond it, and the number of lines."""
+    ahead = file.read(HEADER_BYTES)
+    if not ahead.strip():
+        raise InputError(f"{source.path}: the file is empty. A header and rows are needed.")
+    end = len(ahead)
+    if end > SAMPLE_BYTES:
+        end = ahead.rfind(b"\n", 0, SAMPLE_BYTES) + 1 or end
+    sample = ahead[:end]
+    if b"\0" in sample:
+        raise nul_bytes(source)
+    text = sample.decode("utf-8", "replace")
+    delimiter = source.delimiter or (
+        "\t" if source.resolved_format == "tsv" else _sniff(text, source)
+    )
+    records = _sample_records(text, delimiter, source.quote)
+    names, lines = next(records, (None, 0))
+    if names is None:
+        raise InputError(
+            f"{source.path}, line 1: the header cannot be read. Check its quotes, and that lines "
+            "end with a line feed (or carriage return and line feed)."
+        )
+    place = 0
+    for _ in range(lines):
+        place = sample.find(b"\n", place) + 1 or len(sample)
+    try:
+        sample[:place].decode()
+    except UnicodeDecodeError:
+        raise wrong_encoding(source) from None
+    repeated = any(name in row for row, _ in islice(records, SAMPLE_RECORDS) for name in names)
+    require_names(names, str(source.path), suspect=repeated)
+    layout = Layout(tuple(names), delimiter.encode(), (source.quote or "").encode())
+    return layout, ahead[place:], lines
+
+
+def _sniff(text: str, source: Source) -> str:
+    """Return the delimiter that cuts the header in most names, best where rows agree with it."""
+    best, best_score = ",", (False, 1)
+    for delimiter in DELIMITERS:
+        records = islice(_sample_records(text, delimiter, source.quote), SAMPLE_RECORDS)
+        widths = [len(names) for names, _ in records if names]
+        if widths and widths[0] > 1:
+            score = (len(set(widths)) == 1, widths[0])
+            if score > best_score:
+                best, best_score = delimiter, score
+    return best
+
+
+def _sample_records(
+    text: str, delimiter: str, quote: str | None
+) -> Iterator[tuple[list[str], int]]:
+    """Yield the first records, each with the number of its last line, up to a damaged one."""
+    reader = csv.reader(
+        io.StringIO(text, newline="\n"),
+        delimiter=delimiter,
+        quotechar=quote,
+        quoting=csv.QUOTE_NONE if quote is None else csv.QUOTE_MINIMAL,
+        strict=True,
+    )
+    try:
+        for record in reader:
+            yield record, reader.line_num
+    except csv.Error:
+        return
+
+
+def nul_bytes(source: Source) -> InputError:
+    """Return the error of a text file with NUL bytes."""
+    return InputError(
+        f"{source.path}: the file holds NUL bytes, so it is not text in {source.encoding}. Say its "
+        "`encoding:`, such as utf-16, or its `format:`."
+    )

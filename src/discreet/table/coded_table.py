@@ -25,7 +25,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.table.kernels import kernel
 from discreet.table.roles import Distance, Role, ValueType
 from discreet.typing import Codes
 
@@ -75,9 +74,7 @@ class Column(Derives):
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """The number of rows with each value."""
-        if self.weights is not None:
-            return np.bincount(self.codes, self.weights, self.cardinality).astype(np.int64)
-        return count_codes(self.codes, self.cardinality)
+        return np.bincount(self.codes, self.weights, self.cardinality).astype(np.int64, copy=False)
 
     @property
     def reference(self) -> NDArray[np.int64]:
@@ -201,21 +198,3 @@ def _typed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
     typed = text.str.to_date("%Y-%m-%d", strict=False) if dtype == pl.Date else None
     typed = text.cast(dtype, strict=False) if typed is None else typed
     return typed if typed.null_count() == text.null_count() else text
-
-
-@kernel
-def count_codes(codes: Codes, cardinality: int) -> NDArray[np.int64]:
-    """How often each code occurs."""
-    count = np.zeros(cardinality, np.int64)
-    for code in codes:
-        count[code] += 1
-    return count
-
-
-@kernel
-def gather(of_code: Codes, codes: Codes) -> Codes:
-    """``of_code[codes]``, several times faster."""
-    result = np.empty(len(codes), np.int32)
-    for row in range(len(codes)):
-        result[row] = of_code[codes[row]]
-    return result

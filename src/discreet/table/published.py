@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.table.coded_table import count_codes, gather
 from discreet.table.roles import Role
 from discreet.typing import Codes
 
@@ -35,10 +34,10 @@ class PublishedColumn:
         The texts are copied: a slice of a Polars column shares the memory of the whole column, and
         whatever serializes the slice writes all of it.
         """
-        occurs = count_codes(self.codes, len(self.dictionary)) > 0
+        occurs = np.bincount(self.codes, minlength=len(self.dictionary)) > 0
         codes, dictionary = self.codes, self.dictionary
         if not occurs.all():
-            codes = gather((np.cumsum(occurs) - 1).astype(np.int32), codes)
+            codes = (np.cumsum(occurs) - 1).astype(np.int32).take(codes)
             dictionary = dictionary.filter(pl.Series(occurs))
         if dictionary.dtype == pl.String:
             array = dictionary.to_arrow(compat_level=pl.CompatLevel.oldest())

@@ -49,7 +49,6 @@ from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.table.classes import Classes, group_codes
-from discreet.table.coded_table import gather
 from discreet.typing import Bools, Codes, Ints
 
 
@@ -105,7 +104,7 @@ class Mondrian(Method):
         facts: dict[str, Any] = {"partitions": len(start) - 1}
         if self.cells == "levels":
             facts["hierarchies"] = {name: _said(h.place) for name, h in hierarchies.items()}
-        return Generalized(gather(class_of_unit, units.of_row), cells, facts)
+        return Generalized(class_of_unit.take(units.of_row), cells, facts)
 
     def _apart(self, hierarchies: Sequence[Hierarchy | None], units: Units) -> Classes:
         """The units that may share a class: where cells are labels, those below the same tops."""
@@ -115,7 +114,7 @@ class Mondrian(Method):
             if hierarchy is not None and self.cells == "levels"
         ]
         return group_codes(
-            [gather(top.node_of_leaf, units.codes[number]) for top, number in tops],
+            [top.node_of_leaf.take(units.codes[number]) for top, number in tops],
             [top.nodes for top, _ in tops],
             units.count,
         )

@@ -242,7 +242,7 @@ def settle_one(
     return -1
 
 
-@kernel
+@kernel(work=50)
 def improve(rows: Rows, groups: DiverseGroups, reach: int, most: int) -> int:
     """Exchange members of near groups where that loses less; how many times.
 

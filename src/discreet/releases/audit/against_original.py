@@ -19,7 +19,7 @@ from discreet.io.canonical_text import canonical_text
 from discreet.methods.base import Method, Task
 from discreet.releases.manifest import Manifest
 from discreet.table.code_maps import code_of_text
-from discreet.table.coded_table import CodedTable, Column, gather
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role, Unit
 
 
@@ -155,7 +155,7 @@ def _by_value(column: Column) -> Column:
     code = code_of_text(distinct, text).astype(np.int32)
     _, first = np.unique(code, return_index=True)
     numbers = None if column.numbers is None else column.numbers[first]
-    codes = gather(code, column.codes)
+    codes = code.take(column.codes)
     return replace(column, codes=codes, text=distinct, values=distinct, numbers=numbers)
 
 

@@ -19,7 +19,7 @@ from discreet.hierarchies.coverage import Coverage
 from discreet.methods.base import Task
 from discreet.releases.audit.tracing import coverage_of
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import CodedTable, gather
+from discreet.table.coded_table import CodedTable
 from discreet.table.graphs import greatest_flow
 from discreet.table.kernels import kernel
 from discreet.table.roles import Role
@@ -74,7 +74,7 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
         else:  # an original row can be published in one cell alone
             absent = np.int64(column.cardinality)
             cell = np.where(sole < 0, absent, sole).astype(np.int32)
-            original.append(gather(cell, source.codes))
+            original.append(cell.take(source.codes))
             of_original.append(column.cardinality + 1)
         cardinalities.append(coverage.cells)
     ours = _distinct([column.codes for column in published], cardinalities, records.rows)

@@ -26,7 +26,7 @@ from discreet.table.kernels.tiers import Kernel
 
 def dispatcher(function: Callable[..., object]) -> Any:
     """Make Numba's dispatcher of a kernel, serial, without the interpreter's lock, cached."""
-    compiled: Any = numba.njit(nogil=True)(function)
+    compiled: Any = numba.njit(nogil=True, no_cfunc_wrapper=True)(function)
     compiled._cache = _cache_of(function)
     return compiled
 

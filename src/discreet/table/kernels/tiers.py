@@ -25,7 +25,7 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., object])
 
 # Processor seconds; docs/how-it-works.md says how they were measured.
-COMPILED_FROM = 0.5  # interpreting one kernel: compiling it costs less
+PER_BYTE = 0.9e-3  # compiling a kernel, for each byte of its code and of the kernels it calls
 LOADED_FROM = 0.03  # interpreting one kernel whose compiled code is in the cache
 NUMBA_FROM = 0.4  # interpreting all kernels: importing Numba costs less
 PER_ELEMENT = 1e-6  # the first time that a kernel is called
@@ -100,6 +100,15 @@ class Kernel:
     @cached_property
     def _overflows(self) -> bool:
         """Whether the kernel, or one that it calls, may overflow."""
+        return any(one._wraps for one in self._parts)
+
+    @cached_property
+    def _compiling_costs(self) -> float:
+        return PER_BYTE * sum(len(one.function.__code__.co_code) for one in self._parts)
+
+    @cached_property
+    def _parts(self) -> set[Kernel]:
+        """The kernel and all that it calls, directly or through others."""
         found = {self}
         waiting = [self]
         while waiting:
@@ -108,7 +117,7 @@ class Kernel:
             called = {name for name in names if isinstance(name, Kernel)} - found
             found |= called
             waiting += called
-        return any(one._wraps for one in found)
+        return found
 
     @property
     def compiled(self) -> Any:
@@ -125,7 +134,7 @@ class Kernel:
         if TIERS.asked:
             return TIERS.asked == "compiled"
         coming = elements * self._per_element
-        if self._seconds + coming >= COMPILED_FROM:
+        if self._seconds + coming >= self._compiling_costs:
             return True
         return (
             self._seconds + coming >= LOADED_FROM

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignatures
 from discreet.table.assignments import Sets
-from discreet.table.kernels import kernel
 from discreet.typing import Codes
 
 SAMPLE = 4096  # places that are looked at
@@ -37,15 +36,7 @@ def chance_of_order(sets: Sets, signatures: SensitiveSignatures, group_of_row: C
     if not rows or len(signatures.of_row) != rows:
         return 1.0
     places = np.linspace(0, rows - 1, min(rows, SAMPLE)).astype(np.int64)
-    fits = _fits(
-        sets.start,
-        sets.value,
-        sets.groups,
-        signatures.codes,
-        signatures.offset,
-        group_of_row[places],
-        signatures.of_row[places],
-    )
+    fits = _fits(sets, signatures, group_of_row[places], signatures.of_row[places])
     misfits = len(places) - int(np.trace(fits))
     if misfits and rows < FEW:
         return 1.0
@@ -61,51 +52,39 @@ def chance_of_order(sets: Sets, signatures: SensitiveSignatures, group_of_row: C
     return min(1.0, exp(log_orders - float(log_factorial[-1])))
 
 
-@kernel
 def _fitting_orders(fits: NDArray[np.bool_]) -> float:
     """How many orders give each place i a row that fits it: the permanent, over sets of rows."""
     rows = len(fits)
+    subsets = np.arange(1 << rows)
+    used_rows = sum((subsets >> row) & 1 for row in range(rows))
     ways = np.zeros(1 << rows)
     ways[0] = 1.0
-    for used in range(1 << rows):
-        if ways[used] == 0.0:
-            continue
-        place = 0
-        for row in range(rows):
-            place += (used >> row) & 1
-        if place < rows:
-            for row in range(rows):
-                if fits[place, row] and not (used >> row) & 1:
-                    ways[used | (1 << row)] += ways[used]
-    return float(ways[(1 << rows) - 1])
+    for place in range(rows):
+        used = subsets[(used_rows == place) & (ways > 0)]
+        for row in np.flatnonzero(fits[place]):
+            free = used[(used >> row) & 1 == 0]
+            ways[free | (1 << row)] += ways[free]  # no subset occurs twice here
+    return float(ways[-1])
 
 
-@kernel
 def _fits(
-    start: NDArray[np.int64],
-    value: NDArray[np.int32],
-    groups: int,
-    codes: NDArray[np.int32],
-    offset: NDArray[np.int64],
-    group: NDArray[np.int32],
-    signature: NDArray[np.int32],
+    sets: Sets, signatures: SensitiveSignatures, group: Codes, signature: Codes
 ) -> NDArray[np.bool_]:
     """Whether the sets of group i hold every value of the j-th row of T^S."""
-    attributes = codes.shape[1]
     fits = np.ones((len(group), len(signature)), np.bool_)
-    listed = np.zeros(offset[-1], np.bool_)  # the values of one group's sets
-    for i in range(len(group)):
-        for attribute in range(attributes):
-            which = attribute * groups + group[i]
-            for entry in range(start[which], start[which + 1]):
-                listed[offset[attribute] + value[entry]] = True
-        for j in range(len(signature)):
-            for attribute in range(attributes):
-                if not listed[offset[attribute] + codes[signature[j], attribute]]:
-                    fits[i, j] = False
-                    break
-        for attribute in range(attributes):
-            which = attribute * groups + group[i]
-            for entry in range(start[which], start[which + 1]):
-                listed[offset[attribute] + value[entry]] = False
+    for attribute in range(signatures.codes.shape[1]):
+        values, value_of_row = np.unique(
+            signatures.codes[signature, attribute], return_inverse=True
+        )
+        start, value = sets.of(attribute)
+        length = np.diff(start)[group]
+        place = np.repeat(np.arange(len(group)), length)
+        before = np.cumsum(length) - length
+        entry = np.arange(len(place)) + np.repeat(start[group] - before, length)
+        found = np.searchsorted(values, value[entry])
+        found[found == len(values)] = 0
+        known = values[found] == value[entry]
+        listed = np.zeros((len(group), len(values)), np.bool_)
+        listed[place[known], found[known]] = True
+        fits &= listed.take(value_of_row, axis=1)
     return fits

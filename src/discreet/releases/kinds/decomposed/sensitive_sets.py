@@ -234,7 +234,7 @@ def _count_unsupported(
     return result
 
 
-@kernel
+@kernel(work=100)
 def _kept_values(
     start: Ints,
     value: Ints32,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.methods.base import CellColumn, Generalized
-from discreet.table.coded_table import CodedTable, Column, gather
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import count_classes
 from discreet.table.published import PublishedColumn, PublishedTable
 from discreet.table.roles import Role
@@ -61,7 +61,7 @@ def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) ->
 def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:
     dictionary = pl.Series(column.name, list(cells.labels), dtype=pl.String)
     return PublishedColumn(
-        column.name, column.role, gather(cells.cell_of_class, class_of_row), dictionary
+        column.name, column.role, cells.cell_of_class.take(class_of_row), dictionary
     )
 
 

@@ -1,0 +1,41 @@
+"""Classes are the same whether keys are sorted, addressed directly or hashed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.table import classes, counts
+from discreet.table.classes import group_codes
+from discreet.table.counts import order_by_class
+
+
+@pytest.mark.parametrize("cardinality", [1, 7, 10**6])
+def test_all_ways_group_alike(cardinality, monkeypatch):
+    rng = np.random.default_rng(cardinality)
+    codes = [rng.integers(0, min(cardinality, 40), 3000).astype(np.int32) for _ in range(3)]
+    found = []
+    for limit, direct in [(2**16, 2**24), (0, 2**24), (0, 0)]:
+        monkeypatch.setattr(classes, "SORTED_LIMIT", limit)
+        monkeypatch.setattr(classes, "DIRECT_LIMIT", direct)
+        found.append(group_codes(codes, [cardinality] * 3, 3000))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.class_of_row, found[0].class_of_row)
+        np.testing.assert_array_equal(other.first_row, found[0].first_row)
+        np.testing.assert_array_equal(other.size, found[0].size)
+    assert found[0].class_of_row.dtype == np.int32
+    assert found[0].size.sum() == 3000
+    seen = {}
+    for row, key in enumerate(zip(*codes, strict=True)):
+        assert found[0].class_of_row[row] == seen.setdefault(key, len(seen))
+
+
+def test_both_ways_order_entries_alike(monkeypatch):
+    rng = np.random.default_rng(1)
+    pairs = np.unique(rng.integers(0, [30, 9], (400, 2)), axis=0)
+    of_class, value = rng.permutation(pairs).astype(np.int32).T
+    by_sort = order_by_class(of_class, value, 31, 9)
+    monkeypatch.setattr(counts, "SORTED_LIMIT", 0)
+    by_count = order_by_class(of_class, value, 31, 9)
+    np.testing.assert_array_equal(by_sort[0], by_count[0])
+    np.testing.assert_array_equal(by_sort[1], by_count[1])

@@ -35,6 +35,7 @@ _HOME_OF_NAME = {
     "KnowledgeSource": "discreet.io.knowledge",
     "Ledger": "discreet.ledger.ledger",
     "LedgerSettings": "discreet.ledger.settings",
+    "Person": "discreet.job.person",
     "MeasureSettings": "discreet.utility.settings",
     "Correlation": "discreet.methods.series.beliefs.correlation",
     "SimulatedPopulation": "discreet.api.simulate",
@@ -129,6 +130,7 @@ if TYPE_CHECKING:
     from discreet.job.parts import Attribute as Attribute
     from discreet.job.parts import Output as Output
     from discreet.job.parts import Verify as Verify
+    from discreet.job.person import Person as Person
     from discreet.job.table_profile import Profile as Profile
     from discreet.ledger.ledger import Ledger as Ledger
     from discreet.ledger.settings import LedgerSettings as LedgerSettings

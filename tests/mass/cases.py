@@ -259,7 +259,10 @@ def single(draw: random.Random, number: int, method: str) -> Case:
     if draw.random() < 0.8:
         add(IDENTIFIER, [f"Person-{number}-{row}" for row in range(rows)], {"role": "identifier"})
     wide = draw.random() < 0.05
-    for place in range(draw.choice([8, 12]) if wide else draw.choice([1, 2, 2, 3, 3, 4])):
+    columns = draw.choice([8, 12]) if wide else draw.choice([1, 2, 2, 3, 3, 4])
+    if method in ("full-domain", "codip"):  # an exact search in a lattice of all their levels
+        columns = min(columns, 6)
+    for place in range(columns):
         make = marked if draw.random() < 0.03 else draw.choice(QUASI)
         cells, entry = make(draw, rows)
         name = draw.choice(ODD_NAMES) if draw.random() < 0.02 else f"q{place}"

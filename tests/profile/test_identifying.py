@@ -11,8 +11,8 @@ from tests.real_data import real_data
 from tests.tables import coded_column
 
 import discreet as dc
+from discreet.job.identifying import identifying_values
 from discreet.job.proposal import propose_job
-from discreet.table.identifying import identifying_values
 
 DRAW = random.Random(0)
 

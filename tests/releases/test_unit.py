@@ -101,10 +101,11 @@ def test_init_and_profile_report_repeated_identifiers(tmp_path):
     visits = [f"P-{n // 2:06}" for n in range(ROWS * 2)]
     ages = [str(n % 3) for n in range(ROWS * 2)]
     pl.DataFrame({"patient": visits, "age": ages}).write_csv(table)
-    counts = "The identifier 'patient' has 12 distinct values in 24 rows; one value has 2 rows."
+    counts = "The table has 24 rows of 12 persons by 'patient'; one person has 2 rows."
     proposed = propose_job(table, tmp_path)
-    assert proposed.repeated == (counts,)
-    assert f"# {counts}\n# unit: rows" in proposed.text
+    assert proposed.persons is not None
+    assert f"# {counts}\n" in proposed.text
+    assert "\nperson: {column: patient, rows: collapse}\n" in proposed.text
     (warning,) = profile_table(read_untyped(table), roles_known=False).warnings
     assert warning.startswith(counts)
     assert "'unit: rows'" in warning

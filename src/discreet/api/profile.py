@@ -31,4 +31,5 @@ def profile(
         links=task.links,
         repeated=task.repeated,
         counts_rows=job.unit is not None,
+        persons=None if task.persons is None else task.persons.counts,
     )

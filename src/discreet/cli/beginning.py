@@ -35,19 +35,24 @@ def init(
 ) -> None:
     """Read a table, propose roles and hierarchies, and write a commented job file."""
     with guarded(as_json=json, debug=debug):
+        from dataclasses import asdict
+
         from discreet.errors import InputError
         from discreet.job.proposal import propose_job
-        from discreet.table.identifying import SEVERAL_ROWS
 
         if output.exists() and not force:
             raise InputError(f"{output} exists. Choose another --output, or add --force.")
         proposed = propose_job(data, output.resolve().parent)
         output.write_text(proposed.text, encoding="utf-8")
         if json:
-            say_json({"job": str(output), "repeated": proposed.repeated})
+            counts = None if proposed.persons is None else asdict(proposed.persons)
+            say_json({"job": str(output), "person": proposed.person, "persons": counts})
         else:
-            if proposed.repeated:
-                say(f"{' '.join(proposed.repeated)} {SEVERAL_ROWS}")
+            if proposed.persons is not None:
+                say(
+                    f"{proposed.persons.sentence(repr(proposed.person))} The job reduces the rows "
+                    "of a person to one; see 'person:' and 'collapse:' in it."
+                )
             say(f"Wrote {output}. Read it, correct the roles, then: discreet publish {output}")
 
 

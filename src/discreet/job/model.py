@@ -29,6 +29,7 @@ from discreet.io.knowledge import KnowledgeSource
 from discreet.io.regular_files import require_regular
 from discreet.io.source import Source
 from discreet.job.parts import Attribute, Output, Part, Verify
+from discreet.job.person import Person, person_problems
 from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method
@@ -38,6 +39,7 @@ from discreet.methods.registry import METHODS, AnyMethod
 from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.requirements.registry import REQUIREMENTS, AnyRequirement
+from discreet.table.persons import CollapseRule
 from discreet.table.roles import Role
 from discreet.utility.settings import MeasureSettings
 
@@ -51,6 +53,10 @@ class Job(Part):
     attributes: dict[str, Attribute] = Field(description="Every column of the table, by name.")
     requirements: tuple[AnyRequirement, ...] = Field(
         default=(), description="What the release promises; all must hold."
+    )
+    person: Person | None = Field(
+        None,
+        description="The identifier that rows of the same person share, and what becomes of them.",
     )
     unit: Literal["rows"] | None = Field(
         default=None,
@@ -134,18 +140,20 @@ class Job(Part):
         return self._folder
 
     @property
-    def person(self) -> str:
-        """The identifier that names a person to a ledger."""
+    def ledger_person(self) -> tuple[str, ...]:
+        """The identifiers that name a person to a ledger."""
         known = self.with_role(Role.IDENTIFIER)
         named = self.ledger.person if self.ledger is not None else None
+        if self.person is not None and named in (None, *self.person.column):
+            return self.person.column
         if named is None and len(known) == 1:
-            return known[0]
+            return (known[0],)
         allowed = ", ".join(f"'{name}'" for name in known) or "none, no column has that role"
         if named is None or named not in known:
             raise JobError(
                 [f"ledger: 'person' must name an identifier. Identifiers of the job: {allowed}."]
             )
-        return named
+        return (named,)
 
     def with_ledger(self, place: str) -> Job:
         """The same job with a ledger at another place, a path (from here) or a URL."""
@@ -182,7 +190,9 @@ class Job(Part):
     @model_validator(mode="after")
     def _requirements_fit(self) -> Job:
         """Requirements speak of attributes that exist, and that the method can protect."""
-        problems = []
+        problems = list(person_problems(self.person, self.attributes))
+        if self.person is not None and self.unit is not None:
+            problems.append("unit: 'rows' contradicts `person:`. Remove one of the two.")
         for number, requirement in enumerate(self.requirements):
             if not isinstance(requirement, AttributeRequirement):
                 continue
@@ -214,10 +224,29 @@ class Job(Part):
 
     def _may_be_bit(self, name: str) -> bool:
         """Whether a name can be that of a bit, which only the data can tell."""
-        return any(
-            attribute.multi_valued is not None and name.startswith(f"{of}=")
-            for of, attribute in self.attributes.items()
-        )
+        return any(self.becomes_set(of) and name.startswith(f"{of}=") for of in self.attributes)
+
+    @property
+    def collapses(self) -> bool:
+        """Whether the rows of a person are reduced to one."""
+        return self.person is not None and self.person.rows == "collapse"
+
+    @property
+    def person_rules(self) -> dict[str, CollapseRule] | None:
+        """By published attribute, how the values of a person's rows become one; None: they are."""
+        if self.person is None or not self.collapses:
+            return None
+        return {
+            name: attribute.collapse_rule
+            for name, attribute in self.attributes.items()
+            if attribute.role.published and name != self.person.count
+        }
+
+    def becomes_set(self, name: str) -> bool:
+        """Whether the cells of an attribute are sets, of the source or of a person's rows."""
+        attribute = self.attributes[name]
+        collected = self.collapses and attribute.collapse_rule is CollapseRule.SET
+        return attribute.multi_valued is not None or collected
 
     def _unlinked(self, place: str, names: tuple[str, ...]) -> list[str]:
         """What keeps a requirement on linked labels from being met."""
@@ -281,7 +310,7 @@ _WORDS = {
 _OWN_ERRORS = {
     "named_unknown", "named_form", "requirements", "nothing_published", "source_place",
     "source_table", "source_url", "output_url", "ledger_place", "ledger_url", "value_error",
-    "role_unknown",
+    "role_unknown", "person_one",
 }  # fmt: skip
 
 
@@ -293,6 +322,7 @@ def _known_keys(trail: tuple[str | int, ...]) -> str:
         "output": Output,
         "verify": Verify,
         "ledger": LedgerSettings,
+        "person": Person,
         "measure": MeasureSettings,
     }
     named: dict[str | int, Mapping[str, type[BaseModel]]] = {

@@ -23,6 +23,7 @@ from discreet.errors import InputError
 from discreet.hierarchies.specs import AnyHierarchy, HierarchySpec
 from discreet.io.databases import dialect_of
 from discreet.io.knowledge import KnowledgeSource
+from discreet.table.persons import CollapseRule
 from discreet.table.roles import Distance, Role, ValueType
 
 Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None  # null is a missing value
@@ -105,6 +106,12 @@ class Attribute(Part):
         default=None,
         description="Of a quasi-sensitive attribute: the table that links its terms to labels.",
     )
+    collapse: CollapseRule | None = Field(
+        None,
+        description="Where the rows of a person are collapsed: how their values become one. A set "
+        "for sensitive and quasi-sensitive attributes, 'constant' for others, unless said "
+        "otherwise.",
+    )
     allow_identifying: bool = Field(
         default=False,
         description="Publish the column although its values look like direct identifiers "
@@ -179,12 +186,19 @@ class Attribute(Part):
                 "a multi-valued sensitive attribute becomes bits, which have neither a hierarchy "
                 "nor a distance of their own. Remove them.",
             )
+        becomes_bits |= self.collapse is CollapseRule.SET and self.role is Role.SENSITIVE
         if self.min_support is not None and not becomes_bits:
             raise PydanticCustomError(
                 "min_support",
                 "'min_support' is for a multi-valued sensitive attribute. Remove it, or add "
-                "'multi_valued'.",
+                "'multi_valued' or, where rows of a person are collapsed, 'collapse: set'.",
             )
+
+    @property
+    def collapse_rule(self) -> CollapseRule:
+        """How the values of a person's rows become one, where rows are collapsed."""
+        several = self.role in (Role.SENSITIVE, Role.QUASI_SENSITIVE)
+        return self.collapse or (CollapseRule.SET if several else CollapseRule.CONSTANT)
 
     def _sensitive_values_fit(self) -> None:
         named = self.sensitive_values is not None, self.non_sensitive_values is not None

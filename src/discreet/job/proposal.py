@@ -21,9 +21,10 @@ from discreet.io.csv.layout import lacks_header
 from discreet.io.frames import code_frame, frame_columns
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
+from discreet.job.identifying import count_uses, identifying_values, words_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.identifying import count_uses, identifying_values, words_of
+from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varying_persons
 from discreet.table.roles import Role, ValueType
 
 NEARLY_UNIQUE = 0.95  # distinct values over rows with a value
@@ -83,13 +84,14 @@ def _suggest(column: Column) -> Proposal:
     return Proposal(Role.QUASI_IDENTIFIER, reason)
 
 
-def repeated_identifiers(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> list[str]:
-    """Return the counts of each proposed identifier with repeated values, in sentences."""
-    return [
-        found.sentence(column.name)
+def suggest_person(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> Column | None:
+    """The proposed identifier that several rows share; of several the one with most values."""
+    repeated = [
+        (found.values, column)
         for column in columns
         if roles[column.name].role is Role.IDENTIFIER and (found := count_uses(column)).most > 1
     ]
+    return max(repeated, key=lambda one: one[0])[1] if repeated else None
 
 
 def _mean_length(column: Column) -> float:
@@ -152,17 +154,27 @@ output: {{path: release, format: csv}}
 """
 
 
+_PERSON = """\
+# Each person gets one row; 'collapse' says how differing values become one: first, last (with
+# 'order: COLUMN' below), most-frequent, min, max, sum, mean, count, set.
+person: {named}
+"""
+
+
 class ProposedJob(NamedTuple):
-    """A commented job file, and what to decide before it can publish."""
+    """A commented job file, and the persons that the job proposes where they have several rows."""
 
     text: str
-    repeated: tuple[str, ...]  # identifiers that several rows share, with their counts
+    persons: PersonCounts | None
+    person: str | None
 
 
 def propose_job(path: Path, folder: Path) -> ProposedJob:
     """Propose a job for a table, whose path is written relative to the job's folder."""
     table, missing = _read(path)
     roles = suggest_roles(table)
+    person = suggest_person(table, roles)
+    persons = None if person is None else persons_of([person], table.rows)
     lines = []
     for column in table:
         role, reason = roles[column.name]
@@ -171,6 +183,8 @@ def propose_job(path: Path, folder: Path) -> ProposedJob:
             entry["type"] = str(column.type)
         if role is Role.QUASI_IDENTIFIER:
             entry["hierarchy"] = propose(column)
+        if persons is not None and role.published and varying_persons(column, persons):
+            entry["collapse"] = str(CollapseRule.MOST_FREQUENT)
         lines.append(f"  {_flow(column.name)}: {_flow(entry)}  # {reason}\n")
     has_sensitive = any(role is Role.SENSITIVE for role, _ in roles.values())
     requirements = "  - k-anonymity: {k: 5}\n" + (
@@ -183,12 +197,13 @@ def propose_job(path: Path, folder: Path) -> ProposedJob:
     if missing:
         found["missing"] = list(missing)
     source = f"source: {_flow(found)}\nattributes:\n"
-    repeated = tuple(repeated_identifiers(table, roles))
-    unit = "".join(f"# {sentence}\n" for sentence in repeated)
-    if repeated:
-        unit += "# unit: rows                     # guarantees count rows; else one row per value\n"
+    unit = ""
+    if person is not None and persons is not None:
+        named = _flow({"column": person.name, "rows": "collapse"})
+        unit = f"# {persons.counts.sentence(repr(person.name))}\n" + _PERSON.format(named=named)
     text = _HEAD + source + "".join(lines) + unit + _TAIL.format(requirements=requirements)
-    return ProposedJob(text, repeated)
+    counts = None if persons is None else persons.counts
+    return ProposedJob(text, counts, None if person is None else person.name)
 
 
 def _flow(value: object) -> str:

@@ -24,7 +24,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.job.proposal import Proposal, repeated_identifiers, suggest_roles
+from discreet.job.identifying import SEVERAL_ROWS
+from discreet.job.proposal import Proposal, suggest_person, suggest_roles
 from discreet.knowledge.links import Links
 from discreet.knowledge.terms import terms_of
 from discreet.requirements.base import Domain
@@ -40,7 +41,7 @@ from discreet.result import Result
 from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import count_values
-from discreet.table.identifying import SEVERAL_ROWS
+from discreet.table.persons import PersonCounts, Persons, persons_of, unique_persons
 from discreet.table.roles import Distance, Role
 from discreet.typing import Codes
 
@@ -132,12 +133,17 @@ class Profile(Result):
     links: tuple[LinkProfile, ...] = ()  # of quasi-sensitive attributes with a knowledge table
     repeated: tuple[str, ...] = ()  # identifiers that several rows share, with their counts
     counts_rows: bool = False  # whether the job states 'unit: rows'
+    person: str | None = None  # the column that tells persons apart, where it is a proposal
+    persons: PersonCounts | None = None  # of the source, where persons are known
+    unique_persons: float | None = None  # share with a class of their own
 
     @property
     def warnings(self) -> list[str]:
         """What keeps a release from counting people, or values as an attacker does."""
         remedy = "The job counts rows." if self.counts_rows else SEVERAL_ROWS
         several = [f"{' '.join(self.repeated)} {remedy}"] if self.repeated else []
+        if self.person is not None and self.persons is not None:
+            several.append(f"{self.persons.sentence(repr(self.person))} {SEVERAL_ROWS}")
         return several + [
             f"Column '{column.name}': {column.nearly_alike:,} values differ from another only in "
             "case, blanks or Unicode form. They count as different values; an attacker reads them "
@@ -168,6 +174,7 @@ def profile_table(
     links: Mapping[str, Links] | None = None,
     repeated: Sequence[str] = (),
     counts_rows: bool = False,
+    persons: PersonCounts | None = None,
 ) -> Profile:
     """Profile a table by its columns' roles.
 
@@ -176,12 +183,14 @@ def profile_table(
     """
     proposals = None if roles_known else suggest_roles(table)
     quasi_identifiers, sensitive = table.quasi_identifiers, table.sensitive
+    person = None
     if proposals is not None:
-        repeated = repeated_identifiers(table, proposals)
+        person = suggest_person(table, proposals)
         role_of = {name: proposal.role for name, proposal in proposals.items()}
         sensitive = [column for column in table if role_of[column.name] is Role.SENSITIVE]
         known = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
         quasi_identifiers = [column for column in table if role_of[column.name] in known]
+    counted = None if person is None else persons_of([person], table.rows)
     others = [column for column in quasi_identifiers if column not in sensitive]
     classes = classes_of(others, table.rows)
     risks = _subset_risks(quasi_identifiers, table.rows)
@@ -202,7 +211,25 @@ def profile_table(
         links=tuple(_linked(table[name], found) for name, found in (links or {}).items()),
         repeated=tuple(repeated),
         counts_rows=counts_rows,
+        person=None if person is None else person.name,
+        persons=persons if counted is None else counted.counts,
+        unique_persons=_unique_persons(quasi_identifiers, table.rows, counted, persons),
     )
+
+
+def _unique_persons(
+    quasi_identifiers: Sequence[Column],
+    rows: int,
+    persons: Persons | None,
+    one_row_each: PersonCounts | None,
+) -> float | None:
+    """The share of persons whom the quasi-identifiers of a row tell apart from all others."""
+    if not rows or not quasi_identifiers or (persons is None and one_row_each is None):
+        return None
+    classes = classes_of(quasi_identifiers, rows)
+    if persons is None:
+        return int((classes.size == 1).sum()) / rows
+    return unique_persons(classes, persons) / persons.count
 
 
 def _linked(column: Column, links: Links) -> LinkProfile:

@@ -30,6 +30,7 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.table.entropy import secret_generator
 from discreet.table.past_releases import History
+from discreet.table.persons import OneRowEach
 from discreet.table.roles import Unit
 from discreet.typing import Codes
 
@@ -57,6 +58,7 @@ class Task:
     people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
     correlation: Correlation | None = None  # how values follow each other, where the job says so
     unit: Unit = Unit.ROW  # person where an identifier proves that every person has one row
+    persons: OneRowEach | None = None  # where the job names the persons of its rows
     repeated: tuple[str, ...] = ()  # in a sentence each: identifiers whose values repeat
     # of orders and group numbers, never of a method
     orders: np.random.Generator = field(default_factory=secret_generator)

@@ -19,6 +19,7 @@ from discreet.releases.manifest import (
     BitmapEntry,
     KnowledgeEntry,
     Manifest,
+    PersonEntry,
     Promise,
     TableEntry,
 )
@@ -64,6 +65,7 @@ def form_manifest(
         attributes={c.name: _attribute_entry(c, task, job, c.name in masked) for c in task.table},
         bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
         unit=task.unit,
+        person=None if task.persons is None else PersonEntry.of(task.persons),
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
         suppressed_rows=suppressed,

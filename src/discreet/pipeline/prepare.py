@@ -25,6 +25,7 @@ from discreet.hierarchies.specs import Automatic
 from discreet.io.canonical_text import canonical_text
 from discreet.io.knowledge import read_knowledge
 from discreet.io.tables import column_names, read_table
+from discreet.job.identifying import SEVERAL_ROWS, Uses, identifying_values
 from discreet.job.model import Job
 from discreet.knowledge.table import Knowledge
 from discreet.ledger.ledger import Ledger
@@ -34,7 +35,6 @@ from discreet.pipeline.series_history import with_history
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.identifying import SEVERAL_ROWS, Uses, identifying_values
 from discreet.table.roles import Role, Unit
 
 _NOTATION_START = r"^\s*[\[{*]"
@@ -70,7 +70,10 @@ def prepare_task(
     Only dictionaries and counts are looked at, so the source may lie on many machines.
     """
     task, problems = _form(job, source.table, rng, progress)
-    task = _with_unit(task, source.uses)
+    if source.persons is None:
+        task = _with_unit(task, source.uses)
+    else:
+        task = replace(task, unit=Unit.PERSON, persons=source.persons)
     if ledger is not None and source.people is not None:
         progress("ledger", 0.0)
         task = with_history(replace(task, people=source.people), job, ledger)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from discreet.errors import InputError, JobError
 from discreet.io.csv.layout import suspect_header
 from discreet.io.databases import read_frame
@@ -14,16 +16,20 @@ from discreet.io.frames import FrameKind, code_frame, frame_columns
 from discreet.io.header import check_columns
 from discreet.io.source import Source, Tell, tell_nobody
 from discreet.io.tables import column_names, read_table
+from discreet.job.identifying import ONE_ROW, Uses, count_uses
 from discreet.job.model import Job
 from discreet.ledger.keys import hash_people
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import require_people
+from discreet.pipeline.collapse import collapse
 from discreet.releases.manifest import sha256_of
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.identifying import Uses, count_uses
+from discreet.table.persons import OneRowEach, persons_of
 from discreet.table.roles import Role, ValueType
 from discreet.typing import PersonHashes
+
+UNIT_SEPARATOR = "\x1f"  # between identifiers that name a person together
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +38,7 @@ class SourceRows:
 
     table: CodedTable  # all rows, or an entry for each value of a column with its count
     uses: Mapping[str, Uses]  # by identifier: how often its values are used
+    persons: OneRowEach | None = None  # where the job names persons, each of whom has one row
     people: PersonHashes | None = None  # (rows, 2) keyed hashes, where there is a ledger
     sha256: str | None = None  # of the source file
     like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
@@ -47,35 +54,57 @@ def read_source(
 ) -> SourceRows:
     """Read a job's source, a path or a frame; for a ledger with the hash of every row's person.
 
-    Identifiers are coded to count how often each value is used, and go no further.
+    Identifiers are coded to tell persons apart, and a column that is not published to order the
+    rows of a person; they go no further. Where the job names persons, each has one row after it.
     """
-    person = None if ledger is None else job.person
     names = job.with_role(Role.IDENTIFIER)
+    order = None if job.person is None else job.person.order
+    if order is not None and job.attributes[order].role is Role.DROP:
+        names.append(order)
     table = _read_columns(job, data, names, tell)
     columns = dict(table.columns)
-    identifiers = {name: columns.pop(name) for name in names}
+    unpublished = {name: columns.pop(name) for name in names}
     table = replace(table, columns=columns, left_out=(*table.left_out, *names))
-    uses = {name: count_uses(column) for name, column in identifiers.items()}
-    if ledger is None or person is None:
-        return SourceRows(table, uses)
-    named = identifiers[person]
-    if named.has_null:
-        lacking = int((named.codes == named.cardinality - 1).sum())
-        raise InputError(
-            f"Column '{person}': {lacking} rows have no identifier. A ledger recognizes records by "
-            "it; fill the cells in, or leave the rows out."
-        )
-    hashes = hash_people(named.text.to_list(), ledger.key)
-    people = hashes[named.codes]
-    require_people(people, person)
-    return SourceRows(table, uses, people)
+    source = SourceRows(table, {name: count_uses(column) for name, column in unpublished.items()})
+    people = None if ledger is None else _hash_people(job, unpublished, ledger)
+    if job.person is not None:
+        persons = persons_of([unpublished[name] for name in job.person.column], table.rows)
+        if job.collapses:
+            people = None if people is None else people[persons.first_row]
+            table = collapse(job, table, persons, unpublished)
+        elif persons.counts.most > 1:
+            raise InputError(f"{persons.counts.sentence(job.person.place)} {ONE_ROW}")
+        stated = OneRowEach(persons.counts, job.person_rules, job.person.count)
+        source = replace(source, table=table, persons=stated)
+    if people is not None:
+        require_people(people, " and ".join(job.ledger_person))
+    return replace(source, people=people)
+
+
+def _hash_people(job: Job, columns: Mapping[str, Column], ledger: Ledger) -> PersonHashes:
+    """The keyed hash of every row's person."""
+    identifiers = [columns[name] for name in job.ledger_person]
+    for column in identifiers:
+        if column.has_null:
+            lacking = int((column.codes == column.cardinality - 1).sum())
+            raise InputError(
+                f"Column '{column.name}': {lacking} rows have no identifier. A ledger recognizes "
+                "records by it; fill the cells in, or leave the rows out."
+            )
+    if len(identifiers) == 1:
+        (named,) = identifiers
+        return hash_people(named.text.to_list(), ledger.key)[named.codes]
+    texts = [column.text.gather(pl.Series(column.codes)) for column in identifiers]
+    joined = pl.select(pl.concat_str(texts, separator=UNIT_SEPARATOR)).to_series()
+    return hash_people(joined.to_list(), ledger.key)
 
 
 def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> CodedTable:
     """The coded table; ``identifiers`` names those that are to be coded too."""
     specs = specs_of_job(job)
     for name in identifiers:
-        specs[name] = ColumnSpec(Role.INSENSITIVE, ValueType.TEXT)
+        kind = specs[name].type if specs[name].role is Role.DROP else ValueType.TEXT
+        specs[name] = ColumnSpec(Role.INSENSITIVE, kind)
     if data is None and job.source is not None and job.source.url is not None:
         source = job.source
         data = read_frame(str(source.url), job.folder, source.table, source.query)
@@ -90,10 +119,12 @@ def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -
 
 
 def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
-    """How a job reads each of its columns."""
+    """How a job reads each column of its table."""
+    made = None if job.person is None else job.person.count
     return {
         name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
         for name, attribute in job.attributes.items()
+        if name != made
     }
 
 

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,8 @@ class RunState:
         private = {"seed": self.seed, "engine": engine.name, "timings": self.timings}
         private |= {"insecure_fixed_order": True} if fixed_order() else {}
         private |= {**tables.private, "method": tables.facts}
+        counts = None if source.persons is None else source.persons.counts
+        private |= {} if counts is None else {"persons": asdict(counts)}
         private |= {} if source.sha256 is None else {"source_sha256": source.sha256}
         private |= {} if draft is None else {"held_back": draft.held_back}
         return private

@@ -8,6 +8,7 @@ from typing import Any
 from discreet.releases.manifest import Manifest, Promise, ReaderFinding
 from discreet.releases.registry import kind_of
 from discreet.releases.wording import of_unit
+from discreet.table.persons import CollapseRule
 from discreet.table.roles import Role, Unit
 
 PRIVATE = "For the publisher only (not in the release):"
@@ -19,6 +20,7 @@ def explain(manifest: Manifest) -> list[str]:
         *warnings(manifest.promises),
         *uncovered(manifest),
         published(manifest),
+        *_collapsed(manifest),
         *treatment(manifest),
         *_promises(manifest),
         *readers(manifest),
@@ -29,6 +31,7 @@ def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[st
     """Return what only the publisher may know, in sentences: figures against the original."""
     facts, utility = private.get("method", {}), private.get("utility", {})
     found = [
+        *_persons(private.get("persons")),
         *_unstated(manifest, private.get("promises", [])),
         *manifest.method.private_sentences(facts, utility),
         *worth(manifest, facts, utility),
@@ -78,6 +81,47 @@ def published(manifest: Manifest) -> str:
         f"By the method '{manifest.method.name}', {published:,} of {source:,} rows were published "
         f"in {tables}; {tail}."
     )
+
+
+def _collapsed(manifest: Manifest) -> list[str]:
+    """How the rows of a person became one."""
+    person = manifest.person
+    if person is None or person.rows == "one":
+        return [] if person is None else ["Each row is one person."]
+    by_rule: dict[CollapseRule, list[str]] = {}
+    for name, rule in person.rules.items():
+        by_rule.setdefault(rule, []).append(name)
+    listed = "; ".join(f"{_RULES[rule]}: {', '.join(names)}" for rule, names in by_rule.items())
+    count = f" '{person.count}' is the number of rows of the person." if person.count else ""
+    return [
+        f"Each row is one person, whose rows in the source were reduced to one. {listed}.{count}"
+    ]
+
+
+_RULES = {
+    CollapseRule.SET: "The set of all values",
+    CollapseRule.CONSTANT: "The same value in all rows",
+    CollapseRule.FIRST: "The first value",
+    CollapseRule.LAST: "The last value",
+    CollapseRule.MOST_FREQUENT: "The most frequent value",
+    CollapseRule.MIN: "The least value",
+    CollapseRule.MAX: "The greatest value",
+    CollapseRule.SUM: "The sum",
+    CollapseRule.MEAN: "The mean",
+    CollapseRule.COUNT: "The number of values",
+}
+
+
+def _persons(counts: Mapping[str, int] | None) -> list[str]:
+    """How many rows of how many persons the source has."""
+    if counts is None:
+        return []
+    unnamed = counts["unnamed"]
+    tail = f" {unnamed:,} rows without an identifier count as a person each." if unnamed else ""
+    return [
+        f"The source has {counts['rows']:,} rows of {counts['persons']:,} persons; one person has "
+        f"{counts['most']:,} rows.{tail}"
+    ]
 
 
 def _columns(manifest: Manifest) -> list[str]:

@@ -16,6 +16,7 @@ from discreet.releases.method_entries import AnyMethodEntry
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.registry import REQUIREMENTS
 from discreet.table.bitmaps import Bitmap
+from discreet.table.persons import CollapseRule, OneRowEach
 from discreet.table.roles import Distance, Role, Unit, ValueType
 
 FILE_NAME = "manifest.json"
@@ -171,6 +172,25 @@ class Utility(_Part):
     tables: dict[str, TableUtility] | None = None
 
 
+class PersonEntry(_Part):
+    """What was done to the rows of a person before the method saw them.
+
+    The publisher states it; an audit with the original checks it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rows: Literal["one", "collapse"]
+    rules: dict[str, CollapseRule] = Field(default_factory=dict)  # by published attribute
+    count: str | None = None  # the attribute that is the number of a person's rows
+
+    @classmethod
+    def of(cls, persons: OneRowEach) -> PersonEntry:
+        """The entry of a release about persons."""
+        rows: Literal["one", "collapse"] = "one" if persons.rules is None else "collapse"
+        return cls(rows=rows, rules=dict(persons.rules or {}), count=persons.count)
+
+
 class Manifest(_Part):
     """The whole manifest."""
 
@@ -184,6 +204,7 @@ class Manifest(_Part):
     # What guarantees speak of. It cannot be derived from the files: the publisher states it, and an
     # audit with the original checks it.
     unit: Unit = Unit.ROW
+    person: PersonEntry | None = None
     source_rows: int
     published_rows: int
     suppressed_rows: int

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.job.table_profile import LinkProfile, Profile, SubsetRisk
+from discreet.table.persons import PersonCounts
 
 SHOWN_SUBSETS = 3  # of each size, the riskiest
 SHOWN_PAIRS = 20  # of sensitive attributes; bits make thousands
@@ -29,6 +30,8 @@ def profile_text(profile: Profile) -> str:
 
 def _parts(profile: Profile) -> Iterator[RenderableType]:
     yield _columns(profile)
+    if profile.persons is not None:
+        yield Text(f"{persons_sentence(profile, profile.persons)}\n")
     for warning in profile.warnings:
         yield Text(f"{warning}\n", style="yellow")
     if profile.proposals is not None:
@@ -47,6 +50,17 @@ def _parts(profile: Profile) -> Iterator[RenderableType]:
         yield _associations(profile)
     for links in profile.links:
         yield from _links(links, profile.rows)
+
+
+def persons_sentence(profile: Profile, persons: PersonCounts) -> str:
+    """How many rows persons have, and how many of them the quasi-identifiers tell apart."""
+    listed = ", ".join(f"{rows}: {of:,}" for rows, of in persons.persons_by_rows.items())
+    alone = profile.unique_persons
+    unique = "" if alone is None else f" {alone:.1%} of the persons are unique by a row of theirs."
+    return (
+        f"{persons.rows:,} rows of {persons.persons:,} persons. Persons by number of rows: "
+        f"{listed}.{unique}"
+    )
 
 
 def _columns(profile: Profile) -> Table:

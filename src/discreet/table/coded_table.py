@@ -86,6 +86,18 @@ class Column(Derives):
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, codes=self.codes[rows], weights=weights)
 
+    def occurring(self) -> Column:
+        """The same column with a dictionary of the values that occur."""
+        occurs = self.counts > 0
+        kept = pl.Series(occurs)
+        return replace(
+            self,
+            codes=(np.cumsum(occurs, dtype=np.int32) - 1)[self.codes],
+            text=self.text.filter(kept),
+            values=self.values.filter(kept),
+            numbers=None if self.numbers is None else self.numbers[occurs],
+        )
+
     def with_domain(self, values: Collection[str | None]) -> Column:
         """The same column with a dictionary of the values that occur and of those given."""
         known = dict(zip(self.text.to_list(), self.counts.tolist(), strict=True))

@@ -16,16 +16,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from discreet.engines.spark.session import COLLECTED, reporting, setting, stream
-from discreet.errors import InputError
+from discreet.errors import InputError, JobError
 from discreet.io.column_dictionary import Dictionary, sort_dictionary
 from discreet.io.csv.layout import dialect
 from discreet.io.header import require_names
 from discreet.io.source import Source
+from discreet.job.identifying import Uses
 from discreet.job.model import Job
 from discreet.pipeline.read import require_columns, source_of, specs_of_job
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.identifying import Uses
 from discreet.table.kernels import kernel
 from discreet.table.roles import Role
 from discreet.typing import Codes
@@ -83,6 +83,13 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
 
 def require_fit(frame: DataFrame, job: Job) -> dict[str, ColumnSpec]:
     """How each column is read, in the table's order; an error unless the job names them all."""
+    if job.person is not None:
+        raise JobError(
+            [
+                "person: Spark does not tell persons apart yet. Reduce the table to one row for "
+                "each person first, or publish without --engine spark."
+            ]
+        )
     specs = specs_of_job(job)
     require_names(frame.columns, "The table")
     require_columns(frame.columns, specs, "the table")

@@ -17,7 +17,7 @@ from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
 from discreet.io.canonical_text import canonical_text
 from discreet.methods.base import Method, Task
-from discreet.releases.manifest import Manifest
+from discreet.releases.manifest import Manifest, PersonEntry
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role, Unit
@@ -72,6 +72,8 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
         problems.append(
             "the manifest says that every person has one row, which no identifier shows"
         )
+    if manifest.person != (None if task.persons is None else PersonEntry.of(task.persons)):
+        problems.append("the manifest says something else of a person's rows than the job")
     if unknown:
         problems.append(f"columns that the original lacks: {', '.join(unknown)}")
     if lost:

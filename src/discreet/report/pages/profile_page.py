@@ -18,7 +18,7 @@ from discreet.report.pieces import (
     subheading,
     table,
 )
-from discreet.report.profile_view import SHOWN_PAIRS
+from discreet.report.profile_view import SHOWN_PAIRS, persons_sentence
 
 
 def profile_page(profile: Profile) -> Page:
@@ -41,12 +41,14 @@ def profile_page(profile: Profile) -> Page:
         if profile.proposals is None
         else "Roles are a proposal from names and counts; correct them in the job file."
     )
+    counts = profile.persons
+    persons = "" if counts is None else persons_sentence(profile, counts)
     return Page(
         kind="Profile",
         subject="before anything is published",
         heading=heading,
         tone="warn" if risk is not None and risk.unique_share > 0 else "",
-        lede=(lede, proposed, *profile.warnings),
+        lede=(lede, persons, proposed, *profile.warnings),
         cards=list(_cards(profile)),
         sections=list(_sections(profile)),
     )

@@ -15,10 +15,15 @@ from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
 
 MOST = 0.8  # of the distinct values
-SEVERAL_ROWS = (  # the present remedy, until rows can be grouped by person
-    "Groups of rows do not protect a person with several rows. Reduce the table to one row for "
-    "each value of the identifier, or state 'unit: rows' in the job: the guarantees then count "
-    "rows. Give an identifier that different persons share, such as a name, the role 'drop'."
+ONE_ROW = (
+    "Use 'rows: collapse' to reduce the rows of a person to one; or 'unit: rows' without "
+    "`person:`, and the guarantees count rows."
+)
+SEVERAL_ROWS = (
+    "Groups of rows do not protect a person with several rows. Name the column that identifies a "
+    "person, 'person: {column: NAME, rows: collapse}', which reduces the rows of a person to one; "
+    "or state 'unit: rows' in the job: the guarantees then count rows. Give an identifier that "
+    "different persons share, such as a name, the role 'drop'."
 )
 FEWEST_KEYS = 10  # distinct values; fewer are no keys of a table
 ROWS_OF_KEY = 20  # more rows of a value on average: a category

@@ -1,0 +1,136 @@
+"""The person as the unit of protection: what names a person, and what becomes of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from discreet.job.parts import Attribute, Part
+from discreet.table.persons import CollapseRule
+from discreet.table.roles import Role
+
+Names = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    Field(min_length=1),
+    BeforeValidator(lambda given: (given,) if isinstance(given, str) else given),
+]
+
+
+def _short_forms(schema: dict[str, Any]) -> None:
+    """Let the schema allow the short forms that ``Person`` reads."""
+    column, rows = schema["properties"]["column"], schema["properties"]["rows"]
+    names = {key: column.pop(key) for key in ("type", "items", "minItems") if key in column}
+    column["anyOf"] = [{"type": "string"}, names]
+    choices = {key: rows.pop(key) for key in ("enum", "type") if key in rows}
+    count = {"type": "object", "properties": {"count": {"type": "string"}}}
+    rows["anyOf"] = [choices, {**count, "required": ["count"], "additionalProperties": False}]
+    full = dict(schema)
+    schema.clear()
+    schema["anyOf"] = [{"type": "string"}, full]
+
+
+class Person(Part):
+    """Which rows belong to the same person, and what becomes of them."""
+
+    model_config = ConfigDict(json_schema_extra=_short_forms)
+
+    column: Names = Field(description="The identifier of a person, or several that name one.")
+    rows: Literal["one", "collapse"] = Field(
+        "one",
+        description="'one': every person must have one row. 'collapse': reduce the rows of a "
+        "person to one. {count: NAME} also collapses, and publishes the number of rows as NAME.",
+    )
+    count: str | None = Field(
+        None, description="The attribute that becomes the number of a person's rows."
+    )
+    order: str | None = Field(
+        None, description="The column that orders a person's rows, for the rules first and last."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_short_forms(cls, written: Any) -> Any:
+        """Read ``person: patient`` and ``rows: {count: visits}``."""
+        if isinstance(written, str):
+            return {"column": written}
+        if isinstance(written, Mapping) and isinstance(written.get("rows"), Mapping):
+            return {**written, "rows": "collapse", **written["rows"]}
+        return written
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Person:
+        if self.rows == "one" and (self.order is not None or self.count is not None):
+            raise PydanticCustomError(
+                "person_one",
+                "'order' and 'count' are for 'rows: collapse'. Remove them, or collapse the rows.",
+            )
+        return self
+
+    @property
+    def place(self) -> str:
+        """The columns, as a message names them."""
+        return " and ".join(f"'{name}'" for name in self.column)
+
+
+def person_problems(person: Person | None, attributes: Mapping[str, Attribute]) -> Iterator[str]:
+    """What a job says of persons that does not fit its attributes."""
+    collapses = person is not None and person.rows == "collapse"
+    for name, attribute in attributes.items():
+        place = f"attributes.{name}"
+        if attribute.collapse is not None and not collapses:
+            yield f"{place}: 'collapse' needs 'person: {{column: …, rows: collapse}}'. Add it."
+        elif collapses:
+            yield from _rule_problems(place, attribute)
+    if person is None:
+        return
+    known = [name for name, one in attributes.items() if one.role is Role.IDENTIFIER]
+    yield from (
+        f"person: '{name}' is not an identifier. Give it that role under `attributes:`; "
+        f"identifiers of the job: {', '.join(map(repr, known)) or 'none'}."
+        for name in person.column
+        if name not in known
+    )
+    if person.order is not None and person.order not in attributes:
+        yield f"person.order: there is no attribute '{person.order}'."
+    ruled = [name for name, one in attributes.items() if one.collapse in _BY_ORDER]
+    if ruled and person.order is None:
+        yield (
+            f"person: the rule of '{ruled[0]}' needs the order of a person's rows. Add 'order: "
+            "COLUMN', such as a date."
+        )
+    if person.count is not None:
+        counted = attributes.get(person.count)
+        if counted is None or not counted.role.published:
+            yield (
+                f"person.count: '{person.count}' needs a role. Add it to `attributes:`, such as "
+                "{role: quasi-identifier, type: integer}; the table has no such column."
+            )
+
+
+_BY_ORDER = (CollapseRule.FIRST, CollapseRule.LAST)
+
+
+def _rule_problems(place: str, attribute: Attribute) -> Iterator[str]:
+    """What keeps the values of a person's rows from becoming one."""
+    if attribute.collapse is not None and not attribute.role.published:
+        yield f"{place}: role '{attribute.role}' is not published. Remove 'collapse'."
+        return
+    rule = attribute.collapse_rule
+    if rule is not CollapseRule.SET:
+        if attribute.multi_valued is not None and (rule.ordered or rule.numeric):
+            yield f"{place}: sets cannot be collapsed by '{rule}'. Use 'set', 'first' or 'last'."
+        return
+    if attribute.role not in (Role.SENSITIVE, Role.QUASI_SENSITIVE):
+        yield (
+            f"{place}: 'collapse: set' is for sensitive and quasi-sensitive attributes. Use "
+            "'first', 'last', 'most-frequent', 'min' or 'max'."
+        )
+    elif attribute.hierarchy is not None or attribute.distance is not None:
+        yield (
+            f"{place}: the values of a person's rows become a set, which has neither a hierarchy "
+            "nor a distance. Remove them, or name a rule that chooses one value, such as "
+            "'collapse: most-frequent'."
+        )

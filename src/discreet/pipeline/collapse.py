@@ -1,0 +1,160 @@
+"""One row for each person: what the values of a person's rows become."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from discreet.errors import InputError, JobError
+from discreet.io.canonical_text import canonical_text
+from discreet.io.frames import code_series
+from discreet.job.model import Job
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.persons import CollapseRule, Persons, chosen_codes, varying_persons
+from discreet.table.roles import ValueType
+
+SEPARATORS = (";", "|", "¦", "\x1f")  # the first that no value contains
+PLACE = "the collapsed table"  # of an error
+SIGNIFICANT = 12  # digits of a sum or a mean
+
+
+def collapse(
+    job: Job, table: CodedTable, persons: Persons, named: Mapping[str, Column]
+) -> CodedTable:
+    """Reduce a table to one row for each person; ``named`` are columns that are not published."""
+    _require_rules(job, table, persons)
+    order = None if job.person is None else job.person.order
+    by = None if order is None else (named.get(order) or table[order]).codes
+    columns = {}
+    for column in table:
+        attribute = job.attributes[column.name]
+        spec = ColumnSpec(column.role, attribute.type, attribute.distance, column.separator)
+        rule = attribute.collapse_rule
+        if rule is CollapseRule.SET:
+            columns[column.name] = _sets(column, persons)
+        elif rule is CollapseRule.COUNT:
+            columns[column.name] = _numbers(column, _counted(column, persons), spec)
+        elif rule.numeric:
+            columns[column.name] = _numbers(column, _aggregated(column, persons, rule), spec)
+        else:
+            codes = chosen_codes(column, persons, rule, by)
+            columns[column.name] = replace(column, codes=codes).occurring()
+    if job.person is not None and job.person.count is not None:
+        columns[job.person.count] = _row_counts(job, job.person.count, persons)
+    return replace(table, columns=columns, rows=persons.count)
+
+
+def _require_rules(job: Job, table: CodedTable, persons: Persons) -> None:
+    """Refuse columns whose rule does not fit their values; all at once."""
+    problems = []
+    for column in table:
+        rule = job.attributes[column.name].collapse_rule
+        place = f"attributes.{column.name}"
+        if rule is CollapseRule.CONSTANT:
+            varying = varying_persons(column, persons)
+            if varying:
+                problems.append(
+                    f"{place}: {varying:,} of {persons.count:,} persons have rows with different "
+                    "values. Name a rule, such as 'collapse: last' or 'collapse: most-frequent'; "
+                    "or give the column the role 'drop'."
+                )
+        elif rule.numeric and column.type not in (ValueType.INTEGER, ValueType.NUMBER):
+            problems.append(
+                f"{place}: 'collapse: {rule}' needs numbers. Add 'type: integer' or 'type: "
+                "number', or use another rule."
+            )
+        elif rule.ordered and not column.type.ordered:
+            problems.append(
+                f"{place}: 'collapse: {rule}' needs numbers or dates. Add a 'type', or use "
+                "another rule."
+            )
+    if problems:
+        raise JobError(problems)
+
+
+def _sets(column: Column, persons: Persons) -> Column:
+    """The set of all values of a person's rows; missing where none has a value."""
+    separator = column.separator or _separator(column)
+    cells = pl.DataFrame({"person": persons.number, "code": column.codes}).unique()
+    of_code = column.text.str.split(separator) if column.separator else column.text.reshape((-1, 1))
+    lists = pl.DataFrame(
+        {
+            "code": np.arange(column.cardinality, dtype=np.int32),
+            "members": of_code.cast(pl.List(pl.String)),
+        }
+    ).filter(column.text.is_not_null())
+    found = (
+        cells.join(lists, on="code")
+        .explode("members")
+        .group_by("person")
+        .agg(pl.col("members").unique().sort())
+        .with_columns(pl.col("members").list.join(separator))
+    )
+    every = pl.DataFrame({"person": np.arange(persons.count)}).join(
+        found, on="person", how="left", maintain_order="left"
+    )
+    spec = ColumnSpec(column.role, ValueType.TEXT, None, separator)
+    return code_series(every["members"].alias(column.name), spec, (), PLACE)
+
+
+def _separator(column: Column) -> str:
+    """What separates the members of a person's set: no value may contain it."""
+    text = column.text.drop_nulls()
+    for separator in SEPARATORS:
+        if not text.str.contains(separator, literal=True).any():
+            return separator
+    raise InputError(
+        f"Column '{column.name}': its values contain all of ; | ¦ and the unit separator, so a "
+        "person's values cannot be written as a set. Name another rule with 'collapse:'."
+    )
+
+
+def _counted(column: Column, persons: Persons) -> pl.Series:
+    """The number of a person's rows with a value."""
+    missing = column.cardinality - 1 if column.has_null else -1
+    present = column.codes != missing
+    return pl.Series(np.bincount(persons.number[present], minlength=persons.count))
+
+
+def _aggregated(column: Column, persons: Persons, rule: CollapseRule) -> pl.Series:
+    """The sum or the mean of a person's values; missing where there are none."""
+    if column.numbers is None:
+        raise ValueError(f"'{column.name}' has no numbers")
+    numbers = column.numbers[column.codes]
+    present = ~np.isnan(numbers)
+    of = persons.number[present]
+    count = np.bincount(of, minlength=persons.count)
+    total = np.bincount(of, numbers[present], persons.count).astype(np.float64)
+    if rule is CollapseRule.MEAN:
+        total /= np.maximum(count, 1)
+    rounded = np.array([float(f"{number:.{SIGNIFICANT}g}") for number in total.tolist()])
+    return pl.Series(rounded).set(pl.Series(count == 0), None)
+
+
+def _numbers(column: Column, numbers: pl.Series, spec: ColumnSpec) -> Column:
+    """A column of new numbers, written as the source writes its own."""
+    whole = numbers.dtype.is_integer() or bool((numbers.drop_nulls() % 1 == 0).all())
+    kind = ValueType.INTEGER if numbers.dtype.is_integer() else column.type
+    if kind is ValueType.INTEGER and not whole:
+        kind = ValueType.NUMBER
+    if kind is ValueType.INTEGER:
+        numbers = numbers.cast(pl.Int64)
+    if column.values.dtype == pl.String:
+        numbers = canonical_text(numbers.cast(pl.String), kind)
+    return code_series(
+        numbers.alias(column.name),
+        replace(spec, type=kind, separator=None),
+        (),
+        "the collapsed table",
+    )
+
+
+def _row_counts(job: Job, name: str, persons: Persons) -> Column:
+    """The number of rows of each person, in a column of its own."""
+    attribute = job.attributes[name]
+    spec = ColumnSpec(attribute.role, ValueType.INTEGER, attribute.distance)
+    return code_series(pl.Series(name, persons.rows_of), spec, (), PLACE)

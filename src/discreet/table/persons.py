@@ -1,0 +1,178 @@
+"""The persons behind the rows of a table, and one row for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.classes import Classes, group_codes
+from discreet.table.coded_table import Column
+from discreet.typing import Codes
+
+
+class CollapseRule(StrEnum):
+    """How the values of a person's rows become one."""
+
+    SET = "set"  # all that occur
+    CONSTANT = "constant"  # the one that all rows have; refused where they differ
+    FIRST = "first"
+    LAST = "last"
+    MOST_FREQUENT = "most-frequent"  # the least of equally frequent ones
+    MIN = "min"
+    MAX = "max"
+    SUM = "sum"
+    MEAN = "mean"
+    COUNT = "count"  # of rows with a value
+
+    @property
+    def numeric(self) -> bool:
+        """Whether only numbers can follow it."""
+        return self in (CollapseRule.SUM, CollapseRule.MEAN)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether only values with an order can follow it."""
+        return self in (CollapseRule.MIN, CollapseRule.MAX)
+
+
+@dataclass(frozen=True)
+class PersonCounts:
+    """How many rows the persons of a table have."""
+
+    rows: int
+    persons: int
+    most: int  # rows of one person
+    unnamed: int  # rows without an identifier, each counted as a person of its own
+    persons_by_rows: Mapping[str, int]  # 1, 2, 3–4, 5–8, …: how many persons have so many rows
+
+    def sentence(self, place: str) -> str:
+        """Return the counts, which name no person."""
+        unnamed = f" {self.unnamed:,} rows have no identifier and count as a person each."
+        return (
+            f"The table has {self.rows:,} rows of {self.persons:,} persons by {place}; one person "
+            f"has {self.most:,} rows.{unnamed if self.unnamed else ''}"
+        )
+
+
+@dataclass(frozen=True)
+class OneRowEach:
+    """How a table came to have one row for each person."""
+
+    counts: PersonCounts  # of the source
+    rules: Mapping[str, CollapseRule] | None = None  # by attribute; None: the source had one each
+    count: str | None = None  # the attribute that is the number of a person's rows
+
+
+@dataclass(frozen=True, eq=False)
+class Persons:
+    """The person of each row, numbered in the order of their first rows."""
+
+    number: NDArray[np.int64]  # (rows,)
+    count: int
+    unnamed: int
+
+    @cached_property
+    def rows_of(self) -> NDArray[np.int64]:
+        """The number of rows of each person."""
+        return np.bincount(self.number, minlength=self.count)
+
+    @property
+    def counts(self) -> PersonCounts:
+        """The figures that a publisher is told."""
+        most = int(self.rows_of.max(initial=0))
+        size = np.ceil(np.log2(self.rows_of)).astype(np.int64)  # 1, 2, 3–4, 5–8, …
+        persons = np.bincount(size).tolist()
+        by_rows = {
+            f"{2**i // 2 + 1}–{2**i}" if i > 1 else f"{2**i}": of for i, of in enumerate(persons)
+        }
+        return PersonCounts(len(self.number), self.count, most, self.unnamed, by_rows)
+
+    @cached_property
+    def first_row(self) -> NDArray[np.int64]:
+        """The first row of each person."""
+        return self.rows_in_order()[self.start]
+
+    def rows_in_order(self, order: Codes | None = None) -> NDArray[np.int64]:
+        """The rows, person by person; those of one person by a column, else as in the table."""
+        if order is None:
+            return np.argsort(self.number, kind="stable")
+        return np.lexsort((order, self.number))
+
+    @cached_property
+    def start(self) -> NDArray[np.int64]:
+        """Where the rows of each person start in ``rows_in_order``."""
+        return np.concatenate(([0], np.cumsum(self.rows_of)[:-1])).astype(np.int64)
+
+
+def persons_of(identifiers: Sequence[Column], rows: int) -> Persons:
+    """Tell persons apart by one or several identifiers.
+
+    A row that lacks one of them may belong to any person, so it counts as a person of its own.
+    """
+    found = group_codes(
+        [column.codes for column in identifiers], [c.cardinality for c in identifiers], rows
+    )
+    number = found.class_of_row.astype(np.int64)
+    unnamed = np.zeros(rows, bool)
+    for column in identifiers:
+        if column.has_null:
+            unnamed |= column.codes == column.cardinality - 1
+    number[unnamed] = found.count + np.arange(int(unnamed.sum()))
+    _, first, number = np.unique(number, return_index=True, return_inverse=True)
+    place = np.empty(len(first), np.int64)
+    place[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return Persons(place[number], len(first), int(unnamed.sum()))
+
+
+def unique_persons(classes: Classes, persons: Persons) -> int:
+    """How many persons have a row in a class that holds no other person."""
+    pair = np.unique(classes.class_of_row.astype(np.int64) * persons.count + persons.number)
+    own, person = np.divmod(pair, persons.count)
+    alone = np.bincount(own, minlength=classes.count)[own] == 1
+    return len(np.unique(person[alone]))
+
+
+def varying_persons(column: Column, persons: Persons) -> int:
+    """How many persons have different values of a column; a missing value is one of them."""
+    codes = column.codes[persons.rows_in_order()]
+    if not persons.count:
+        return 0
+    low = np.minimum.reduceat(codes, persons.start)
+    return int((low != np.maximum.reduceat(codes, persons.start)).sum())
+
+
+def chosen_codes(
+    column: Column, persons: Persons, rule: CollapseRule, order: Codes | None = None
+) -> Codes:
+    """The code of each person's value, by a rule that chooses among the values of their rows."""
+    if not persons.count:
+        return column.codes
+    if rule in (CollapseRule.FIRST, CollapseRule.LAST, CollapseRule.CONSTANT):
+        rows = persons.rows_in_order(order)
+        last = persons.start + persons.rows_of - 1
+        return column.codes[rows[last if rule is CollapseRule.LAST else persons.start]]
+    if rule is CollapseRule.MOST_FREQUENT:
+        return _most_frequent(column, persons)
+    codes = column.codes[persons.rows_in_order()]
+    if rule is CollapseRule.MIN:
+        return np.minimum.reduceat(codes, persons.start)
+    missing = column.cardinality - 1 if column.has_null else column.cardinality
+    codes = np.maximum.reduceat(np.where(codes == missing, -1, codes), persons.start)
+    return np.where(codes < 0, missing, codes).astype(np.int32)
+
+
+def _most_frequent(column: Column, persons: Persons) -> Codes:
+    values = column.cardinality
+    pair, times = np.unique(persons.number * values + column.codes, return_counts=True)
+    person, code = np.divmod(pair, values)
+    if column.has_null:
+        times[code == values - 1] = 0  # a value, where there is one
+    best = np.lexsort((code, -times, person))
+    first = np.searchsorted(person[best], np.arange(persons.count))
+    chosen: Codes = code[best][first].astype(np.int32)
+    return chosen

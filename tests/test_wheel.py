@@ -34,5 +34,5 @@ def test_the_wheel_installs_and_demonstrates(tmp_path):
     assert installed.returncode == 0, installed.stderr
     demonstrated = call(place / "bin" / "discreet", "demo", cwd=tmp_path)
     assert demonstrated.returncode == 0, demonstrated.stderr
-    assert "Every promise holds" in demonstrated.stdout
+    assert "every guarantee holds" in demonstrated.stdout
     assert (tmp_path / "discreet-demo" / "release" / "groups.csv").is_file()

@@ -63,11 +63,11 @@ def test_distinct_values_fall_to_non_membership_where_p_diversity_holds(table):
 def test_whole_rows_fall_to_background_join(table):
     _, findings = attack(table, "msa-diversity", [{"m-diversity": {"l": 3}}], "background-join")
     assert greatest(findings) == 1
-    assert all(f.verdict == "not promised" for f in findings)
+    assert all(f.verdict == "not covered" for f in findings)
     inner = [{"multi-attribute-l-diversity": {"inner": {"p-diversity": {"l": 1.2}}}}]
     _, findings = attack(table, "mondrian", inner, "background-join")
     assert greatest(findings) <= 1 / 1.2 + 1e-9
-    assert all(f.verdict == "within the promise" for f in findings)
+    assert all(f.verdict == "within the guarantee" for f in findings)
 
 
 def test_codip_keeps_a_reader_from_joining_across_tables(table):
@@ -220,7 +220,7 @@ def test_minimality_of_mondrian_on_adult():
     assert found.targets == len(table)
     assert 19 <= round(found.above * found.targets) <= 200
     assert found.mean == pytest.approx(plain.mean, abs=0.002)
-    assert found.verdict == "beyond the promise"
+    assert found.verdict == "outside the threat model"
 
 
 def finding(**changes):
@@ -234,9 +234,9 @@ def finding(**changes):
 def test_a_verdict_says_no_more_than_was_found():
     """An attack below guessing is no reader beyond the promise, and a bound of 1 is no bound."""
     assert finding(is_belief=False).verdict == "no better than guessing"
-    assert finding(is_belief=False, baseline=0.2).verdict == "beyond the promise"
-    assert finding(inside=True, bound=1.0).verdict == "no guarantee against this"
-    assert finding(inside=True, bound=0.9).verdict == "within the promise"
+    assert finding(is_belief=False, baseline=0.2).verdict == "outside the threat model"
+    assert finding(inside=True, bound=1.0).verdict == "no bound"
+    assert finding(inside=True, bound=0.9).verdict == "within the guarantee"
     assert finding(inside=True, bound=1.0, exceeded=True).verdict == "EXCEEDED"
 
 

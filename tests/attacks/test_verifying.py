@@ -60,9 +60,9 @@ def test_named_attacks_under_the_ceiling_let_it_appear_with_a_section(job, tmp_p
     done = run("publish", job("{attacks: [linking, homogeneity, absence], ceiling: 0.7}"))
     assert done.exit_code == 0, done.stderr
     report = (tmp_path / "release" / "report.html").read_text(encoding="utf-8")
-    assert "How it was attacked" not in report  # it was scored by the original
+    assert "Attacks before publication" not in report  # it was scored by the original
     page = (tmp_path / "release.private.html").read_text(encoding="utf-8")
-    assert "How it was attacked" in page
+    assert "Attacks before publication" in page
     assert "<svg" in page
     assert "<script" not in page
     assert "background-join" in page  # among what it does not promise
@@ -88,7 +88,9 @@ def test_the_command_prints_text_json_and_a_page(job, tmp_path):
     release, page = tmp_path / "release", tmp_path / "attacks.html"
     done = run("attack", release, "--original", path, "--page", page)
     assert done.exit_code == 0, done.stderr
-    assert done.stdout.startswith("The strongest attacker found, one who knows")
+    assert done.stdout.startswith(
+        "No attack exceeds a guarantee of this release.\nStrongest attack: "
+    )
     assert "<svg" in page.read_text(encoding="utf-8")
     done = run("attack", release, "--original", path, "--attacks", "linking", "--json")
     found = json.loads(done.stdout)

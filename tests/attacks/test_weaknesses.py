@@ -81,5 +81,5 @@ def test_blind_blocks_say_the_same_whether_rows_looked_across_or_not(table):
     none, others = said(120)
     assert some > 1
     assert none == 0
-    assert "may have been placed with a look across blocks" in sentences
+    assert "may have been placed by their sensitive values" in sentences
     assert sentences == others  # how many is known to the publisher alone

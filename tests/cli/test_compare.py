@@ -68,7 +68,7 @@ def test_methods_side_by_side_and_one_that_fails(job, tmp_path):
     (advice,) = found["recommendations"]
     fit = [p for p in points.values() if p.get("belief_99", 1) <= 0.5 + 1e-9]
     assert advice["label"] == min(fit, key=lambda p: p["query_error"])["label"]
-    assert advice["sentence"].startswith(f"For queries: {advice['label']}, since")
+    assert advice["sentence"].startswith(f"Recommended for queries: {advice['label']}. Its")
     with (out / "comparison.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     assert [line["label"] for line in lines] == [*points, "unlinked"]
@@ -79,11 +79,16 @@ def test_methods_side_by_side_and_one_that_fails(job, tmp_path):
 def test_a_table_for_people(job):
     done = run(job, "--methods", "mondrian,anatomy", "--queries", "0")
     assert done.exit_code == 0, done.output
-    head, *lines = done.stdout.splitlines()
-    assert head.split()[:3] == ["release", "D", "belief"]
-    assert [line.split()[0] for line in lines[:3]] == ["mondrian", "anatomy", "unlinked"]
-    assert "For queries: none, since no release has the figure that it takes." in lines
-    assert any(line.startswith("For records:") for line in lines)
+    lines = done.stdout.splitlines()
+    head = lines.index("") + 1  # recommendations come first
+    assert lines[head].split()[:3] == ["release", "D", "belief"]
+    assert [line.split()[0] for line in lines[head + 1 :][:3]] == [
+        "mondrian",
+        "anatomy",
+        "unlinked",
+    ]
+    assert "Recommended for queries: none. No release has a figure for this use." in lines
+    assert any(line.startswith("Recommended for records:") for line in lines)
 
 
 def test_nothing_can_be_met(job):
@@ -96,10 +101,10 @@ def test_nothing_can_be_met(job):
     ("arguments", "said"),
     [
         (["--methods", "mondriann"], "there is no 'mondriann'. Did you mean mondrian"),
-        (["--methods", "mondrian", "--vary", "ell=2"], "'ell' is no parameter of mondrian"),
-        (["--methods", "mondrian", "--vary", "l"], "a parameter once, with its values"),
+        (["--methods", "mondrian", "--vary", "ell=2"], "'ell' is not a parameter of mondrian"),
+        (["--methods", "mondrian", "--vary", "l"], "name each parameter once, with its values"),
         (["--methods", "mondrian", "--vary", "l="], "'l' has no value"),
-        (["--methods", "mondrian,mondrian"], "mondrian stands there twice"),
+        (["--methods", "mondrian,mondrian"], "mondrian is named twice"),
         (["--methods", "mondrian", "--for", "fun"], "There is no use 'fun'"),
     ],
 )
@@ -151,7 +156,7 @@ def test_from_python_with_learning():
     assert found.unlinked.skill == 0
     (advice,) = found.recommendations
     assert (advice.use, advice.label) == ("learning", "mondrian l=1.2")
-    assert f"its skill of {narrow.skill:.3f} (0.000 with no link at all)" in advice.sentence
+    assert f"Its skill is {narrow.skill:.3f} (unlinked baseline: 0.000)" in advice.sentence
 
 
 def test_measure_learns_too(job, tmp_path):

@@ -106,12 +106,12 @@ def test_the_audit_of_one_folder_says_what_it_does_not_show(series, run, tmp_pat
     series("rho-different: {rho: 0.5, unstated: stay}")
     done = run("audit", "r2", "--page", "page.html")
     assert done.returncode == 0  # nothing fails
-    alone, together, conclusion = done.stdout.splitlines()[:3]
-    assert alone.startswith("Holds: In this release, no value of ")
-    assert together.startswith("NOT CHECKED: An attacker who has this release and all earlier ")
+    conclusion, _, _, _, alone, together, *_ = done.stdout.splitlines()
+    assert alone.startswith("  - In this release, no value of ")
+    assert together.startswith("  - NOT CHECKED: An attacker who has this release and all earlier ")
     assert "--ledger PLACE, or name all folders with --persons" in together
-    assert conclusion.startswith("1 of 2 promises could not be checked")
-    assert "1 of 2 promises could not be checked" in (tmp_path / "page.html").read_text()
+    assert conclusion.startswith("r2: 1 of 2 guarantees could not be checked")
+    assert "1 of 2 guarantees could not be checked" in (tmp_path / "page.html").read_text()
     found = json.loads(run("audit", "r2", "--json").stdout)
     assert (found["ok"], found["unproved"]) == (True, 1)
     (tmp_path / "r2" / "extra.csv").write_text("x\n")
@@ -137,12 +137,12 @@ def test_audit_of_folders_with_a_table_of_persons(series, run, tmp_path):
     assert "record-linking: " in done.stdout
     done = run(*attack, "--alike", "Person 0,Nobody")
     assert done.returncode == 2
-    assert "1 of the records that are said to agree" in done.stderr
+    assert "1 of the records in --alike" in done.stderr
     assert run("attack", "r1").returncode == 2  # neither the original nor a series
     assert by_persons["joint"] == by_ledger["joint"]
     assert max(by_persons["joint"]["greatest"]) <= 0.5 + 1e-9
     text = run("audit", "--ledger", "people.ledger").stdout
-    assert "The series keeps its promises." in text
+    assert "The series keeps its guarantees." in text
 
 
 def test_a_series_that_was_published_anew_each_time_is_found_out(run, tmp_path, series):
@@ -184,11 +184,11 @@ def test_ledger_by_option(series, run, tmp_path):
 
 
 def test_simulate_series(run, tmp_path):
-    done = run("simulate-series", "--people", "60", "--releases", "3", "--json", "--plot", "s.svg")
+    done = run("simulate-series", "--records", "60", "--releases", "3", "--json", "--plot", "s.svg")
     picture = ElementTree.parse(tmp_path / "s.svg").getroot()
     lines = [line.get("points").split() for line in picture.iter(SVG + "polyline")]
     assert [len(line) for line in lines] == [3, 3, 3]  # a line for each publisher
-    assert "promised at most" in [text.text for text in picture.iter(SVG + "text")]
+    assert "guaranteed at most" in [text.text for text in picture.iter(SVG + "text")]
     steps = json.loads(done.stdout)["steps"]
     last = {step["method"]: step for step in steps if step["release"] == 3}
     assert last["independent"]["greatest"] > 0.9

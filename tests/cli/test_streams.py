@@ -52,7 +52,7 @@ def test_a_closed_stream(hospital):
     assert not (hospital / "release").exists()
     done = shell(hospital, "discreet publish job.yaml 2>&-")
     assert done.returncode == 0
-    assert "Written to" in done.stdout
+    assert "Published to" in done.stdout
     assert (hospital / "release").exists()
 
 

@@ -236,7 +236,7 @@ def test_labels_with_two_meanings_are_listed() -> None:
     [
         ({"intervals": [5, 12]}, "width 12 is not a multiple of 5"),
         ({"intervals": [0.1, 0.25]}, "width 0.25 is not a multiple of 0.1"),
-        ({"intervals": [5, "*", 10]}, '"*" may only stand last'),
+        ({"intervals": [5, "*", 10]}, '"*" must be the last entry'),
         ({"intervals": [0]}, "width 0 is not above 0"),
         ({"intervals": []}, "at least 1 item"),
         ({"intervals": [5], "mask": "right"}, "Extra inputs are not permitted"),

@@ -68,7 +68,7 @@ def test_an_error_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> 
 def test_what_is_there_is_refused_before_any_work(tmp_path: Path) -> None:
     publish(tmp_path / "release", "old")
     with (
-        pytest.raises(ReleaseError, match=r"is there already.*--force"),
+        pytest.raises(ReleaseError, match=r"already exists.*--force"),
         release_place(tmp_path / "release"),
     ):
         pytest.fail("the block must not run")
@@ -102,7 +102,7 @@ def test_force_spares_what_is_no_release(tmp_path: Path) -> None:
 
 def test_one_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     place = tmp_path / "release"
-    with pytest.raises(ReleaseError, match="is there already"), release_place(place):
+    with pytest.raises(ReleaseError, match="already exists"), release_place(place):
         place.mkdir()
         (place / "manifest.json").write_text("other")
     assert (place / "manifest.json").read_text() == "other"

@@ -69,7 +69,7 @@ def test_a_job_reads_a_table_or_a_query_and_writes_its_tables(url, tmp_path):
     records = read_frame(url, Path("/"), "made_records", None)
     assert records.columns == ["zip", "ill"]
     assert records["ill"].to_list() == ["flu"] * 4
-    with pytest.raises(InputError, match="'made_records' is there already"):
+    with pytest.raises(InputError, match="'made_records' already exists"):
         release.save(tmp_path / "again")
     assert not (tmp_path / "again").exists()
     release.save(tmp_path / "again", force=True)

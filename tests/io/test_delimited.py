@@ -155,7 +155,7 @@ def test_blocks_do_not_show(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("a,,c,\n1,2,3,4\n", "no name for column 2, 4"),
         ("", "the file is empty"),
         ("\n\n", "the file is empty"),
-        ("a,b\n", "a header and no row"),
+        ("a,b\n", "a header but no rows"),
         (b"a,b\n1,2\n3,f\xfcnf\n", "line 3: byte 11 .0xfc. is not utf-8.*encoding: latin-1"),
         (b"a,b\nf\xfcnf,1\n", "line 2: byte 5"),
         (b"f\xfcnf,b\n1,1\n", "line 1: byte 1"),
@@ -224,7 +224,7 @@ def test_missing_file_names_the_nearest(path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no such file.*people\.csv"):
         column_names(Source(path=other))
     other.write_text("a\n")
-    with pytest.raises(InputError, match="ending does not tell"):
+    with pytest.raises(InputError, match="format does not follow"):
         column_names(Source(path=other))
 
 

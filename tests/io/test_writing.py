@@ -99,7 +99,7 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
 def test_what_is_there_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("precious")
-    with pytest.raises(ReleaseError, match="is there already"):
+    with pytest.raises(ReleaseError, match="already exists"):
         write_table(path, "csv", [published("a", ["x"])])
     assert path.read_text() == "precious"
     with pytest.raises(ReleaseError, match=r"cannot be written .No such file"):

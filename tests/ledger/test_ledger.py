@@ -74,11 +74,11 @@ def test_missing_readable_and_broken_keys_are_refused(settings, tmp_path):
     with pytest.raises(InputError, match="there is no such file"):
         Ledger.open(absent)
     settings.key.chmod(0o644)
-    with pytest.raises(InputError, match="others may read it"):
+    with pytest.raises(InputError, match="other users can read it"):
         Ledger.open(settings)
     settings.key.chmod(0o600)
     settings.key.write_text("no key")
-    with pytest.raises(InputError, match="is no key"):
+    with pytest.raises(InputError, match="not a valid key file"):
         Ledger.open(settings)
 
 
@@ -121,7 +121,7 @@ def test_an_edited_or_removed_folder_is_found(settings, tmp_path):
 def test_a_published_release_is_never_replaced(settings, tmp_path):
     job = job_for(settings)
     publish_next(job, tmp_path)
-    with pytest.raises(ReleaseError, match="cannot be taken back"):
+    with pytest.raises(ReleaseError, match="cannot be withdrawn"):
         dc.publish(table(2), job).save(tmp_path / "r1", force=True)
 
 
@@ -134,7 +134,7 @@ def test_a_newer_ledger_is_refused_and_an_empty_database_is_none(settings):
         Ledger.open(settings)
     database.run("DROP TABLE discreet_ledger")
     database.close()
-    with pytest.raises(InputError, match="holds no ledger"):
+    with pytest.raises(InputError, match="contains no ledger"):
         Ledger.open(settings)
 
 

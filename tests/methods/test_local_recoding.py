@@ -77,7 +77,7 @@ def test_rows_that_say_nothing_are_counted():
     release = dc.publish(frame([1, 99], ["a", "b"], ["x", "y"]), job())
     assert cells(release) == [("*", "*")] * 2
     assert release.private["method"]["root_rows"] == 2
-    assert any("as good as suppressed" in sentence for sentence in release.explanation)
+    assert any("effectively suppressed" in sentence for sentence in release.explanation)
 
 
 def test_levels_without_a_common_root_stay_apart():

@@ -403,7 +403,7 @@ def test_the_terms_of_a_series_stay(growing, tmp_path):
         dc.publish(table_of(tables[1]), job(method))
     with (
         dc.Ledger.open(job(method).ledger) as ledger,
-        pytest.raises(dc.InputError, match="is not the table that the releases rest on"),
+        pytest.raises(dc.InputError, match="not the table that the releases were published with"),
     ):
         dc.audit_series(ledger=ledger, correlation=odds)
 

@@ -123,7 +123,7 @@ def test_infeasible_says_what_would_be_feasible():
 
 def test_a_label_with_two_meanings_is_refused():
     tree = [["a", "x", "x"], ["b", "y", "x"]]
-    with pytest.raises(HierarchyError, match="'x' stands for different values"):
+    with pytest.raises(HierarchyError, match="'x' denotes different values"):
         run({"c": ["a", "b"]}, "q", [KAnonymity(k=1)], {"c": tree})
 
 

@@ -28,7 +28,7 @@ def test_minimality_of_full_domain(tmp_path):
     assert plain.greatest == pytest.approx(1 / 3)
     assert found.method == "exact"
     assert found.certain == pytest.approx(2 / 6)
-    assert found.verdict == "beyond the promise"
+    assert found.verdict == "outside the threat model"
     # The bound by drawn worlds is a bound.
     (bound,) = dc.attack(release, original=job, attacks=[{"minimality": {"worlds": 1}}]).findings
     assert bound.method.startswith(("at most share/acceptance", "not assessed"))

@@ -104,7 +104,7 @@ def test_a_file_that_says_something_else_is_audited_and_refused(tmp_path, calls,
         file.write_text(text.replace("illness 1", "illness 2"), encoding="utf-8")
 
     monkeypatch.setattr(one_machine, "write_table", altered)
-    with pytest.raises(AuditError, match="stand for no row of the original"):
+    with pytest.raises(AuditError, match="correspond to no row of the original"):
         release.save(tmp_path / "release")
     assert calls["audit_tables", None] == 2
     assert not (tmp_path / "release").exists()

@@ -1,4 +1,4 @@
-"""What can be promised at best, against trying every number of rows."""
+"""The strongest feasible guarantees, against trying every number of rows."""
 
 from __future__ import annotations
 

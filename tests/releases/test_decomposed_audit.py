@@ -96,7 +96,7 @@ def test_a_value_that_no_row_supports_is_found(folder):
         if struck_out(group, name, value)
     )
     tamper(folder, "group_values", lambda rows: [*rows, wrong])
-    problem = next(p for p in dc.audit(folder).problems if "can be struck out" in p)
+    problem = next(p for p in dc.audit(folder).problems if "can be ruled out" in p)
     assert "1 values" in problem
 
 

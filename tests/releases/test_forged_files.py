@@ -189,7 +189,7 @@ def test_rows_of_a_parquet_file_are_known_before_it_is_read(copied, monkeypatch)
     rewritten(path, pa.concat_tables([table, table]))
     seal(folder)
     monkeypatch.setattr(pa.parquet, "ParquetFile", None)  # whoever reads it fails
-    assert f"has not the {ROWS} rows that the manifest says" in problems(folder)
+    assert f"does not have the {ROWS} rows that the manifest states" in problems(folder)
 
 
 @pytest.mark.parametrize("name", ["records.csv", "manifest.json"])

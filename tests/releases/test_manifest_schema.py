@@ -160,7 +160,7 @@ def test_the_l_of_a_method_is_that_of_its_promise(releases, tmp_path):
     said = naive.read_manifest(forged)
     said["method"]["l"]["ill"] = 4
     naive.write_manifest(forged, said)
-    assert "'method.l' is the l of no promise" in dc.audit(forged).problems
+    assert "'method.l' is not the l of a guarantee" in dc.audit(forged).problems
 
 
 @pytest.mark.parametrize("reader", [{"reader": "nobody"}, {"certain": "Ann"}, {"more": 1}])

@@ -111,4 +111,4 @@ def test_an_audit_finds_what_was_changed_after_publishing(tmp_path):
     naive.write_manifest(place, manifest)
     audit = dc.audit(place, original=job)
     assert not audit.ok
-    assert "1 of 80 rows of 'records' stand for no row of the original" in audit.problems
+    assert "1 of 80 rows of 'records' correspond to no row of the original" in audit.problems

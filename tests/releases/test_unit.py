@@ -56,21 +56,21 @@ def test_the_job_may_state_that_rows_are_the_unit(tmp_path):
     release = dc.publish(frame(REPEATED), job(unit="rows"))
     assert release.manifest.unit is Unit.ROW
     text = said(release, tmp_path)
-    assert "Every group of rows that look alike has at least 2 rows." in text
-    assert "people who look alike" not in text
+    assert "Each row is in a group of at least 2 rows." in text
+    assert "person" not in text and "people" not in text
 
 
 def test_people_are_spoken_of_where_an_identifier_shows_them(tmp_path):
     release = dc.publish(frame(DISTINCT), job())
     assert release.manifest.unit is Unit.PERSON
-    assert "Every group of people who look alike has at least 2 members." in said(release, tmp_path)
+    assert "Each person is in a group of at least 2 people." in said(release, tmp_path)
 
 
 @pytest.mark.parametrize("names", [[None, *DISTINCT[1:]], [None] * ROWS])
 def test_a_missing_identifier_shows_nobody(names, tmp_path):
     release = dc.publish(frame(names).cast({"name": pl.String}), job())
     assert release.manifest.unit is Unit.ROW
-    assert "people who look alike" not in said(release, tmp_path)
+    assert not re.search("person|people", said(release, tmp_path))
 
 
 def test_without_an_identifier_rows_are_spoken_of(tmp_path):
@@ -113,7 +113,5 @@ def test_init_and_profile_report_repeated_identifiers(tmp_path):
 
 
 def test_names_of_columns_stay_as_they_are():
-    sentence = "In every group of people who look alike, 'people' has at least 2 different values."
-    assert of_unit(sentence, Unit.ROW) == sentence.replace(
-        "people who look alike", "rows that look alike"
-    )
+    sentence = "In each person's group, 'people' has at least 2 different values."
+    assert of_unit(sentence, Unit.ROW) == sentence.replace("person's", "row's")

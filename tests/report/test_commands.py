@@ -42,6 +42,6 @@ def test_the_audit_of_a_series_draws_its_beliefs(tmp_path):
         found = dc.audit_series(ledger=ledger, correlation=folder / "odds.csv")
     assert found.joint is not None
     html = found._repr_html_()
-    assert "promised at most" in html
+    assert "guaranteed at most" in html
     assert f"{found.joint.greatest[0]:.3f}" in html
-    assert "The series keeps its promises" in html
+    assert "The series keeps its guarantees" in html

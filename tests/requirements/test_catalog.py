@@ -203,22 +203,20 @@ def test_sentences_are_sentences_and_name_no_value(requirement: Requirement) -> 
 
 
 def test_some_sentences_in_full() -> None:
-    assert KAnonymity(k=5).sentence() == (
-        "Every group of people who look alike has at least 5 members."
-    )
+    assert KAnonymity(k=5).sentence() == "Each person is in a group of at least 5 people."
     assert DistinctLDiversity(l=3, attribute="ill").sentence() == (
-        "In every group of people who look alike, 'ill' has at least 3 different values."
+        "In each person's group, 'ill' has at least 3 different values."
     )
     assert RecursiveClDiversity(c=2, l=3).sentence() == (
-        "In every group of people who look alike, the most frequent value of every sensitive"
-        " attribute is less than 2 times as frequent as all other values together, even without"
-        " the most frequent of those."
+        "In each person's group, the most frequent value of every sensitive attribute is less than"
+        " 2 times as frequent as all other values together, even without the most frequent of"
+        " those."
     )
     assert AlphaKAnonymity(alpha=0.5, k=3, attribute=("a", "b")).sentence() == (
-        "Every group of people who look alike has at least 3 members, and no value of 'a' or 'b'"
-        " fills more than 50 % of it."
+        "Each person is in a group of at least 3 people, of which no value of 'a' or 'b' makes up"
+        " more than 50 %."
     )
     assert MultiAttributeLDiversity(l=2).sentence() == (
-        "Even for an attacker who knows a person's other sensitive attributes: in every group of"
-        " people who look alike, every sensitive attribute has at least 2 different values."
+        "Also against an attacker who knows a person's other sensitive attributes: in each"
+        " person's group, every sensitive attribute has at least 2 different values."
     )

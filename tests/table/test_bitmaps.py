@@ -118,7 +118,7 @@ def test_a_floor_is_said_not_to_be_lossless(tmp_path):
     write(source, [(a, ill, drug) for a, ill, drug in ROWS if ill != "?"])
     release = dc.publish(source, job(ill={"min_support": 4}))
     assert release.manifest.bitmaps["ill"].rest == "ill=(rest)"
-    assert any("can't be had back" in sentence for sentence in release.explanation)
+    assert any("cannot be restored" in sentence for sentence in release.explanation)
     release.save(tmp_path / "out")
     assert "ill=(rest)" in dc.read_release(tmp_path / "out")["records"].columns
 

@@ -74,5 +74,5 @@ def read_attacks(path: str | Path) -> list[Attack]:
         line = "" if mark is None else f", line {mark.line + 1}"
         raise InputError(f"{path}{line}: not valid YAML.") from None
     if not isinstance(written, list):
-        raise InputError(f"{path}: a list of attacks is wanted, such as '- linking'.")
+        raise InputError(f"{path}: expected a list of attacks, such as '- linking'.")
     return parse_attacks(written)

@@ -67,7 +67,7 @@ def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:
         return replace(found, remarks=(*found.remarks, said))
     if place.read_text(encoding="utf-8") == release_page(manifest, found.picture).html():
         return found
-    said = f"'{REPORT}' is not the page that the manifest and the tables give"
+    said = f"'{REPORT}' is not the page that the manifest and the tables produce"
     return replace(found, problems=(*found.problems, said))
 
 

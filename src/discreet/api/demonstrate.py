@@ -1,9 +1,8 @@
-"""The whole journey on a table that it makes itself."""
+"""A demonstration on a synthetic table: publish, audit, attack, measure."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from discreet.api.audit import audit
 from discreet.api.measure import measure
 from discreet.job.model import Job
 from discreet.pipeline.run import make_release
+from discreet.releases.explanation import guarantee_line
 
 ROWS = 3000
 SEED = 20
@@ -31,8 +31,8 @@ attributes:
 """
 
 ONE_AT_A_TIME = f"""\
-# A hospital's table: name never leaves the house, what a neighbour may know is made coarser,
-# and each of three sensitive attributes is protected by itself.
+# A hospital's table. Names are not published, quasi-identifiers are generalized, and each of the
+# three sensitive attributes is protected on its own.
 {_ATTRIBUTES}requirements:
   - k-anonymity: {{k: 8}}
   - entropy-l-diversity: {{l: 4, attribute: diagnosis}}
@@ -43,8 +43,8 @@ output: {{path: one-at-a-time, format: csv}}
 """
 
 JOB = f"""\
-# A hospital's table: name never leaves the house, what a neighbour may know stays exact, and three
-# sensitive attributes are protected together, also from a reader who knows the diagnosis.
+# A hospital's table. Names are not published, quasi-identifiers stay exact, and the three
+# sensitive attributes are protected together, also against an attacker who knows the diagnosis.
 {_ATTRIBUTES}method:
   decomposition:
     primary: diagnosis
@@ -92,50 +92,60 @@ def make_patients(path: Path, rows: int = ROWS, seed: int = SEED) -> None:
             )
 
 
-def demonstrate(folder: Path, say: Callable[[str], None]) -> None:
-    """Make a table, publish it, audit it, attack it, measure it; say what is found."""
+def demonstrate(folder: Path) -> list[str]:
+    """Publish a synthetic table twice, attack both releases, and return what was found."""
     folder.mkdir(parents=True, exist_ok=True)
-    table, job_file, place = folder / "patients.csv", folder / "job.yaml", folder / "release"
-    make_patients(table)
-    job_file.write_text(JOB, encoding="utf-8")
-    say(f"A table of {ROWS:,} patients that never lived: {table}")
-    _tell_usual(folder, say)
-
-    say(f"\nAll sensitive attributes together: {job_file}")
-    say("\nWhat was published, and what it promises")
-    release = make_release(None, Job.load(job_file), seed=SEED)
-    release.save(place, force=True)
-    for sentence in release.explanation:
-        say(f"  {sentence}")
-
-    say("\nThe same, derived again from the published files alone")
-    found = audit(place, original=job_file)
-    say(f"  {'Every promise holds' if found.ok else 'A PROMISE DOES NOT HOLD'}; "
-        "nothing was lost or invented.")  # fmt: skip
-
-    say("\nHow it was attacked: attackers know the birthday, zip and sex of every row")
-    attacks = attack(place, original=job_file)
-    for line in str(attacks).splitlines():
-        say(f"  {line}".rstrip())
-
-    say("\nWhat it is still worth")
-    for line in str(measure(place, original=job_file)).splitlines():
-        say(f"  {line}")
-    say(f"\nOpen {place / 'report.html'} in a browser for the report.")
+    make_patients(folder / "patients.csv")
+    separate = _Demonstrated(folder, "one-at-a-time", ONE_AT_A_TIME, "one-at-a-time.yaml")
+    together = _Demonstrated(folder, "release", JOB, "job.yaml")
+    return [
+        f"{ROWS:,} synthetic patients ({folder / 'patients.csv'}), published in two ways.",
+        "",
+        "1. Mondrian: each sensitive attribute is protected on its own",
+        *separate.lines(),
+        "2. Decomposition: all sensitive attributes are protected together",
+        *together.lines(),
+        "",
+        f"Report to read first: {together.place / 'report.html'}",
+        f"Next: discreet audit {together.place}",
+        f"      discreet attack {together.place} --original {together.job_file}",
+        f"      discreet publish {together.job_file} --force --verbose",
+    ]
 
 
-def _tell_usual(folder: Path, say: Callable[[str], None]) -> None:
-    """Publish one attribute at a time, and say who is found out."""
-    job_file, place = folder / "one-at-a-time.yaml", folder / "one-at-a-time"
-    job_file.write_text(ONE_AT_A_TIME, encoding="utf-8")
-    say(f"\nOne sensitive attribute at a time, as k-anonymity tools do it: {job_file}")
-    make_release(None, Job.load(job_file), seed=SEED).save(place, force=True)
-    found = attack(place, original=job_file, attacks=["background-join"]).findings
-    worst = max((f for f in found if len(f.details["known"]) == 1), key=lambda f: f.certain)
-    (known,) = worst.details["known"]
-    say(f"  Every promise holds, and yet an attacker who also knows the target's '{known}' is "
-        f"certain of '{worst.aim}' for {round(worst.certain * worst.targets):,} of "
-        f"{worst.targets:,} rows.")  # fmt: skip
-    for line in str(measure(place, original=job_file)).splitlines():
-        if line.startswith(("loss  ", "KL divergence", "median query error")):
-            say(f"  {line}")
+class _Demonstrated:
+    """One of the two releases: published, audited from its files, attacked and measured."""
+
+    def __init__(self, folder: Path, name: str, job: str, file: str) -> None:
+        self.place, self.job_file = folder / name, folder / file
+        self.job_file.write_text(job, encoding="utf-8")
+        self.release = make_release(None, Job.load(self.job_file), seed=SEED)
+        self.release.save(self.place, force=True)
+        self.audit = audit(self.place, original=self.job_file)
+        self.measures = measure(self.place, original=self.job_file)
+
+    def lines(self) -> list[str]:
+        """Return guarantees, the attacker who knows one sensitive value, and utility."""
+        manifest = self.release.manifest
+        kept = "every guarantee holds" if self.audit.ok else "A GUARANTEE DOES NOT HOLD"
+        error, divergence = self.measures.query_error, self.measures.divergence_ratio
+        median = None if error is None else error.release.median
+        return [
+            f"   Audit of {self.place}: {kept}; no row was lost or invented.",
+            *(f"   - {guarantee_line(one, manifest.unit)}" for one in manifest.promises),
+            f"   Attack: {self._strongest()}",
+            f"   Utility: information loss {self.measures.loss:.1%}, divergence ratio "
+            f"{divergence or 0:.2f}, median query error {median or 0:.1%}.",
+        ]
+
+    def _strongest(self) -> str:
+        """Return the attacker who knows one sensitive value and is certain of most others."""
+        attacks = ["background-join", "link-through-sensitive-table"]
+        found = attack(self.place, original=self.job_file, attacks=attacks).findings
+        single = [f for f in found if len(f.details["known"]) == 1]
+        worst = max(single, key=lambda f: f.certain)
+        (known,) = worst.details["known"]
+        return (
+            f"an attacker who also knows a target's '{known}' is certain of '{worst.aim}' for "
+            f"{round(worst.certain * worst.targets):,} of {worst.targets:,} rows."
+        )

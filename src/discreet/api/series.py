@@ -214,7 +214,8 @@ def _audit_placed(
         tuple_equivalence(series, alike),
     )
     problems += [
-        f"{attack.attack}: a belief of {attack.greatest:.3f}, above the promised {attack.bound:.3f}"
+        f"{attack.attack}: a belief of {attack.greatest:.3f}, above the guaranteed "
+        f"{attack.bound:.3f}"
         for attack in attacks
         if attack.exceeded
     ]
@@ -235,8 +236,8 @@ def _require_known(series: Series, alike: Alike) -> None:
     unknown = sum(name not in known for group in alike for name in group)
     if unknown:
         raise InputError(
-            f"{unknown} of the records that are said to agree are in no group of the releases. "
-            "Name them as the file of --persons does."
+            f"{unknown} of the records in --alike are in no group of the releases. Name them as "
+            "the file of --persons does."
         )
 
 
@@ -245,8 +246,8 @@ def _bucketized(folder: Path) -> tuple[Manifest, dict[str, CodedTable]]:
     kind = kind_of(manifest.kind)
     if kind.makes_alike or not kind.publishes_counts:
         raise ReleaseError(
-            f"{folder}: is a {manifest.kind} release. A series is audited where groups are "
-            "published with numbers: bucketized releases."
+            f"{folder}: a {manifest.kind} release. Only bucketized releases, whose groups are "
+            "numbered, can be audited as a series."
         )
     return manifest, read_tables(folder, manifest)
 
@@ -310,7 +311,9 @@ def _series(
         place = {label: at for at, label in enumerate(labels)}
         for name, group in groups.items():
             if group not in place:
-                raise ReleaseError(f"Release {layer + 1} has no group {group}; was it changed?")
+                raise ReleaseError(
+                    f"Release {layer + 1} has no group {group}. Check that its files are unchanged."
+                )
             group_of[layer, number[name]] = begun + place[group]
         begun += len(labels)
     joined, _ = PublishedGroups.of(parts)
@@ -338,13 +341,13 @@ def _correlation(
         found = read_correlation(path, unstated)
         if known_hash is not None and found.sha256 != known_hash:
             raise InputError(
-                f"Correlation table {path}: is not the table that the releases rest on. Name the "
-                "one that they were published with."
+                f"Correlation table {path}: not the table that the releases were published with. "
+                "Name that one."
             )
         return found
     if last.get("correlation"):
         raise InputError(
-            f"The releases rest on the correlation table '{last['correlation']}'. Name it with "
+            f"The releases rely on the correlation table '{last['correlation']}'. Name it with "
             "--correlation."
         )
     return Correlation(unstated=unstated)
@@ -358,12 +361,12 @@ def _read_persons(path: Path) -> list[dict[str, str]]:
             lacking = [n for n in ("release", "person") if n not in (reader.fieldnames or ())]
             if lacking:
                 raise InputError(
-                    f"Persons {path}: there is no column {' or '.join(lacking)}. It holds release "
+                    f"Persons file {path}: missing column {' or '.join(lacking)}. Expected release "
                     "(1, 2, …), person and the quasi-identifiers."
                 )
             return list(reader)
     except OSError as error:
-        raise InputError(f"Persons {path}: {error.strerror}. Check the path.") from None
+        raise InputError(f"Persons file {path}: {error.strerror}. Check the path.") from None
 
 
 def _place(people: CodedTable, rows: Sequence[Mapping[str, str]], path: Path) -> Placed:
@@ -371,7 +374,7 @@ def _place(people: CodedTable, rows: Sequence[Mapping[str, str]], path: Path) ->
     columns = people.quasi_identifiers
     lacking = [c.name for c in columns if rows and c.name not in rows[0]]
     if lacking:
-        raise InputError(f"Persons {path}: there is no column {', '.join(lacking)}.")
+        raise InputError(f"Persons file {path}: missing column {', '.join(lacking)}.")
     labels = people[GROUP].text.to_list()
     groups: dict[tuple[str, ...], set[str]] = {}
     cells = [[text or "" for text in c.text.to_list()] for c in columns]
@@ -389,17 +392,18 @@ def _place(people: CodedTable, rows: Sequence[Mapping[str, str]], path: Path) ->
 def describe(found: SeriesAudit) -> list[str]:
     """The audit of a series in sentences."""
     steady = found.invariance
-    lines = [
-        f"{len(found.audits)} releases; {sum(audit.ok for audit in found.audits)} keep what they "
-        "promise by themselves.",
-        f"{steady.returning:,} records are in more than one: {steady.unchanged:,} always among the "
-        f"same values, {steady.renewed:,} also among values that are all new, "
-        f"{steady.overlapping:,} among values that are partly new.",
+    kept = sum(audit.ok for audit in found.audits)
+    return [
+        "The series keeps its guarantees."
+        if found.ok
+        else "The series does NOT keep its guarantees.",
+        *(f"Problem: {problem}" for problem in found.problems),
+        f"{kept} of {len(found.audits)} releases keep their own guarantees.",
+        f"{steady.returning:,} records are in several releases: {steady.unchanged:,} always in "
+        f"groups with the same values, {steady.renewed:,} also in groups with all new values, "
+        f"{steady.overlapping:,} in groups with partly new values.",
         *describe_attacks(found),
     ]
-    lines += [f"Problem: {problem}" for problem in found.problems]
-    lines.append("The series keeps its promises." if found.ok else "The series does NOT hold.")
-    return lines
 
 
 def describe_attacks(found: SeriesAudit) -> list[str]:
@@ -408,21 +412,21 @@ def describe_attacks(found: SeriesAudit) -> list[str]:
     if found.joint is not None:
         shown = ", ".join(f"{belief:.3f}" for belief in found.joint.greatest)
         lines.append(
-            "The greatest belief of an attacker who has all releases and knows how values follow "
-            f"each other, by release: {shown}."
+            "Greatest belief of an attacker who has all releases and knows the transition "
+            f"probabilities, by release: {shown}."
         )
         for rule, greatest in (found.estimates or {}).items():
             shown = ", ".join(f"{belief:.3f}" for belief in greatest)
             lines.append(
-                f"By the estimate '{rule}' of one record alone, which is no bound: {shown}."
+                f"Estimate '{rule}', which looks at one record alone and is no bound: {shown}."
             )
         if found.joint.bounded or found.joint.open:
             lines.append(
-                f"Of {found.joint.bounded + found.joint.open} sets of records that are too large "
-                f"to enumerate, {found.joint.bounded} have a bound that suffices."
+                f"{found.joint.bounded} of {found.joint.bounded + found.joint.open} sets of "
+                "records that are too large to enumerate have a sufficient bound."
             )
     for attack in found.attacks:
-        bound = "nothing is promised" if attack.bound is None else f"promised {attack.bound:.3f}"
+        bound = "no guarantee" if attack.bound is None else f"guaranteed {attack.bound:.3f}"
         skipped = f", {attack.not_assessed:,} not assessed" if attack.not_assessed else ""
         lines.append(
             f"{attack.attack}: {attack.targets:,} targets, mean belief {attack.mean:.3f}, greatest "
@@ -430,9 +434,11 @@ def describe_attacks(found: SeriesAudit) -> list[str]:
         )
     if found.invariance.renewed and found.joint is None:
         lines.append(
-            "Values have changed. Across releases m-invariance bounds an attacker's belief only "
-            "where they never do; use rho-different for such data."
+            "Values changed between releases. m-invariance bounds an attacker's belief across "
+            "releases only if values never change; use rho-different for such data."
         )
     if found.not_placed:
-        lines.append(f"{found.not_placed:,} records fit several groups, or none, and are left out.")
+        lines.append(
+            f"{found.not_placed:,} records match several groups or none and were not assessed."
+        )
     return lines

@@ -80,7 +80,7 @@ def settings_of(
     chosen = [_parsed(method, job) for method in methods]
     doubled = [name for name in dict.fromkeys(n for n, _ in chosen) if _count(chosen, name) > 1]
     if doubled:
-        raise InputError(f"methods: {', '.join(doubled)} stands there twice. Name each once.")
+        raise InputError(f"methods: {', '.join(doubled)} is named twice. Name each once.")
     _check_names(job, [name for name, _ in chosen], vary)
     settings = []
     for method, given in chosen:
@@ -122,7 +122,7 @@ def _check_names(job: Job, methods: Sequence[str], vary: Mapping[str, Sequence[A
     known = {name for method in methods for name in METHODS[method].model_fields}
     known |= {name for one in job.requirements for name in type(one).model_fields} | set(USUAL)
     problems = [
-        f"'{name}' is no parameter of {', '.join(methods)} or of a requirement of the job. "
+        f"'{name}' is not a parameter of {', '.join(methods)} or of a requirement of the job. "
         + nearest(name, sorted(known))
         for name in vary
         if not any(_takes(job, method, name) for method in methods)

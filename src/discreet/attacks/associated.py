@@ -78,7 +78,7 @@ class Associated(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and how often values of different tables go together in the source"
+        return f"{IN_TABLE}, and the joint frequencies of values of different tables in the source"
 
     def inapplicable(self, scene: Scene) -> str | None:
         if self.reads(scene.kind) and len(scene.readings) < 2:

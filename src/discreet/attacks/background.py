@@ -41,7 +41,7 @@ class BackgroundKnowledge(Attack):
 
     name: ClassVar[str] = "background-knowledge"
 
-    rules: tuple[Rule, ...] = Field(default=(), description="What the reader can rule out.")
+    rules: tuple[Rule, ...] = Field(default=(), description="What the attacker can rule out.")
 
     @property
     def knowledge(self) -> str:

@@ -28,7 +28,10 @@ class BackgroundJoin(Attack):
     name: ClassVar[str] = "background-join"
 
     others: int = Field(
-        default=1, ge=1, le=8, description="Up to so many other attributes are known, beside all."
+        default=1,
+        ge=1,
+        le=8,
+        description="Greatest number of other known attributes; all are tried too.",
     )
 
     @property

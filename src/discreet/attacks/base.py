@@ -31,9 +31,12 @@ from discreet.typing import Floats
 
 BINS = 20  # of the plot of beliefs
 TOLERANCE = 1e-9
-BEYOND = "beyond the promise"
+WITHIN = "within the guarantee"
+EXCEEDED = "EXCEEDED"
+NOT_COVERED = "not covered"  # by a guarantee of this release, though others cover it
+BEYOND = "outside the threat model"  # no requirement bounds what such an attacker learns
 NO_BETTER = "no better than guessing"
-UNBOUNDED = "no guarantee against this"
+UNBOUNDED = "no bound"  # a guarantee applies, and allows any belief for some target
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +106,15 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """What the release's promise says of it, in a word or three."""
+        """Whether a guarantee of the release covers this attacker, and holds."""
         if not self.inside:
             guesses = not self.is_belief and self.mean <= self.baseline + TOLERANCE
             return NO_BETTER if guesses else BEYOND
         if self.bound is None:
-            return "not promised"
+            return NOT_COVERED
         if self.exceeded:
-            return "EXCEEDED"
-        return UNBOUNDED if self.bound >= 1 - TOLERANCE else "within the promise"
+            return EXCEEDED
+        return UNBOUNDED if self.bound >= 1 - TOLERANCE else WITHIN
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data."""

@@ -92,7 +92,7 @@ class Skewness(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and how the values are spread in the whole table"
+        return f"{IN_TABLE}, and the distribution of values in the whole table"
 
     def run(self, scene: Scene) -> list[Finding]:
         findings = []
@@ -124,12 +124,13 @@ class Similarity(Attack):
 
     kinds_of: Mapping[str, Mapping[str, tuple[str, ...]]] = Field(
         default_factory=dict,
-        description="By attribute: the kinds, each with its values. Else the hierarchy's levels.",
+        description="By attribute: categories of similar values. Default: the levels of "
+        "the hierarchy.",
     )
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and which values mean the same"
+        return f"{IN_TABLE}, and which values have a similar meaning"
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)

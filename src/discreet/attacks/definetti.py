@@ -1,4 +1,4 @@
-"""deFinetti: learn from the groups themselves which quasi-identifiers go with which values.
+"""deFinetti: learn from the groups themselves which quasi-identifiers predict which values.
 
 Kifer, "Attacks on privacy and deFinetti's theorem". The groups say how often each value occurs
 among a few people; over many groups that betrays which quasi-identifiers it goes with. P(q_j | s)
@@ -46,7 +46,7 @@ class Definetti(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and learns from all groups which quasi-identifiers go with which value"
+        return f"{IN_TABLE}, and learns from all groups which quasi-identifiers predict which value"
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)

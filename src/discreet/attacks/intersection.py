@@ -53,7 +53,7 @@ class Intersection(Attack):
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and puts all tables side by side"
+        return f"{IN_TABLE}, and intersects all releases"
 
     def inapplicable(self, scene: Scene) -> str | None:
         if not self.reads(scene.kind):

@@ -165,7 +165,7 @@ class Absence(Attack):
 
     @property
     def knowledge(self) -> str:
-        return "knows how often each value occurs in the source, and which rows were left out"
+        return "knows how often each value occurs in the source, and which rows were suppressed"
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)

@@ -70,7 +70,7 @@ class Minimality(Attack):
         if not self.reads(scene.kind):
             return super().inapplicable(scene)
         if manifest.method.blind_to_quasi_identifiers:
-            return "immune: groups are formed by sensitive values alone, ties by chance"
+            return "immune: groups depend on sensitive values alone, ties are broken at random"
         if method not in ("full-domain", "mondrian", "msa-diversity"):
             return f"not assessed for the method '{method}'"
         if method == "msa-diversity" and parameters.get("grouping") == "blocks":
@@ -79,7 +79,7 @@ class Minimality(Attack):
                 "that were placed across blocks, if any (the private file counts them)"
             )
         if all(isinstance(r, SizeRequirement) for r in scene.requirements):
-            return "immune: the groups were formed without a look at sensitive values"
+            return "immune: the groups do not depend on sensitive values"
         if manifest.suppressed_rows:
             return "not assessed where rows were suppressed"
         if any(not _everybody_certain(reading) for reading in scene.readings):
@@ -221,7 +221,7 @@ def _by_predecessors(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Ju
         )
     acceptance = wilson(kept, draws, Z)[0] if open_nodes else 1.0
     if acceptance <= 0.01:
-        return None, "hardly any drawn world is kept"
+        return None, "almost all sampled worlds are rejected"
     found = {}
     for attribute in reading.sensitive:
         plain = beliefs_in(reading, attribute)

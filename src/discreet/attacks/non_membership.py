@@ -35,12 +35,12 @@ class NonMembership(Attack):
     name: ClassVar[str] = "non-membership"
 
     bits: int = Field(
-        default=2, ge=1, le=8, description="How many facts the reader knows, at most."
+        default=2, ge=1, le=8, description="Greatest number of facts that the attacker knows."
     )
 
     @property
     def knowledge(self) -> str:
-        return f"{IN_TABLE}, and of up to {self.bits} values that the target lacks them"
+        return f"{IN_TABLE}, and up to {self.bits} values that the target does not have"
 
     def run(self, scene: Scene) -> list[Finding]:
         findings = []

@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.attacks.base import BEYOND, NO_BETTER, UNBOUNDED, Attack, Finding, Scene
+from discreet.attacks.base import (
+    BEYOND,
+    EXCEEDED,
+    NO_BETTER,
+    NOT_COVERED,
+    UNBOUNDED,
+    WITHIN,
+    Attack,
+    Finding,
+    Scene,
+)
 from discreet.attacks.inference.population import Population
 from discreet.attacks.registry import all_attacks
 from discreet.attacks.risk import Risk, risks_of
@@ -35,7 +45,7 @@ class AttackReport(Result):
 
     @property
     def ok(self) -> bool:
-        """Whether no target is above what the release promises."""
+        """Whether no belief exceeds what the release guarantees."""
         return not any(finding.inside and finding.exceeded for finding in self.findings)
 
     @property
@@ -53,20 +63,20 @@ class AttackReport(Result):
         certainty = (
             f"is certain of '{worst.aim}' for {_rows(worst.certain, worst.targets)}"
             if worst.certain > 0
-            else f"can believe at most {worst.greatest:.1%} in the true value of "
-            f"'{worst.aim}' of any row"
+            else f"reaches a belief of at most {worst.greatest:.1%} in the true '{worst.aim}' of "
+            "any row"
         )
-        standing = {
-            BEYOND: "; no promise of this release covers such an attacker",
-            "not promised": "; this release promises nothing against it",
-            UNBOUNDED: "; for some rows the promises of this release allow any belief",
-            NO_BETTER: "; it does no better than guessing",
-            "EXCEEDED": f"; the release promises at most {worst.bound or 0:.1%}: IT IS BROKEN",
-            "within the promise": f"; the release promises at most {worst.bound or 0:.1%}",
+        coverage = {
+            BEYOND: "No requirement covers such an attacker",
+            NOT_COVERED: "No guarantee of this release covers this attacker",
+            UNBOUNDED: "For some rows the guarantees of this release allow any belief",
+            NO_BETTER: "The attack does no better than guessing",
+            EXCEEDED: f"The release guarantees at most {worst.bound or 0:.1%}: IT IS BROKEN",
+            WITHIN: f"The release guarantees at most {worst.bound or 0:.1%}",
         }[worst.verdict]
         return (
-            f"The strongest attacker found, one who {worst.knowledge}, {certainty} (attack "
-            f"'{worst.attack}'; without the release: {worst.baseline:.1%} on average){standing}."
+            f"Strongest attack: {worst.attack}. An attacker who {worst.knowledge} {certainty} "
+            f"(mean belief without the release: {worst.baseline:.1%}). {coverage}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,21 +90,28 @@ class AttackReport(Result):
             "risks": [risk.to_dict() for risk in self.risks],
         }
 
-    def __str__(self) -> str:
-        wide = max([25, *(len(f.title) for f in self.findings)])
-        head = (
-            f"{'attack':{wide}} {'aim':25} {'targets':>9} {'mean':>6} {'max':>6} "
+    def table(self, findings: Sequence[Finding], *, full: bool = False) -> list[str]:
+        """Return some findings as the lines of a table; ``full`` adds targets and methods."""
+        wide = max([12, *(len(f.title) for f in findings)])
+        aims = max([12, *(len(_short(f.shown_aim)) for f in findings)])
+        count = f" {'targets':>9}" if full else ""
+        lines = [
+            f"{'attack':{wide}} {'aim':{aims}}{count} {'mean':>6} {'max':>6} "
             f"{'>' + format(self.threshold, 'g'):>6} {'base':>6} {'bound':>6}  verdict"
-        )
-        lines = [self.summary, "", head]
-        for f in self.findings:
+        ]
+        for f in findings:
             bound = "–" if f.bound is None else f"{f.bound:.3f}"
-            how = "" if f.method == "exact" else f" ({f.method})"
+            how = f" ({f.method})" if full and f.method != "exact" else ""
+            count = f" {f.targets:>9,}" if full else ""
             lines.append(
-                f"{f.title:{wide}} {_short(f.shown_aim):25} {f.targets:>9,} {f.mean:>6.3f} "
+                f"{f.title:{wide}} {_short(f.shown_aim):{aims}}{count} {f.mean:>6.3f} "
                 f"{f.greatest:>6.3f} {f.above:>6.3f} {f.baseline:>6.3f} {bound:>6}  "
                 f"{f.verdict}{how}"
             )
+        return lines
+
+    def __str__(self) -> str:
+        lines = [self.summary, "", *self.table(self.findings, full=True)]
         lines += ["", "re-identification        prosecutor  marketer  unique"]
         for r in self.risks:
             tail = "" if r.journalist is None else f"   journalist {r.journalist:.4f}"

@@ -46,7 +46,7 @@ from discreet.typing import Floats
 
 IN_GROUP = "knows the quasi-identifiers of every row in the table"
 MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out
-ESTIMATE = "estimate: assignments by scaling, no lower than weaker readers"
+ESTIMATE = "estimate: assignments by scaling, no lower than weaker attackers"
 
 
 def read_people(scene: Scene, names: list[str]) -> PossibleMembers:
@@ -109,7 +109,7 @@ class SetHomogeneity(Attack):
             findings += [
                 summarize(
                     self, name, PEOPLE, found.belief, found.count, baseline, scene.threshold,
-                    knowledge=f"{self.knowledge}, and reads the sensitive table by '{reader}'",
+                    knowledge=f"{self.knowledge}, and uses the sensitive table ('{reader}')",
                     method=methods[reader], sampled=found.sampled, details={"reader": reader},
                 )
                 for reader, found in readers.items()
@@ -187,8 +187,8 @@ class LinkThroughSensitiveTable(Attack):
         return summarize(
             self, name, PEOPLE, found.belief, found.count, _baseline(signatures, target, known),
             scene.threshold, bounds, method=method,
-            knowledge=f"{IN_GROUP}, the target's '{known_name}', and reads the sensitive table "
-            f"by '{reader}'",
+            knowledge=f"{IN_GROUP}, the target's '{known_name}', and uses the sensitive table "
+            f"('{reader}')",
             sampled=found.sampled, details={"known": [known_name], "reader": reader},
         )  # fmt: skip
 

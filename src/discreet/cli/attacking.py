@@ -1,4 +1,4 @@
-"""``discreet attack``: what attackers with given knowledge learn from a release."""
+"""``discreet attack``: what attackers with given background knowledge learn from a release."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from discreet.cli.console import (
     Json,
     PageFile,
     Quiet,
+    Verbose,
     guarded,
     progress_bar,
     say,
     say_json,
+    say_lines,
     write_page,
 )
 
@@ -36,23 +38,24 @@ def attack(
     releases: ReleaseFolders = None,
     original: Annotated[
         Path | None,
-        typer.Option("--original", help="The job that read the original; needed for one release."),
+        typer.Option("--original", help="Job file of the original; needed for one release."),
     ] = None,
     attacks: Annotated[
-        str | None, typer.Option("--attacks", help="Names, with commas between; all if left out.")
+        str | None, typer.Option("--attacks", help="Comma-separated attacks; default: all.")
     ] = None,
     threshold: Annotated[
-        float, typer.Option("--threshold", min=0, max=1, help="Count the targets above it.")
+        float,
+        typer.Option("--threshold", min=0, max=1, help="Count targets with a belief above it."),
     ] = 0.5,
     population: Annotated[
         Path | None,
         typer.Option(
-            "--population", help="A table of the population's quasi-identifiers, or a job."
+            "--population", help="Table of the population's quasi-identifiers, or a job file."
         ),
     ] = None,
     knowledge: Annotated[
         Path | None,
-        typer.Option("--knowledge", help="YAML: a list of attacks with their parameters."),
+        typer.Option("--knowledge", help="YAML file: list of attacks with their parameters."),
     ] = None,
     page: PageFile = None,
     ledger: SeriesLedger = None,
@@ -62,28 +65,33 @@ def attack(
     alike: Annotated[
         list[str] | None,
         typer.Option(
-            "--alike", help="For a series: records known to have the same value, commas between."
+            "--alike", help="For a series: comma-separated records known to share a value."
         ),
     ] = None,
+    verbose: Verbose = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Measure what an attacker with given background knowledge infers, and how often correctly."""
+    """Measure what attackers infer from a release.
+
+    Each attacker has given background knowledge; beliefs are scored against the original.
+    """
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
 
         if ledger is not None or persons is not None:
             known = None if alike is None else [[n.strip() for n in a.split(",")] for a in alike]
             series = audit_of_series(releases or [], ledger, key, persons, correlation, known)
-            _tell_of_series(series, page, as_json=json, quiet=quiet)
+            _say_series(series, page, as_json=json, quiet=quiet)
             return
         if not releases or len(releases) > 1 or original is None:
             raise InputError(
-                "Name one release folder and its job with --original; or several folders with "
-                "--persons, or a series with --ledger."
+                "Name one release folder and its job (--original), several folders with --persons, "
+                "or a series with --ledger."
             )
         from discreet.api.attack import attack as run_attack
+        from discreet.report.terminal import attack_lines
 
         with progress_bar(quiet=quiet) as progress:
             found = run_attack(
@@ -103,14 +111,16 @@ def attack(
             write_page(page, made, quiet=quiet)
         if json:
             say_json(found.to_dict())
-        else:
+        elif verbose:
             say(str(found))
+        else:
+            say_lines(attack_lines(found))
         if not found.ok:
             raise typer.Exit(1)
 
 
 def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
-    """The attacks that are named, those of a file with their parameters; None for all."""
+    """Return the named attacks and those of a file; None for all."""
     from discreet.api.attack import parse_attacks, read_attacks
     from discreet.attacks.registry import all_attacks
 
@@ -125,8 +135,8 @@ def _chosen(names: str | None, knowledge: Path | None) -> list[Attack] | None:
     return chosen
 
 
-def _tell_of_series(found: SeriesAudit, page: Path | None, *, as_json: bool, quiet: bool) -> None:
-    """What the attacks on several releases of the same records found."""
+def _say_series(found: SeriesAudit, page: Path | None, *, as_json: bool, quiet: bool) -> None:
+    """Print what attacks on several releases of the same records found."""
     from discreet.api.series import describe_attacks
 
     if page is not None:
@@ -135,7 +145,6 @@ def _tell_of_series(found: SeriesAudit, page: Path | None, *, as_json: bool, qui
         whole = found.to_dict()
         say_json({name: whole[name] for name in ("ok", "attacks", "joint", "problems")})
     else:
-        for line in [*describe_attacks(found), *(f"Problem: {one}" for one in found.problems)]:
-            say(line)
+        say_lines([*(f"Problem: {one}" for one in found.problems), *describe_attacks(found)])
     if not found.ok:
         raise typer.Exit(1)

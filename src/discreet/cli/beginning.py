@@ -13,11 +13,13 @@ from discreet.cli.console import (
     Json,
     PageFile,
     Quiet,
+    Verbose,
     guarded,
     note,
     progress_bar,
     say,
     say_json,
+    say_lines,
     write_page,
 )
 
@@ -25,23 +27,26 @@ JOB_ENDINGS = (".yaml", ".yml")
 
 
 def init(
-    data: Annotated[Path, typer.Argument(help="The table.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The job file to write.")] = Path(
+    data: Annotated[Path, typer.Argument(help="Table: CSV, Parquet or database.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Job file to write.")] = Path(
         "job.yaml"
     ),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Read a table, propose roles and hierarchies, and write a commented job file."""
+    """Propose roles and hierarchies in a commented job file."""
     with guarded(as_json=json, debug=debug):
         from dataclasses import asdict
 
         from discreet.errors import InputError
         from discreet.job.proposal import propose_job
+        from discreet.report.terminal import role_lines
 
         if output.exists() and not force:
-            raise InputError(f"{output} exists. Choose another --output, or add --force.")
+            raise InputError(
+                f"{output} already exists. Use --force to replace it, or another --output."
+            )
         proposed = propose_job(data, output.resolve().parent)
         output.write_text(proposed.text, encoding="utf-8")
         if json:
@@ -49,30 +54,39 @@ def init(
             say_json({"job": str(output), "person": proposed.person, "persons": counts})
         else:
             if proposed.persons is not None:
-                say(
-                    f"{proposed.persons.sentence(repr(proposed.person))} The job reduces the rows "
-                    "of a person to one; see 'person:' and 'collapse:' in it."
+                say_lines(
+                    [
+                        f"{proposed.persons.sentence(repr(proposed.person))} The job reduces the "
+                        "rows of a person to one; see 'person:' and 'collapse:' in it."
+                    ]
                 )
-            say(f"Wrote {output}. Read it, correct the roles, then: discreet publish {output}")
+            say_lines(
+                [
+                    f"Wrote {output} with a proposed role for every column:",
+                    *role_lines({name: str(one.role) for name, one in proposed.roles.items()}),
+                    f"Review the roles in {output}, then run: discreet publish {output}",
+                ]
+            )
 
 
 def profile(
-    data: Annotated[Path, typer.Argument(help="A table, or a job file.")],
+    data: Annotated[Path, typer.Argument(help="Table or job file.")],
     projections: Annotated[
         bool,
         typer.Option(
-            "--projections", help="Of a job: what publishing in several tables loses and exposes."
+            "--projections", help="For a job: loss and exposure of publishing in several tables."
         ),
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="With --projections: an SVG file to write.")
+        Path | None, typer.Option("--plot", help="With --projections: SVG file to write.")
     ] = None,
     page: PageFile = None,
+    verbose: Verbose = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Show which columns identify rows of a table, and what can be promised for it."""
+    """Show which columns identify rows, and what is feasible."""
     with guarded(as_json=json, debug=debug):
         if projections or plot is not None:
             _explore(data, plot, json=json, quiet=quiet)
@@ -81,6 +95,7 @@ def profile(
 
         from discreet.api.profile import profile as make_profile
         from discreet.report.profile_view import view_profile
+        from discreet.report.terminal import profile_lines
 
         with progress_bar(quiet=quiet) as progress:
             given = (None, data) if data.suffix in JOB_ENDINGS else (data, None)
@@ -90,9 +105,12 @@ def profile(
         if json:
             say_json(found.to_dict())
             return
-        Console().print(view_profile(found))
+        if verbose:
+            Console().print(view_profile(found))
+        else:
+            say_lines(profile_lines(found, str(data)))
         if data.suffix not in JOB_ENDINGS:
-            note("The roles above are a proposal; 'discreet init' writes them into a job file.")
+            note("'discreet init' writes the proposed roles into a job file.")
 
 
 def _explore(data: Path, plot: Path | None, *, json: bool, quiet: bool) -> None:
@@ -102,8 +120,8 @@ def _explore(data: Path, plot: Path | None, *, json: bool, quiet: bool) -> None:
 
     if data.suffix not in JOB_ENDINGS:
         raise InputError(
-            f"--projections takes a job file ({' or '.join(JOB_ENDINGS)}), which says what is "
-            f"sensitive; found {data}. 'discreet init' writes one."
+            f"--projections needs a job file ({' or '.join(JOB_ENDINGS)}), which names the "
+            f"sensitive attributes; found {data}. 'discreet init' writes one."
         )
     with progress_bar(quiet=quiet) as progress:
         found = explore_projections(None, data, progress=progress)
@@ -125,10 +143,10 @@ class Described(StrEnum):
 
 def schema(
     of: Annotated[
-        Described, typer.Argument(help="The file: a job, or the manifest of a release.")
+        Described, typer.Argument(help="Which file: a job, or a release's manifest.")
     ] = Described.JOB,
 ) -> None:
-    """Print the JSON Schema of the job file or of a release's manifest."""
+    """Print the JSON Schema of a job or a manifest."""
     if of is Described.JOB:
         from discreet.job.model import Job
 

@@ -1,4 +1,4 @@
-"""``discreet audit`` and ``discreet measure``: looking at a release that is there."""
+"""``discreet audit`` and ``discreet measure``: check and measure an existing release."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from discreet.cli.console import (
     Json,
     PageFile,
     Quiet,
+    Verbose,
     guarded,
     progress_bar,
     say,
     say_json,
+    say_lines,
     write_page,
 )
 
 if TYPE_CHECKING:
     from discreet.api.series import SeriesAudit
     from discreet.methods.base import Progress
-    from discreet.releases.audit.audit import Audit
     from discreet.result import Result
 
-ReleaseFolder = Annotated[Path, typer.Argument(help="The release folder.")]
+ReleaseFolder = Annotated[Path, typer.Argument(help="Release folder.")]
 ReleaseFolders = Annotated[
-    list[Path] | None, typer.Argument(help="The release folder; several for a series.")
+    list[Path] | None, typer.Argument(help="Release folder; several for a series.")
 ]
 SeriesLedger = Annotated[
-    str | None, typer.Option("--ledger", help="Take all releases of a ledger as a series.")
+    str | None, typer.Option("--ledger", help="Audit all releases of this ledger.")
 ]
-KeyFile = Annotated[Path | None, typer.Option("--key", help="The ledger's key file.")]
+KeyFile = Annotated[Path | None, typer.Option("--key", help="Key file of the ledger.")]
 PersonsFile = Annotated[
     Path | None,
-    typer.Option("--persons", help="For a series of folders: release, person, quasi-identifiers."),
+    typer.Option("--persons", help="For a series: CSV with release, person, quasi-identifiers."),
 ]
 CorrelationFile = Annotated[
     Path | None,
     typer.Option(
-        "--correlation", help="How values of a series follow each other; rho-different rests on it."
+        "--correlation", help="Transition probabilities of values, which rho-different relies on."
     ),
 ]
 
@@ -49,7 +50,7 @@ def audit(
     releases: ReleaseFolders = None,
     original: Annotated[
         Path | None,
-        typer.Option("--original", help="The job; also checks that nothing was lost or invented."),
+        typer.Option("--original", help="Job file; also check that no row was lost or invented."),
     ] = None,
     ledger: SeriesLedger = None,
     key: KeyFile = None,
@@ -59,19 +60,23 @@ def audit(
         list[str] | None,
         typer.Option(
             "--knowledge",
-            help="The knowledge table, FILE or ATTRIBUTE=FILE, of promises about linked labels.",
+            help="Knowledge table for guarantees about linked labels: FILE or ATTRIBUTE=FILE.",
         ),
     ] = None,
     trust: Annotated[
         Path | None,
-        typer.Option("--trust", help="The public key by which the manifest must be signed."),
+        typer.Option("--trust", help="Public key that must have signed the manifest."),
     ] = None,
     page: PageFile = None,
+    verbose: Verbose = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Derive every promise again from the published files, of one release or of a series."""
+    """Derive every guarantee again from the published files.
+
+    Of one release, or of a series with --ledger or --persons.
+    """
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
 
@@ -82,7 +87,9 @@ def audit(
                     raise InputError("--trust is for one release folder. Audit each by itself.")
                 found = _described(audit_of_series(folders, ledger, key, persons, correlation))
             elif len(folders) == 1:
-                found = _audit_one(folders[0], original, knowledge, trust, progress)
+                found = _audit_one(
+                    folders[0], original, knowledge, trust, progress, verbose=verbose
+                )
             else:
                 raise InputError(
                     "Name one release folder; or several with --persons, or a series with --ledger."
@@ -93,8 +100,7 @@ def audit(
         if json:
             say_json(facts)
         else:
-            for line in lines:
-                say(line)
+            say_lines(lines)
         if not facts["ok"]:
             raise typer.Exit(1)
 
@@ -105,21 +111,20 @@ def _audit_one(
     knowledge: list[str] | None,
     trust: Path | None,
     progress: Progress,
+    *,
+    verbose: bool,
 ) -> tuple[dict[str, Any], list[str], Result]:
     from discreet.api.audit import audit as run_audit
-    from discreet.releases.explanation import promise_sentence, reader_sentences, warnings
+    from discreet.releases.explanation import reader_sentences
+    from discreet.releases.manifest import Manifest
+    from discreet.report.terminal import audit_lines
 
     found = run_audit(
         folder, original=original, knowledge=_tables(knowledge), trust=trust, progress=progress
     )
-    lines = warnings(found.promises)
-    lines += [promise_sentence(promise, found.unit) for promise in found.promises]
-    lines += reader_sentences(found.readers)
-    lines += [f"Problem: {problem}" for problem in found.problems]
-    lines += [f"Left open: {remark}" for remark in found.remarks]
-    if found.signed:
-        lines.append("The manifest is signed by the trusted key.")
-    lines.append(_conclusion(found))
+    lines = audit_lines(found, Manifest.load(folder), folder)
+    if verbose:
+        lines += reader_sentences(found.readers)
     return found.to_dict(), lines, found
 
 
@@ -157,38 +162,29 @@ def _tables(given: list[str] | None) -> dict[str, str] | str | None:
     return {attribute: path for attribute, _, path in pairs}
 
 
-def _conclusion(found: Audit) -> str:
-    if not found.ok:
-        return "The release does not keep its promises."
-    if not found.promises:
-        return "The release promises nothing."
-    if not found.unproved:
-        return "Every promise holds."
-    return (
-        f"{len(found.unproved)} of {len(found.promises)} promises could not be checked with what "
-        "is at hand; the others hold."
-    )
-
-
 def measure(
     release: ReleaseFolder,
-    original: Annotated[Path, typer.Option("--original", help="The job that read the original.")],
+    original: Annotated[Path, typer.Option("--original", help="Job file of the original.")],
     queries: Annotated[
-        int | None, typer.Option(min=0, help="How many random COUNT queries; else the job says.")
+        int | None, typer.Option(min=0, help="Number of random COUNT queries; default: the job's.")
     ] = None,
     learning: Annotated[
         bool,
-        typer.Option("--learning", help="Run the job again on 70 %, learn, test on the others."),
+        typer.Option(
+            "--learning", help="Publish 70 % of the rows, train models on them, test on the rest."
+        ),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the queries and of learning.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of queries and learning.")] = 0,
     page: PageFile = None,
+    verbose: Verbose = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Measure what a release is still worth."""
+    """Measure the utility of a release against the original."""
     with guarded(as_json=json, debug=debug):
         from discreet.api.measure import measure as run_measure
+        from discreet.report.terminal import measure_lines
 
         with progress_bar(quiet=quiet) as progress:
             found = run_measure(
@@ -208,5 +204,7 @@ def measure(
             write_page(page, made, quiet=quiet)
         if json:
             say_json(found.to_dict(private=True))
-        else:
+        elif verbose:
             say(str(found))
+        else:
+            say_lines(measure_lines(found))

@@ -11,36 +11,40 @@ from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar
 
 
 def compare(
-    job: Annotated[Path, typer.Argument(help="The job file; its own method only if it is named.")],
-    methods: Annotated[str, typer.Option("--methods", help="Names, with commas between.")],
+    job: Annotated[
+        Path, typer.Argument(help="Job file; its method runs only if --methods names it.")
+    ],
+    methods: Annotated[str, typer.Option("--methods", help="Comma-separated methods.")],
     vary: Annotated[
         list[str] | None,
-        typer.Option("--vary", help="A parameter with values: l=2,3,5. May be given again."),
+        typer.Option("--vary", help="Parameter and values: l=2,3,5. Repeatable."),
     ] = None,
     uses: Annotated[
         list[str] | None,
-        typer.Option("--for", help="queries, associations, records or learning. Again for more."),
+        typer.Option("--for", help="Use: queries, associations, records or learning. Repeatable."),
     ] = None,
     learning: Annotated[
-        bool, typer.Option("--learning", help="Learn from every release too; takes longer.")
+        bool, typer.Option("--learning", help="Also train models on every release (slower).")
     ] = False,
     queries: Annotated[
-        int | None, typer.Option(min=0, help="How many random COUNT queries; else the job says.")
+        int | None, typer.Option(min=0, help="Number of random COUNT queries; default: the job's.")
     ] = None,
     ceiling: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Recommend no release with a greater belief for 99 %."),
+        typer.Option(
+            min=0, max=1, help="Recommend no release with a 99th-percentile belief above this."
+        ),
     ] = 0.5,
-    seed: Annotated[int, typer.Option(min=0, help="Of methods, queries and learning.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of methods, queries and learning.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option("--output", help="A folder for comparison.html, comparison.json and .csv."),
+        typer.Option("--output", help="Folder for comparison.html, .json and .csv."),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Run several methods on one table, and set what each is worth against what it gives away."""
+    """Compare utility and disclosure risk of several methods."""
     with guarded(as_json=json, debug=debug):
         from discreet.api.compare import compare as run_compare
 
@@ -74,7 +78,7 @@ def compare(
 
 
 def _varied(given: list[str]) -> dict[str, list[Any]]:
-    """``l=2,3,5`` as the values that it names."""
+    """Parse ``l=2,3,5`` into values."""
     import yaml
 
     from discreet.errors import InputError
@@ -84,7 +88,8 @@ def _varied(given: list[str]) -> dict[str, list[Any]]:
         name, equals, values = one.partition("=")
         if not equals or name.strip() in varied:
             raise InputError(
-                f"--vary {one}: a parameter once, with its values: --vary l=2,3,5 --vary k=5,10."
+                f"--vary {one}: name each parameter once, with its values, for example "
+                "--vary l=2,3,5 --vary k=5,10."
             )
         varied[name.strip()] = [
             yaml.safe_load(value) for value in values.split(",") if value.strip()

@@ -10,11 +10,12 @@ import codecs
 import io
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO
@@ -33,16 +34,27 @@ COMPILING_PATIENCE = 1.0  # seconds of compiling before a line says so
 COMPILING_INTERVAL = 5.0  # seconds between such lines
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print results and errors alone.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print all details.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results and errors.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 PageFile = Annotated[
-    Path | None, typer.Option("--page", help="Write the same as one HTML page to this file too.")
+    Path | None, typer.Option("--page", help="Also write the result as an HTML page to this file.")
 ]
 
 
 def say(text: str = "") -> None:
     """Print a result to stdout."""
     sys.stdout.write(text + "\n")
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Print the lines of a result; on a terminal, sentences are broken at its width."""
+    if sys.stdout.isatty():
+        from discreet.report.terminal import wrapped
+
+        lines = wrapped(lines, shutil.get_terminal_size().columns)
+    for line in lines:
+        say(line)
 
 
 class Pipe(io.FileIO):
@@ -81,7 +93,7 @@ def _replaced(stream: TextIO) -> TextIO:
 
 
 def flushed(status: int) -> int:
-    """Write what stdout still holds; the exit status, which is 2 where that fails."""
+    """Flush stdout; return the exit status, which is 2 if that fails."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -92,7 +104,7 @@ def flushed(status: int) -> int:
 
 
 def note(text: str) -> None:
-    """Print anything that is no result to stderr."""
+    """Print to stderr what is not part of the result."""
     sys.stderr.write(text + "\n")
 
 
@@ -126,7 +138,7 @@ def say_json(data: Any) -> None:
 
 @contextmanager
 def guarded(*, as_json: bool = False, debug: bool = False) -> Iterator[None]:
-    """Turn what a command raises into a message and an exit status."""
+    """Turn an error of a command into a message and an exit status."""
     from discreet.errors import DiscreetError, InfeasibleError, JobError
 
     signal.signal(signal.SIGTERM, _terminate)
@@ -143,7 +155,14 @@ def guarded(*, as_json: bool = False, debug: bool = False) -> Iterator[None]:
         details = {"error": "Interrupted; nothing was published.", "exit_status": INTERRUPTED}
         _end(details, as_json, debug)
     except MemoryError:
-        _end({"error": "Out of memory. Use a machine with more.", "exit_status": 2}, as_json, debug)
+        _end(
+            {
+                "error": " Out of memory. Use a machine with more memory, or --engine spark.",
+                "exit_status": 2,
+            },
+            as_json,
+            debug,
+        )
     except OSError as error:
         reason = f"{error.filename or 'input or output'}: {error.strerror or error}"
         _end({"error": reason, "exit_status": 2}, as_json, debug)
@@ -154,12 +173,12 @@ def guarded(*, as_json: bool = False, debug: bool = False) -> Iterator[None]:
 
 
 def _defect(error: Exception) -> str:
-    """What to say of an error that nobody foresaw; its own words may hold cells of the table."""
+    """Return the message of an unexpected error, without its own text, which may contain cells."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return (
-        f"a defect of discreet: {type(error).__name__} in {Path(frame.filename).name}, line"
-        f" {frame.lineno}. Please report it with what --debug shows, but look through that first:"
-        " it may hold cells of the table."
+        f"Internal error: {type(error).__name__} in {Path(frame.filename).name}, line"
+        f" {frame.lineno}. Please report it with the output of --debug. Review that output first:"
+        " it may contain cells of the table."
     )
 
 

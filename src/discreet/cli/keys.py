@@ -9,7 +9,9 @@ import typer
 
 from discreet.cli.console import Debug, Json, guarded, note, say, say_json
 
-app = typer.Typer(help="Keys that sign releases: new.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Manage keys that sign releases.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.callback()
@@ -19,11 +21,13 @@ def _keys() -> None:
 
 @app.command("new")
 def new(
-    path: Annotated[Path, typer.Argument(help="The private key's file; KEY.pub is beside it.")],
+    path: Annotated[
+        Path, typer.Argument(help="File for the private key; the public key is written to KEY.pub.")
+    ],
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Make a key for publish --sign and its public key for audit --trust."""
+    """Create a private key for publish --sign and a public key for audit --trust."""
     with guarded(as_json=json, debug=debug):
         from discreet.io.signatures import create_keys
 
@@ -32,4 +36,4 @@ def new(
             say_json({"key": str(path), "public_key": str(public)})
         else:
             say(f"Private key: {path}. Public key: {public}.")
-        note("Keep the private key secret. Hand the public key on by another way than releases.")
+        note("Keep the private key secret. Distribute the public key separately from the releases.")

@@ -1,4 +1,4 @@
-"""``discreet ledger``: what was published before."""
+"""``discreet ledger``: the record of earlier releases."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from discreet.ledger.settings import LedgerSettings
 
 app = typer.Typer(
-    help="Keep what was published: init, list, show, verify, export.",
+    help="Manage the ledger, the sealed record of earlier releases.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Place = Annotated[str, typer.Argument(help="The ledger: a path, or a PostgreSQL URL.")]
+Place = Annotated[str, typer.Argument(help="Ledger: path or PostgreSQL URL.")]
 KeyFile = Annotated[
     Path | None,
-    typer.Option("--key", help="The key file; else DISCREET_LEDGER_KEY, else LEDGER.key."),
+    typer.Option("--key", help="Key file; default: DISCREET_LEDGER_KEY, else LEDGER.key."),
 ]
 
 
 def settings_of(place: str, key: Path | None) -> LedgerSettings:
-    """The settings that a command line names."""
+    """Return the settings that a command line names."""
     from pydantic import ValidationError
 
     from discreet.errors import InputError
@@ -40,7 +40,7 @@ def settings_of(place: str, key: Path | None) -> LedgerSettings:
 
 @app.command("init")
 def init(place: Place, key: KeyFile = None, json: Json = False, debug: Debug = False) -> None:
-    """Begin a ledger, with a new key or with one that is there."""
+    """Create a ledger, with a new key or an existing one."""
     with guarded(as_json=json, debug=debug):
         from discreet.ledger.ledger import Ledger
 
@@ -49,8 +49,10 @@ def init(place: Place, key: KeyFile = None, json: Json = False, debug: Debug = F
             if json:
                 say_json({"ledger": ledger.name, "key": str(settings.key)})
             else:
-                say(f"Began the ledger '{ledger.name}'. Its key is {settings.key}.")
-        note("Keep the key apart from the ledger, and a copy of both: without them a series ends.")
+                say(f"Created the ledger '{ledger.name}'. Its key is in {settings.key}.")
+        note(
+            "Store the key apart from the ledger and back up both: a series needs them to continue."
+        )
 
 
 @app.command("list")
@@ -74,18 +76,18 @@ def list_releases(
                 f"{entry.held_back:,} held back  {entry.folder}"
             )
         if not entries:
-            say("Nothing was published yet.")
+            say("The ledger has no release yet.")
 
 
 @app.command("show")
 def show(
     place: Place,
-    number: Annotated[int, typer.Argument(help="The number of a release.")],
+    number: Annotated[int, typer.Argument(help="Number of the release.")],
     key: KeyFile = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Show one release: its parameters, groups, and who was held back, as keyed hashes."""
+    """Show one release: parameters, groups and held-back records (as keyed hashes)."""
     with guarded(as_json=json, debug=debug):
         from discreet.ledger.keys import hex_of
         from discreet.ledger.ledger import Ledger
@@ -105,7 +107,7 @@ def show(
 
 @app.command("verify")
 def verify(place: Place, key: KeyFile = None, json: Json = False, debug: Debug = False) -> None:
-    """Check every seal of a ledger, and that the published folders are as they were."""
+    """Check every seal of a ledger, and that the published folders are unchanged."""
     with guarded(as_json=json, debug=debug):
         from discreet.ledger.ledger import Ledger
 
@@ -119,14 +121,14 @@ def verify(place: Place, key: KeyFile = None, json: Json = False, debug: Debug =
             for problem in problems:
                 say(f"Problem: {problem}")
             if not problems:
-                say(f"{count} releases: the ledger and the folders agree.")
+                say(f"{count} releases: all seals are valid and the folders are unchanged.")
         if problems:
             raise typer.Exit(1)
 
 
 @app.command("export")
 def export(place: Place, key: KeyFile = None, debug: Debug = False) -> None:
-    """Print the whole ledger but for its key as JSON. It is as private as the ledger."""
+    """Print the whole ledger without its key as JSON. The output is as private as the ledger."""
     with guarded(as_json=True, debug=debug):
         from discreet.ledger.ledger import Ledger
 
@@ -138,25 +140,27 @@ def export(place: Place, key: KeyFile = None, debug: Debug = False) -> None:
 
 @app.command("correlate")
 def correlate(
-    old: Annotated[Path, typer.Argument(help="The earlier table.")],
-    new: Annotated[Path, typer.Argument(help="The later table.")],
-    person: Annotated[str, typer.Option("--person", help="The identifier that both tables share.")],
-    attribute: Annotated[str, typer.Option("--attribute", help="The sensitive column.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The CSV to write.")] = Path(
+    old: Annotated[Path, typer.Argument(help="Earlier table.")],
+    new: Annotated[Path, typer.Argument(help="Later table.")],
+    person: Annotated[str, typer.Option("--person", help="Identifier column of both tables.")],
+    attribute: Annotated[str, typer.Option("--attribute", help="Sensitive column.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")] = Path(
         "correlation.csv"
     ),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Estimate how values follow each other from two tables of the same records."""
+    """Estimate transition probabilities of values from two tables of the same records."""
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
         from discreet.io.correlations import value_pairs, write_correlation
         from discreet.methods.series.beliefs.correlation import estimated
 
         if output.exists() and not force:
-            raise InputError(f"{output} exists. Choose another --output, or add --force.")
+            raise InputError(
+                f"{output} already exists. Use --force to replace it, or another --output."
+            )
         pairs = value_pairs(old, new, person, attribute)
         rows = estimated(pairs)
         write_correlation(output, rows)

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar, say, say_json
+from discreet.cli.console import (
+    Debug,
+    Json,
+    Quiet,
+    Verbose,
+    guarded,
+    note,
+    progress_bar,
+    say_json,
+    say_lines,
+)
 
 if TYPE_CHECKING:
     from discreet.releases.manifest import Manifest
@@ -30,40 +40,46 @@ class EngineName(StrEnum):
 
 
 def publish(
-    job: Annotated[Path, typer.Argument(help="The job file.")],
+    job: Annotated[Path, typer.Argument(help="Job file.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The release folder; else the job's.")
+        Path | None, typer.Option("--output", "-o", help="Release folder; default: the job's.")
     ] = None,
     format: Annotated[
-        Format | None, typer.Option("--format", help="The tables' format; else the job's.")
+        Format | None, typer.Option("--format", help="Format of the tables; default: the job's.")
     ] = None,
-    engine: Annotated[EngineName, typer.Option("--engine", help="Where it runs.")] = (
-        EngineName.LOCAL
-    ),
+    engine: Annotated[
+        EngineName, typer.Option("--engine", help="Engine that runs the job.")
+    ] = EngineName.LOCAL,
     master: Annotated[
-        str | None, typer.Option("--master", help="For spark: its master, such as local[4].")
+        str | None, typer.Option("--master", help="Spark master, such as local[4].")
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            "--seed", min=0, help="Seed for a reproducible method; the order of rows stays random."
+            "--seed", min=0, help="Seed of the method; the published row order stays random."
         ),
     ] = None,
     ledger: Annotated[
         str | None,
-        typer.Option("--ledger", help="The ledger, a path or a PostgreSQL URL; else the job's."),
+        typer.Option("--ledger", help="Ledger: path or PostgreSQL URL; default: the job's."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
     sign: Annotated[
         Path | None,
-        typer.Option("--sign", help="Sign the manifest with this private key (discreet keys new)."),
+        typer.Option("--sign", help="Private key that signs the manifest (discreet keys new)."),
     ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Leave report.html out.")] = False,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Do not write report.html.")
+    ] = False,
+    verbose: Verbose = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Publish a table as a job says, and prove every promise on the written files."""
+    """Publish a table; prove every guarantee on written files.
+
+    Nothing appears unless every guarantee of the job holds for the files that were written.
+    """
     with guarded(as_json=json, debug=debug):
         from discreet.io.atomic import require_free
         from discreet.io.signatures import SigningKey
@@ -96,7 +112,7 @@ def publish(
                     progress=progress,
                     sign=key,
                 )
-            _say(made.manifest, made.private, made.explanation, place, json)
+            _say(made.manifest, made.private, place, json=json, verbose=verbose)
             return
         with progress_bar(quiet=quiet) as progress:
             release = publish_folder(
@@ -110,35 +126,33 @@ def publish(
                 progress=progress,
                 sign=key,
             )
-        _say(release.manifest, release.private, release.explanation, place, json)
+        _say(release.manifest, release.private, place, json=json, verbose=verbose)
 
 
 def _say(
-    manifest: Manifest,
-    private: Mapping[str, Any],
-    explanation: list[str],
-    place: Path,
-    json: bool,
+    manifest: Manifest, private: Mapping[str, Any], place: Path, *, json: bool, verbose: bool
 ) -> None:
-    """Say what was published, and under ``private`` what only the publisher may know."""
+    """Print what was published; in JSON, ``private`` has what only the publisher may know."""
     if json:
         figures = {key: private[key] for key in ("utility", "method", "promises")}
         data = manifest.model_dump(mode="json", exclude_none=True)
         say_json({"release": str(place), **data, "private": figures})
         return
-    for sentence in explanation:
-        say(sentence)
-    say(f"Written to {place}")
+    from discreet.report.terminal import published_details, published_lines
+
+    say_lines(published_lines(manifest, private, place))
+    if verbose:
+        say_lines(published_details(manifest, private))
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where the demonstration puts its files.")] = Path(
+    folder: Annotated[Path, typer.Argument(help="Folder for the files of the demo.")] = Path(
         "discreet-demo"
     ),
     debug: Debug = False,
 ) -> None:
-    """The whole journey on a table that it makes itself."""
+    """Publish and attack a synthetic table, on one screen."""
     with guarded(debug=debug):
         from discreet.api.demonstrate import demonstrate
 
-        demonstrate(folder, say)
+        say_lines(demonstrate(folder))

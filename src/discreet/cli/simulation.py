@@ -11,25 +11,30 @@ from discreet.cli.console import Debug, Json, Quiet, guarded, note, progress_bar
 
 
 def simulate_series(
-    people: Annotated[int, typer.Option(min=10, help="In the first release.")] = 1000,
-    releases: Annotated[int, typer.Option(min=1, max=30, help="How many.")] = 6,
+    records: Annotated[int, typer.Option(min=10, help="Records in the first release.")] = 1000,
+    releases: Annotated[int, typer.Option(min=1, max=30, help="Number of releases.")] = 6,
     insertions: Annotated[float, typer.Option(min=0, max=1, help="Share of new records.")] = 0.1,
     deletions: Annotated[float, typer.Option(min=0, max=1, help="Share of deleted records.")] = 0.1,
     updates: Annotated[float, typer.Option(min=0, max=1, help="Share of changed values.")] = 0.1,
-    rho: Annotated[float, typer.Option(min=0.05, max=0.95, help="The bound on beliefs.")] = 0.5,
-    seed: Annotated[int, typer.Option(min=0, help="Of the made-up population.")] = 0,
+    rho: Annotated[
+        float, typer.Option(min=0.05, max=0.95, help="Bound on the attacker's belief.")
+    ] = 0.5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic population.")] = 0,
     plot: Annotated[
-        Path | None, typer.Option(help="An SVG file to write: beliefs by release.")
+        Path | None, typer.Option(help="SVG file to write: beliefs by release.")
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Publish a made-up population repeatedly, and show what all releases together reveal."""
+    """Show what repeated releases of a population reveal.
+
+    A synthetic population is published repeatedly, with and without a ledger.
+    """
     with guarded(as_json=json, debug=debug):
         from discreet.api.simulate import SimulatedPopulation, simulate
 
-        population = SimulatedPopulation(people, releases, insertions, deletions, updates)
+        population = SimulatedPopulation(records, releases, insertions, deletions, updates)
         with progress_bar(quiet=quiet) as progress:
             made = simulate(population, rho=rho, seed=seed, progress=progress)
         if plot is not None:
@@ -47,6 +52,6 @@ def simulate_series(
                 f"counterfeits, {step.held_back:,} held back."
             )
         say(
-            "Greatest belief; in brackets the share of records for which it is above rho, and the "
-            "share whose value an attacker guesses from their own groups."
+            "Figures: greatest belief of an attacker who has all releases; in brackets the share "
+            "of records with a belief above rho, and the share whose value the attacker guesses."
         )

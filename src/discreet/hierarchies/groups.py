@@ -34,7 +34,7 @@ def order_hierarchy(
         if column.numbers is None:
             raise HierarchyError(
                 f"Hierarchy of '{column.name}' ({place}): the values of a {column.type.value} "
-                "column have no order of their own. Give them in `order`, first to last."
+                "column have no natural order. Give them in `order`, first to last."
             )
         positions = np.arange(present(column))
         groupings = [closed_ranges(column, positions // size) for size in sizes]

@@ -173,7 +173,7 @@ class Dates(HierarchySpec):
     def _finest_first(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         units = given[:-1] if given[-1] == "*" else given
         if "*" in units:
-            raise ValueError('"*" may only stand last')
+            raise ValueError('"*" must be the last entry')
         places = [_UNITS.index(unit) for unit in units]
         if any(low >= high for low, high in pairwise(places)):
             raise ValueError(f"units must go from fine to coarse: {', '.join(_UNITS)}")
@@ -232,7 +232,7 @@ class Tree(HierarchySpec):
 def _without_star(given: tuple[float | str, ...]) -> list[int | float]:
     numbers = given[:-1] if given[-1] == "*" else given
     if any(isinstance(number, str) for number in numbers):
-        raise ValueError('"*" may only stand last')
+        raise ValueError('"*" must be the last entry')
     return [number for number in numbers if not isinstance(number, str)]
 
 

@@ -98,15 +98,15 @@ def require_free(path: Path, force: bool) -> None:
     if not force:
         reason = " (an interrupted run had moved it aside; it was put back)" if restored else ""
         raise ReleaseError(
-            f"{path}: is there already{reason}. Choose another `output:` or replace it with "
-            "--force."
+            f"{path} already exists{reason}. Use --force to replace it, or choose "
+            "another `output:`."
         )
     if path.is_symlink() or not path.is_dir():
         raise ReleaseError(f"{path}: is not a folder, so --force does not replace it. Remove it.")
     if any(path.iterdir()) and not (path / MANIFEST).is_file():
         raise ReleaseError(
-            f"{path}: holds files and no {MANIFEST}, so it is not a release and --force does not "
-            "replace it. Remove it or choose another `output:`."
+            f"{path}: contains files but no {MANIFEST}, so it is not a release and --force does "
+            "not replace it. Remove it or choose another `output:`."
         )
 
 
@@ -129,7 +129,7 @@ def _put_in_place(partial: Path, path: Path) -> None:
     shutil.rmtree(replaced, ignore_errors=True)
     if replaced.exists():
         warnings.warn(
-            f"{replaced}: the replaced release could not be removed. Remove it yourself.",
+            f"{replaced}: the replaced release could not be removed. Remove it manually.",
             stacklevel=2,
         )
 

@@ -190,7 +190,7 @@ def _parse(
         raise InputError(
             f"{locate(np.flatnonzero(bad.to_numpy()))}, column {name!r}: of {len(text)} distinct "
             f"values {count} not {NOUN[kind]}{named}. Correct the cells, list such values under "
-            "`missing:`, or say `type: text`."
+            "`missing:`, or set `type: text`."
         )
     return numbers.fill_null(np.nan).to_numpy() + 0.0  # −0 is 0
 

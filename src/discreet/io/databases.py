@@ -54,7 +54,7 @@ def dialect_of(url: str) -> Dialect:
     named = [name for name, _ in parse_qsl(parts.query) if name.lower() in SECRETS]
     if parts.password is not None or named:
         raise InputError(
-            "The URL of a database holds a password. Take it out, and put it into PGPASSWORD or "
+            "The URL of a database contains a password. Remove it, and use PGPASSWORD or "
             "the password file (~/.pgpass)."
         )
     return dialect
@@ -128,7 +128,7 @@ class Database:
 
 CONDITIONS = {  # SQLSTATE, or its class, in our own words: those of a server may quote cells
     "08": "the connection was lost",
-    "22": "a cell does not fit what the statement does with it, such as a conversion of its type",
+    "22": "a cell does not fit what the statement does with it, for example a type conversion",
     "25006": "the statement writes, and a source is read-only",
     "28": "the server refused the user or the password",
     "3D000": "there is no such database",
@@ -153,7 +153,7 @@ SQLITE_CONDITIONS = {
     "SQLITE_FULL": "the disk is full",
     "SQLITE_IOERR": "the file cannot be read or written",
     "SQLITE_LOCKED": "another connection is writing; run again",
-    "SQLITE_NOTADB": "the file is no SQLite database",
+    "SQLITE_NOTADB": "the file is not an SQLite database",
     "SQLITE_READONLY": "the statement writes, and the database is read-only",
 }
 REFUSALS = {  # parts of what libpq says where no server answered with a code
@@ -308,8 +308,8 @@ def _write_frame(database: Database, name: str, frame: pl.DataFrame, *, force: b
     if database.has_table(name):
         if not force:
             raise InputError(
-                f"Database '{database.name}': the table '{name}' is there already. Choose another "
-                "`prefix:`, or replace it with --force."
+                f"Database '{database.name}': the table '{name}' already exists. Use --force "
+                "to replace it, or choose another `prefix:`."
             )
         database.run(f"DROP TABLE {quoted(name)}")
     columns = ", ".join(f"{quoted(c.name)} {_type_of(c.dtype)}" for c in frame)

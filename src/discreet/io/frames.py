@@ -84,7 +84,7 @@ def code_frame(
             native = frame.select(coded).collect()
     table = nw.from_native(native, eager_only=True)
     if len(table) == 0:
-        raise InputError("The table has columns and no row. Nothing can be published.")
+        raise InputError("The table has columns but no rows. Nothing can be published.")
     columns = {
         name: code_series(_to_polars(table, name), specs[name], missing, "The table")
         for name in coded

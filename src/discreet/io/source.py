@@ -148,8 +148,8 @@ class Source(BaseModel):
             self.require_file()
             known = ", ".join(FORMAT_OF_ENDING)
             raise InputError(
-                f"{self.path}: the ending does not tell the format. Known are {known} (text also "
-                "with .gz). Say `format: csv`, tsv, parquet or arrow."
+                f"{self.path}: the format does not follow from the file name. Known endings: "
+                f"{known} (text also with .gz). Set `format:` to csv, tsv, parquet or arrow."
             )
         return found
 
@@ -225,7 +225,7 @@ def _undecodable(source: Source, error: UnicodeDecodeError, line: int, read: int
         likely = "utf-8"
     return InputError(
         f"{source.path}, line {line}: byte {offset} (0x{byte:02x}) is not {source.encoding}. "
-        f"Say the file's encoding, such as `encoding: {likely}`."
+        f"Set the file's encoding, for example `encoding: {likely}`."
     )
 
 
@@ -236,7 +236,7 @@ def _pass_byte_order_mark(stream: Any, source: Source) -> None:
             if encoding != "utf-8":
                 raise InputError(
                     f"{source.path}: the file is {encoding}, not {source.encoding}. "
-                    f"Say `encoding: {encoding}`."
+                    f"Set `encoding: {encoding}`."
                 )
             stream.read(len(mark))
             return

@@ -51,7 +51,7 @@ def read_table(
         series = _read_column(source, name)
         rows = len(series)
         if rows == 0:
-            raise InputError(f"{source.path}: there are columns and no row.")
+            raise InputError(f"{source.path}: the file has columns but no rows.")
         columns[name] = code_series(series, specs[name], source.missing, str(source.path))
     left_out = tuple(name for name in names if name not in columns)
     return CodedTable(columns, rows, left_out)
@@ -98,5 +98,5 @@ def _readable(source: Source) -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         raise InputError(
             f"{source.path}: not a valid {source.resolved_format} file "
-            f"({type(error).__name__}). Say its `format:` if it is of another kind."
+            f"({type(error).__name__}). Set its `format:` if it is of another kind."
         ) from None

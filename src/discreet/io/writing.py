@@ -52,7 +52,7 @@ def write_table(
                 path.unlink(missing_ok=True)
                 raise
     except FileExistsError:
-        raise ReleaseError(f"{path}: is there already. Remove it, or write elsewhere.") from None
+        raise ReleaseError(f"{path} already exists. Remove it, or choose another path.") from None
     except OSError as error:
         raise ReleaseError(
             f"{path}: cannot be written ({error.strerror or error}). Nothing was left there. "

@@ -52,7 +52,7 @@ class Job(Part):
     )
     attributes: dict[str, Attribute] = Field(description="Every column of the table, by name.")
     requirements: tuple[AnyRequirement, ...] = Field(
-        default=(), description="What the release promises; all must hold."
+        default=(), description="Guarantees of the release; all must hold."
     )
     person: Person | None = Field(
         None,
@@ -63,10 +63,12 @@ class Job(Part):
         description="'rows' states that guarantees count rows, not people: repeated values of an "
         "identifier show that a person may have several.",
     )
-    method: AnyMethod = Field(default_factory=FullDomain, description="How it is reached.")
+    method: AnyMethod = Field(
+        default_factory=FullDomain, description="Method that produces the release."
+    )
     output: Output = Field(default_factory=Output)
     ledger: LedgerSettings | None = Field(
-        default=None, description="What was published before; re-publication needs it."
+        default=None, description="Record of earlier releases; needed for re-publication."
     )
     verify: Verify | None = Field(
         default=None,

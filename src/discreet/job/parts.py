@@ -69,7 +69,7 @@ class Part(BaseModel):
 class Attribute(Part):
     """One column of the table."""
 
-    role: JobRole = Field(description="What the column means to a reader of the release.")
+    role: JobRole = Field(description="Role of the column in the release.")
     type: ValueType | None = Field(
         default=None,
         description="What its values are; text for text files, else the column's own type.",
@@ -93,7 +93,7 @@ class Attribute(Part):
         default=None,
         ge=1,
         description="Of a multi-valued sensitive attribute: members that fewer rows hold share "
-        "one bit, so that the sets can't be had back.",
+        "one bit, so that the sets cannot be restored.",
     )
     sensitive_values: Values | None = Field(
         default=None,
@@ -255,16 +255,13 @@ class Verify(Part):
     model_config = ConfigDict(json_schema_extra=_short_forms)
 
     attacks: tuple[AnyAttack, ...] | None = Field(
-        default=None, description="Which attacks; all that the promises speak of if left out."
+        default=None, description="Which attacks; by default all that a guarantee covers."
     )
     ceiling: float = Field(
         default=1.0, ge=0, le=1, description="The greatest belief that any of them may reach."
     )
     threshold: float = Field(
-        default=0.5,
-        ge=0,
-        le=1,
-        description="The report counts the targets that are believed in above it.",
+        default=0.5, ge=0, le=1, description="The report counts the targets with a belief above it."
     )
     population: str | None = Field(
         default=None, description="A table of the population's quasi-identifiers, for membership."

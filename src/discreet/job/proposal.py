@@ -1,8 +1,8 @@
 """A proposal of roles, types and hierarchies for a table without a job.
 
-It goes by names and counts alone and can't know what an attacker knows, so it is a starting
-point for a person to correct, never a decision. It errs towards caution: a column is a
-quasi-identifier unless something speaks against it. No value of a column is in its words.
+The proposal follows from names and counts alone and cannot know the attacker's background
+knowledge, so it is a starting point for review, never a decision. It errs on the side of caution:
+a column is a quasi-identifier unless there is a reason against it. It repeats no value of a column.
 """
 
 from __future__ import annotations
@@ -142,9 +142,9 @@ def suggest_type(column: Column, missing: Sequence[str] = ()) -> ValueType:
 
 
 _HEAD = """\
-# A proposal from names and counts alone. Read every line: only you know what attackers may know.
+# A proposal from names and counts alone. Review every line: only you know what attackers know.
 # Roles: identifier (never published), quasi-identifier (attackers may know it; made coarser),
-# sensitive (protected), insensitive (published as it is), drop (left out).
+# sensitive (protected), insensitive (published unchanged), drop (not published).
 """
 
 _TAIL = """\
@@ -167,6 +167,7 @@ class ProposedJob(NamedTuple):
     text: str
     persons: PersonCounts | None
     person: str | None
+    roles: Mapping[str, Proposal]  # by column
 
 
 def propose_job(path: Path, folder: Path) -> ProposedJob:
@@ -203,7 +204,7 @@ def propose_job(path: Path, folder: Path) -> ProposedJob:
         unit = f"# {persons.counts.sentence(repr(person.name))}\n" + _PERSON.format(named=named)
     text = _HEAD + source + "".join(lines) + unit + _TAIL.format(requirements=requirements)
     counts = None if persons is None else persons.counts
-    return ProposedJob(text, counts, None if person is None else person.name)
+    return ProposedJob(text, counts, None if person is None else person.name, roles)
 
 
 def _flow(value: object) -> str:

@@ -40,7 +40,7 @@ class _ScalarError(Exception):
 
 
 def load_yaml(text: str, place: str) -> tuple[Any, Places, list[str]]:
-    """Read YAML text: its data, its places, and its doubled keys as problems."""
+    """Read YAML text; return its data, its places, and its duplicate keys as problems."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
@@ -48,18 +48,16 @@ def load_yaml(text: str, place: str) -> tuple[Any, Places, list[str]]:
         where = f", line {mark.line + 1}" if mark else ""
         reason = getattr(error, "problem", None) or str(error)
         if "'\\t'" in reason:
-            reason = "a tab where only blanks may stand. Indent with blanks"
+            reason = "tab used for indentation; use spaces"
         raise InputError(f"{place}{where}: not valid YAML: {reason}") from None
     places = Places()
     doubled: list[str] = []
     if root is None:
-        raise InputError(
-            f"{place}: the file is empty. See 'discreet init' for a job to begin with."
-        )
+        raise InputError(f"{place}: the file is empty. Write a first job with 'discreet init'.")
     try:
         data = _construct(root, (), places, doubled)
     except RecursionError:
-        raise InputError(f"{place}: an alias stands within itself. Write it out.") from None
+        raise InputError(f"{place}: an alias refers to itself. Write out its content.") from None
     except _ScalarError as error:
         raise InputError(f"{place}, {error}") from None
     if not isinstance(data, dict):
@@ -77,7 +75,7 @@ def _construct(node: yaml.Node, trail: Trail, places: Places, doubled: list[str]
             line = key.start_mark.line + 1
             if name in data:
                 first = places.lines[inner]
-                doubled.append(f"line {line}, '{name}' stands twice, first in line {first}")
+                doubled.append(f"line {line}: duplicate key '{name}' (first used on line {first})")
             places.lines[inner] = line
             data[name] = _construct(value, inner, places, doubled)
         return data
@@ -92,8 +90,8 @@ def _construct(node: yaml.Node, trail: Trail, places: Places, doubled: list[str]
     except (yaml.YAMLError, ValueError):
         line, kind = node.start_mark.line + 1, node.tag.removeprefix("tag:yaml.org,2002:")
         raise _ScalarError(
-            f"line {line}: {node.value!r} can't be read as {kind}. Put quotes around it if it is"
-            " text, and leave tags (!) out."
+            f"line {line}: {node.value!r} can't be read as {kind}. Quote it if it is text, and"
+            " remove tags (!)."
         ) from None
     finally:
         loader.dispose()

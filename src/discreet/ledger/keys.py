@@ -34,7 +34,7 @@ def create_key(path: Path) -> bytes:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InputError(
-            f"Key file {path}: is there already. Name another with --key; a key is never "
+            f"Key file {path} already exists. Name another with --key; a key is never "
             "overwritten, because its ledger would be lost."
         ) from None
     except OSError as error:
@@ -61,14 +61,17 @@ def load_key(path: Path) -> bytes:
         raise InputError(f"Key file {path}: cannot be read as a key.") from None
     if sys.platform != "win32" and stat.S_IMODE(mode) & 0o077:
         raise InputError(
-            f"Key file {path}: others may read it (mode {stat.S_IMODE(mode):04o}). Say: chmod 600."
+            f"Key file {path}: other users can read it (mode {stat.S_IMODE(mode):04o}). "
+            "Run: chmod 600 on it."
         )
     try:
         key = bytes.fromhex(text.strip())
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
-        raise InputError(f"Key file {path}: is no key: {KEY_BYTES} bytes in hexadecimal belong.")
+        raise InputError(
+            f"Key file {path}: not a valid key file: expected {KEY_BYTES} bytes in hexadecimal."
+        )
     return key
 
 

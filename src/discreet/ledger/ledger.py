@@ -52,7 +52,7 @@ class Ledger:
 
     @classmethod
     def create(cls, settings: LedgerSettings) -> Ledger:
-        """Begin a ledger with a new key, or with the key that is there."""
+        """Create a ledger with a new key, or with the key in an existing file."""
         assert settings.key is not None
         fresh = not settings.key.exists()
         store = Store.open(settings.path, settings.url, create=True)
@@ -218,8 +218,8 @@ class Ledger:
         for entry in self.entries():
             if entry.folder == place:
                 raise ReleaseError(
-                    f"{folder}: is release {entry.number} of the ledger '{self.name}'. What was "
-                    "published cannot be taken back. Choose another `output:`."
+                    f"{folder}: is release {entry.number} of the ledger '{self.name}'. A "
+                    "published release cannot be withdrawn. Choose another `output:`."
                 )
 
     def verify(self) -> list[str]:
@@ -290,12 +290,12 @@ class Ledger:
                 problems.append(f"release {number}: its row was changed, or one before it")
             before = entry.seal
         if self._stated_head() != self._head_seal(len(entries), before):
-            problems.append("the last releases were removed, added or changed by another hand")
+            problems.append("the last releases were removed, added or changed outside discreet")
         return problems
 
 
 def _damaged(name: str, problem: str) -> InputError:
     return InputError(
-        f"The ledger '{name}' is damaged: {problem}. Nothing can be built on it; put back a sound "
-        "copy, and see 'discreet ledger verify'."
+        f"The ledger '{name}' is damaged: {problem}. Restore an intact copy; 'discreet ledger "
+        "verify' lists the damage."
     )

@@ -34,7 +34,7 @@ class LedgerSettings(BaseModel):
     wait: float = Field(
         default=60.0,
         ge=0,
-        description="Seconds to wait for another who publishes to the same ledger.",
+        description="Seconds to wait for another run that publishes to the same ledger.",
     )
 
     @model_validator(mode="after")

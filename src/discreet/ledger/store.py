@@ -64,7 +64,7 @@ class Store:
                 _create_file(path)
             elif not path.is_file():
                 raise InputError(
-                    f"Ledger {path}: there is no such file. Make it with 'discreet ledger init'."
+                    f"Ledger {path}: no such file. Create it with 'discreet ledger init'."
                 )
             address = f"sqlite:///{path.absolute()}"
             database = connect(address, Path("/"))
@@ -89,10 +89,11 @@ class Store:
         known = database.has_table("discreet_ledger")
         if not known and not create:
             raise InputError(
-                f"Database '{self.name}' holds no ledger. Make one with 'discreet ledger init'."
+                f"Database '{self.name}' contains no ledger. Create one with 'discreet "
+                "ledger init'."
             )
         if known and create:
-            raise InputError(f"Database '{self.name}' holds a ledger already.")
+            raise InputError(f"Database '{self.name}' already contains a ledger.")
         version = int(self.get(VERSION) or 0) if known else 0
         if version > len(MIGRATIONS):
             raise InputError(
@@ -200,7 +201,7 @@ def _create_file(path: Path, *, may_exist: bool = False) -> None:
     except FileExistsError:
         if not may_exist:
             raise InputError(
-                f"Ledger {path}: is there already. Use it, or name another place."
+                f"Ledger {path} already exists. Use it, or choose another path."
             ) from None
     except OSError as error:
         raise InputError(f"Ledger {path}: {error.strerror}. Check the path.") from None

@@ -62,7 +62,7 @@ def require_same_terms(
     known = first.parameters.get(CORRELATION_HASH, parameters[CORRELATION_HASH])
     if parameters[CORRELATION_HASH] != known:
         raise InputError(
-            f"{begun}rests on another correlation table than the job. The guarantee covers the "
+            f"{begun}uses another correlation table than the job. The guarantee covers the "
             "whole series under one table. Use the table of that release, or begin a new series "
             "of other records with a new ledger."
         )

@@ -15,7 +15,7 @@ PRIVATE = "For the publisher only (not in the release):"
 
 
 def explain(manifest: Manifest) -> list[str]:
-    """What was published, what was done to it, and what it promises."""
+    """What was published, what was done to it, and what it guarantees."""
     return [
         *warnings(manifest.promises),
         *uncovered(manifest),
@@ -46,12 +46,12 @@ def uncovered(manifest: Manifest) -> list[str]:
         return []
     return [
         f"WARNING: no guarantee covers {', '.join(repr(name) for name in names)}. An "
-        "attacker who finds the target's group may learn the value."
+        "attacker who finds a target's group may learn the value."
     ]
 
 
 def warnings(promises: Sequence[Promise]) -> list[str]:
-    """A warning for each guarantee that excludes nothing."""
+    """Return a warning for each guarantee that excludes nothing."""
     return [f"WARNING: {one.warning}" for one in promises if one.warning is not None]
 
 
@@ -66,20 +66,20 @@ def treatment(manifest: Manifest) -> list[str]:
 
 
 def readers(manifest: Manifest) -> list[str]:
-    """What attackers find beside the promises."""
+    """Return what attackers learn beyond the guarantees."""
     return reader_sentences(manifest.readers)
 
 
 def published(manifest: Manifest) -> str:
-    """How many rows were published, where, and how many were left out."""
+    """How many rows were published, where, and how many were suppressed."""
     source, published = manifest.source_rows, manifest.published_rows
     gone = manifest.suppressed_rows
     tables = " and ".join(f"'{name}'" for name in manifest.tables)
     share = f"{gone / source:.1%}" if source else "0 %"
-    tail = "no row was left out" if gone == 0 else f"{gone:,} ({share}) were left out (suppressed)"
+    tail = "no row was suppressed" if gone == 0 else f"{gone:,} ({share}) were suppressed"
     return (
-        f"By the method '{manifest.method.name}', {published:,} of {source:,} rows were published "
-        f"in {tables}; {tail}."
+        f"{published:,} of {source:,} rows were published in {tables} by the method "
+        f"'{manifest.method.name}'; {tail}."
     )
 
 
@@ -151,7 +151,7 @@ def _covered(name: str, manifest: Manifest) -> str:
 
 
 def _unstated(manifest: Manifest, promises: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The figures of promises that the release does not state, as they need the original."""
+    """Return the figures of guarantees that need the original, so the release omits them."""
     return [
         f"{stated.requirement} reaches {_figures(found['achieved'])}."
         for stated, found in zip(manifest.promises, promises, strict=False)
@@ -160,22 +160,22 @@ def _unstated(manifest: Manifest, promises: Sequence[Mapping[str, Any]]) -> list
 
 
 def _sets(manifest: Manifest) -> list[str]:
-    """How sets became bits, and whether they can be had back."""
+    """How sets became bits, and whether they can be restored."""
     sentences = []
     for attribute, entry in manifest.bitmaps.items():
         sentence = f"The sets of '{attribute}' were published as {len(entry.members)} bits"
         if entry.rest is None:
-            sentence += ", from which they can be had back where all stand in one table."
+            sentence += ", from which the sets can be restored if all bits are in one table."
         else:
             sentence += (
-                f", and '{entry.rest}' for all rare members, so that the sets can't be had back."
+                f", and '{entry.rest}' for all rare members, so the sets cannot be restored."
             )
         sentences.append(sentence)
     return sentences
 
 
 def reader_sentences(findings: Sequence[ReaderFinding]) -> list[str]:
-    """Return what readers of the sensitive table find beside the promises, in sentences."""
+    """Return what readers of the sensitive table learn beyond the guarantees, in sentences."""
     sentences = []
     for reader, how in _READERS.items():
         found = [one for one in findings if one.reader == reader]
@@ -184,36 +184,52 @@ def reader_sentences(findings: Sequence[ReaderFinding]) -> list[str]:
         listed = ", ".join(f"{one.certain:,} of '{one.attribute}'" for one in found)
         exact = "" if all(one.exact for one in found) else " at most"
         sentences.append(
-            f"An attacker who knows the target's '{found[0].known}' and {how} is then certain of"
-            f"{exact} this many of {found[0].people:,} values: {listed}."
+            f"An attacker who knows a target's '{found[0].known}' and {how} is certain of{exact} "
+            f"this many of {found[0].people:,} values: {listed}."
         )
     return sentences
 
 
+def certain_attackers(findings: Sequence[ReaderFinding]) -> list[str]:
+    """Return the sentence about the strongest reader who is certain of some value, if one is."""
+    strongest = [name for name in _READERS if any(f.reader == name and f.certain for f in findings)]
+    return reader_sentences([f for f in findings if strongest and f.reader == strongest[-1]])
+
+
 _READERS = {
-    "pair": "strikes out values that never occur with it",
-    "row": "strikes out values that no whole sensitive row with it supports",
+    "pair": "rules out values that never occur with it",
+    "row": "rules out values that no whole sensitive row with it supports",
     "matching": "weighs all assignments of sensitive rows to quasi-identifiers",
 }
 
 
 def _promises(manifest: Manifest) -> list[str]:
     if not manifest.promises:
-        return ["It promises nothing: the job states no requirement."]
+        return ["Nothing is guaranteed: the job states no requirement."]
     return [promise_sentence(promise, manifest.unit) for promise in manifest.promises]
 
 
 def promise_sentence(promise: Promise, unit: Unit) -> str:
-    """One promise, whether it holds, and what was achieved."""
+    """Return one guarantee, whether it holds, and what was achieved."""
     said = of_unit(promise.to_requirement().sentence(), unit)
     if promise.unproved is not None:
-        return f"NOT CHECKED: {said} The reason: {promise.unproved}."
+        return f"NOT CHECKED: {said} Reason: {promise.unproved}."
     achieved = _figures(promise.achieved)
     status = "Holds" if promise.holds else "DOES NOT HOLD"
     tail = f" Achieved: {achieved}." if achieved else ""
     if promise.warning is not None:
         tail += " It excludes nothing (see the warning)."
     return f"{status}: {said}{tail}"
+
+
+def guarantee_line(promise: Promise, unit: Unit) -> str:
+    """Return one guarantee for a screen: what it means, then its name and what was achieved."""
+    said = of_unit(promise.to_requirement().sentence(), unit)
+    if promise.unproved is not None:
+        return f"NOT CHECKED: {said} Reason: {promise.unproved}."
+    achieved = _figures(promise.achieved)
+    broken = "" if promise.holds else "DOES NOT HOLD: " if achieved else "NOT PROVED: "
+    return f"{broken}{said} [{promise.requirement}{f': {achieved}' if achieved else ''}]"
 
 
 def _figures(achieved: Mapping[str, float | None]) -> str:
@@ -224,7 +240,7 @@ def _figures(achieved: Mapping[str, float | None]) -> str:
 
 
 def worth(manifest: Manifest, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
-    """Return what is left of the quasi-identifiers, against the original."""
+    """Return the information loss of the quasi-identifiers, against the original."""
     loss = utility.get("loss")
     if loss is None:
         return []
@@ -235,13 +251,13 @@ def worth(manifest: Manifest, facts: Mapping[str, Any], utility: Mapping[str, An
     bound = facts.get("lower_bound")
     if bound is not None:
         sentences.append(
-            f"No release of this kind that keeps the same promises can lose less than {bound:.1%}."
+            f"No release of this kind with the same guarantees can lose less than {bound:.1%}."
         )
     vague = facts.get("root_rows", 0)
     if vague:
         share = vague / max(manifest.published_rows, 1)
         sentences.append(
-            f"{vague:,} published rows ({share:.1%}) are as good as suppressed: every "
-            "quasi-identifier of theirs covers its whole range."
+            f"{vague:,} published rows ({share:.1%}) are effectively suppressed: each of their "
+            "quasi-identifiers covers its whole range."
         )
     return sentences

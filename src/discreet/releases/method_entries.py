@@ -1,4 +1,4 @@
-"""What a manifest says of each method: its parameters, its choices, and figures of its files.
+"""The manifest entry of each method: parameters, choices, and figures derived from the files.
 
 A choice is needed to read the release, such as the levels of a recoding. A figure is derived from
 the published tables (``audit/figures.py``), never taken from the method. Whatever else a method
@@ -70,8 +70,8 @@ class MethodEntry(BaseModel):
     def minimality(self) -> str:
         """Return what an attacker who knows the algorithm can ask of groups by sensitive values."""
         return (
-            "The groups were formed by looking at sensitive values: an attacker who knows the "
-            "algorithm can reason about why they are no finer (minimality)."
+            "Algorithm: groups depend on sensitive values, so an attacker who knows the algorithm "
+            "can reason about why they are no finer (minimality)."
         )
 
     def problems(
@@ -97,13 +97,13 @@ def _label_problems(
 ) -> list[str]:
     if set(hierarchies or ()) <= set(quasi_identifiers):
         return []
-    return ["'method.hierarchies' names columns that are no quasi-identifiers"]
+    return ["'method.hierarchies' names columns that are not quasi-identifiers"]
 
 
 def _bound_problems(least: object, promised: Sequence[Mapping[str, Any]]) -> list[str]:
     if any(parameters.get("l") == least for parameters in promised):
         return []
-    return ["'method.l' is the l of no promise"]
+    return ["'method.l' is not the l of a guarantee"]
 
 
 def _share_sentences(method: str, share: Mapping[str, float]) -> list[str]:
@@ -111,8 +111,8 @@ def _share_sentences(method: str, share: Mapping[str, float]) -> list[str]:
         return []
     name = max(share, key=share.__getitem__)
     return [
-        f"The method '{method}' bounds no probability by itself: in some group "
-        f"one value of '{name}' has a share of {share[name]:.0%}."
+        f"The method '{method}' does not bound the frequency of a value: in some group one value "
+        f"of '{name}' has a share of {share[name]:.0%}."
     ]
 
 
@@ -167,8 +167,8 @@ class QuasiSensitiveEntry(MethodEntry):
 
     def sentences(self) -> list[str]:
         return [
-            f"Terms of '{name}' were removed where they give too much away; {rows:,} rows show "
-            "none at all (*)."
+            f"Terms of '{name}' were removed where they disclose too much; {rows:,} rows have no "
+            "term left (*)."
             for name, rows in self.emptied_rows.items()
         ]
 
@@ -180,41 +180,40 @@ class QuasiSensitiveEntry(MethodEntry):
             terms = measured.get(name, {})
             share = f" ({terms['suppressed_share']:.1%})" if terms else ""
             sentences.append(
-                f"Of '{name}', which a reader can look up in a table of {found['labels']:,} "
-                f"labels, {found['suppressed_terms']:,} terms{share} were removed from published "
-                "rows."
+                f"{found['suppressed_terms']:,} terms{share} of '{name}' were removed from "
+                f"published rows; the knowledge table has {found['labels']:,} labels."
             )
             change = terms.get("belief_change")
             if change is not None:
                 sentences.append(
-                    f"After the look-up no belief in a label is more than {change['greatest']:.1%} "
-                    "away from what it was before; on average over labels and groups it is "
-                    f"{change['mean']:.2%} away."
+                    f"The attacker's belief in a label changes by at most "
+                    f"{change['greatest']:.1%}, by {change['mean']:.2%} on average over labels and "
+                    "groups."
                 )
             if found["unlinked_rows"]:
                 sentences.append(
-                    f"{found['unlinked_rows']:,} rows have terms of '{name}' that fit no label "
-                    f"together ({found['unknown_terms']:,} terms are in no label at all); they are "
-                    "published as they are and tell this reader nothing."
+                    f"{found['unlinked_rows']:,} rows have terms of '{name}' that match no label "
+                    f"together ({found['unknown_terms']:,} terms are in no label); they are "
+                    "published unchanged and tell this attacker nothing."
                 )
             sentences += [
                 f"In the knowledge table of '{name}', {found[key]:,} labels {said}."
                 for key, said in (
-                    ("labels_without_terms", "have no term and fit only rows without any"),
-                    ("doubled_labels", "stood on several lines, which were joined"),
+                    ("labels_without_terms", "have no term and match only rows without any"),
+                    ("doubled_labels", "are on several lines, which were joined"),
                 )
                 if found[key]
             ]
         if sentences:
             sentences.append(
-                f"{facts['failing_groups']:,} groups failed before; for "
+                f"{facts['failing_groups']:,} groups failed before the removal; for "
                 f"{facts['optimal_groups']:,} of the {facts['groups']:,} published groups it is "
-                "proved that no smaller removal would do."
+                "proved that no smaller removal suffices."
             )
             if facts["unsolved_groups"]:
                 sentences.append(
                     f"For {facts['unsolved_groups']:,} groups no removal was found; their rows "
-                    "were left out."
+                    "were suppressed."
                 )
         return sentences
 
@@ -229,14 +228,14 @@ class MsaDiversityEntry(MethodEntry):
     def minimality(self) -> str:
         if self.parameters.get("grouping") == "blocks":
             return (
-                "Rows that found no group in their blind block may have been placed with a look "
-                "across blocks: an attacker who knows the algorithm can reason about them "
+                "Algorithm: rows that found no group in their block may have been placed by their "
+                "sensitive values, about which an attacker who knows the algorithm can reason "
                 "(minimality)."
             )
         return (
-            "Sensitive values decided which neighbours on the curve are together: an attacker who "
-            "knows the algorithm can reason about why others are not; 'grouping: blocks' leaves "
-            "that to chance but for a few, and loses more (minimality)."
+            "Algorithm: groups depend on sensitive values, so an attacker who knows the algorithm "
+            "can reason about them; 'grouping: blocks' avoids this for most rows, at a higher "
+            "information loss (minimality)."
         )
 
 
@@ -347,7 +346,7 @@ class CodipEntry(MethodEntry):
         promised: Sequence[Mapping[str, Any]],
     ) -> list[str]:
         unknown = [
-            f"levels of '{table}', which is no table" for table in set(self.levels) - {*tables}
+            f"levels of '{table}', which is not a table" for table in set(self.levels) - {*tables}
         ]
         return unknown + [
             line
@@ -379,8 +378,8 @@ class RepublicationEntry(MethodEntry):
         sentences = []
         if counterfeits:
             sentences.append(
-                f"{counterfeits:,} sensitive rows are counterfeits, which no record has; "
-                "'counterfeits' says how many each group has."
+                f"{counterfeits:,} sensitive rows are counterfeits, which belong to no record; the "
+                "table 'counterfeits' gives their number in each group."
             )
         return sentences
 
@@ -388,10 +387,10 @@ class RepublicationEntry(MethodEntry):
         sentences = []
         if facts.get("changed_signatures"):
             sentences.append(
-                f"{facts['changed_signatures']:,} records are now in groups of values that are all "
-                "new, because their own value changed. Across such changes m-invariance does not "
-                "bound the belief of an attacker who has several releases; use rho-different for "
-                "data whose values change."
+                f"{facts['changed_signatures']:,} records are now in groups with all new values, "
+                "because their own value changed. Across such changes m-invariance does not bound "
+                "the belief of an attacker who has several releases; use rho-different for data "
+                "whose values change."
             )
         if "greatest_belief" in facts:
             sentences.append(
@@ -404,8 +403,8 @@ class RepublicationEntry(MethodEntry):
         if self.name != "m-invariance":
             return []
         return [
-            "Across releases nothing bounds a belief about a record whose value changed; use "
-            "rho-different for data whose values change (series)."
+            "Changing values: across releases, no bound covers a record whose value changed; use "
+            "rho-different for such data (series)."
         ]
 
 

@@ -27,7 +27,7 @@ class Form:
 def form_problems(forms: Mapping[str, Form], manifest: Manifest) -> list[str]:
     """Where the tables and columns that a manifest lists are not those of its kind."""
     problems = [
-        f"'{name}' is no table of a {manifest.kind} release"
+        f"'{name}' is not a table of a {manifest.kind} release"
         for name in manifest.tables
         if name not in forms
     ]
@@ -73,7 +73,7 @@ def name_problems(manifest: Manifest) -> list[str]:
     sensitive = {name for name, role in published.items() if role is Role.SENSITIVE}
     quasi = {name for name, role in published.items() if role is Role.QUASI_IDENTIFIER}
     problems += [
-        f"'{bit}' of the sets of '{attribute}' is no published sensitive column"
+        f"'{bit}' of the sets of '{attribute}' is not a published sensitive column"
         for attribute, entry in manifest.bitmaps.items()
         for bit in (*entry.members, *(() if entry.rest is None else (entry.rest,)))
         if bit not in sensitive

@@ -1,6 +1,6 @@
-"""What the promises of a release leave open, in sentences, each with the attack that measures it.
+"""What the guarantees of a release do not cover, each with the attack that measures it.
 
-Nothing is run here: every sentence follows from the kind of release, its method and its promises.
+No attack is run: every sentence follows from the kind of release, its method and its guarantees.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from discreet.table.roles import Role
 
 
 def known_weaknesses(manifest: Manifest) -> list[str]:
-    """The known weaknesses that apply to a release."""
+    """Return the known weaknesses that apply to a release."""
     requirements = [promise.to_requirement() for promise in manifest.promises]
     sensitive = [
         {name for name, role in table.columns.items() if role is Role.SENSITIVE}
@@ -23,24 +23,22 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
     found = []
     if any(sensitive) and all(isinstance(r, SizeRequirement) for r in requirements):
         found.append(
-            "Nothing is promised about sensitive values: where a whole group shares one, the "
-            "value of every row in it is disclosed (homogeneity)."
+            "Sensitive values: if a whole group shares one value, it is disclosed (homogeneity)."
         )
     found += kind_of(manifest.kind).weaknesses(manifest)
     if _naive(requirements):
         found.append(
-            "A number of distinct values in a group does not bound a belief: one of them may be "
-            "far more frequent than the others, and an attacker who can rule out values for the "
-            "target may be left with one (non-membership)."
+            "Confidence: distinct values do not bound a belief; one value may be far more "
+            "frequent, and an attacker may rule out the others (non-membership)."
         )
     if _reads_sensitive(manifest, requirements):
         found.append(manifest.method.minimality())
     found += manifest.method.weaknesses()
     if manifest.suppressed_rows:
-        found.append("Which rows were left out may reveal their values (absence).")
+        found.append("Suppression: which rows are missing may reveal their values (absence).")
     found.append(
-        "Releases of the same records that are made independently of each other can be joined "
-        "(intersection): use a ledger."
+        "Other releases: independent releases of the same records can be intersected; use a ledger "
+        "(intersection)."
     )
     return found
 

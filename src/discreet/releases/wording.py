@@ -13,17 +13,7 @@ from collections.abc import Mapping, Sequence
 from discreet.table.roles import Unit
 
 _QUOTED = re.compile(r"((?<!\w)'[^']*'(?!\w))")  # names of columns and tables stay as they are
-_OF_ROWS = tuple(
-    (re.compile(rf"\b{said}\b"), instead)
-    for said, instead in (
-        ("people who look alike", "rows that look alike"),
-        ("a single member", "a single row"),
-        ("members", "rows"),
-        ("is held by", "is in"),
-        ("for a person", "for a row"),
-        ("a person's", "a row's"),
-    )
-)
+_OF_ROWS = ((re.compile(r"\bpeople\b"), "rows"), (re.compile(r"\bperson\b"), "row"))
 
 
 def of_unit(sentence: str, unit: Unit) -> str:

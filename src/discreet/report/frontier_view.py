@@ -8,7 +8,7 @@ from discreet.report.pieces import Page, Section, figures, table
 
 _HEAD = (
     "tables", "association loss", "information exposure", "closest t", "better than one table",
-    "chosen t", "requirements", "attributes that stand together",
+    "chosen t", "requirements", "attributes in one table",
 )  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def frontier_page(frontier: Frontier) -> Page:
     return Page(
         kind="Projections",
         subject=f"of {len(frontier.attributes)} sensitive attributes",
-        heading="What several tables lose, expose and reach",
+        heading="Loss, exposure and closeness of several tables",
         tone="",
         lede=(_nodes(frontier) if frontier.nodes else "",),
         cards=(),

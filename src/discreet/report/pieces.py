@@ -82,8 +82,8 @@ class Page:
             f"<nav aria-label='Contents'>{contents}</nav></header><main>"
             f"{''.join(one.html() for one in self.sections)}</main>"
             + (f"<div class='sign'>{sign}</div>" if self.to_sign else "")
-            + f"<footer>Made by discreet {__version__}. This file holds no script and asks nothing "
-            "of any network.</footer></div></body></html>\n"
+            + f"<footer>Made by discreet {__version__}. This file has no script and uses no "
+            "network.</footer></div></body></html>\n"
         )
 
     def fragment(self) -> str:

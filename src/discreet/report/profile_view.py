@@ -108,7 +108,7 @@ def _subsets(profile: Profile) -> Table:
 
 def _sensitive(profile: Profile) -> Table:
     table = _table(
-        "Sensitive attributes: what can be promised at best",
+        "Sensitive attributes: the strongest feasible guarantees",
         "attribute",
         ">distinct ℓ",
         ">entropy ℓ",
@@ -171,7 +171,7 @@ def _links(links: LinkProfile, rows: int) -> Iterator[RenderableType]:
     notes = [
         (links.unknown_terms, f"terms, in {links.unknown_rows:,} rows, are in no label"),
         (len(links.labels_without_terms), "labels have no term"),
-        (len(links.doubled_labels), "labels stand on several lines, which were joined"),
+        (len(links.doubled_labels), "labels are on several lines, which were joined"),
     ]
     for count, said in notes:
         if count:

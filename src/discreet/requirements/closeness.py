@@ -101,8 +101,8 @@ class TCloseness(AttributeRequirement):
 
     def sentence(self) -> str:
         return (
-            f"In every group of people who look alike, {self.subject} is spread almost as in the"
-            f" whole table: the two differ by at most {self.t:.12g} on a scale from 0 to 1."
+            f"In each person's group, the distribution of {self.subject} differs from that of the"
+            f" whole table by at most {self.t:.12g} (0 = the same, 1 = as far apart as possible)."
         )
 
 

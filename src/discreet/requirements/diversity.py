@@ -77,7 +77,7 @@ class DistinctLDiversity(Diversity):
 
     def sentence(self) -> str:
         return (
-            f"In every group of people who look alike, {self.subject} has at least {self.l}"
+            f"In each person's group, {self.subject} has at least {self.l}"
             f" different {_plural('value', self.l)}."
         )
 
@@ -124,8 +124,8 @@ class EntropyLDiversity(Diversity):
 
     def sentence(self) -> str:
         return (
-            f"In every group of people who look alike, {self.subject} is as uncertain as"
-            f" {_number(self.l)} equally likely values or more."
+            f"In each person's group, {self.subject} is at least as uncertain as"
+            f" {_number(self.l)} equally likely values."
         )
 
 
@@ -192,7 +192,7 @@ class RecursiveClDiversity(Diversity):
         top = "" if struck == 1 else f"{struck} "
         others = f", even without the {top}most frequent of those" if struck else ""
         return (
-            f"In every group of people who look alike, {self._commonest} is less"
+            f"In each person's group, {self._commonest} is less"
             f" than {_number(self.c)} times as frequent as all other values together{others}."
         )
 
@@ -327,8 +327,8 @@ class NpdRecursiveClDiversity(Diversity):
         if not self.not_ruled_out:
             return self.positive.sentence()
         return (
-            f"{self.positive.sentence()} Every value that must not be ruled out is held by at"
-            f" least {_number(100 * self.c2)} % of each group."
+            f"{self.positive.sentence()} Every value that must not be ruled out makes up"
+            f" at least {_number(100 * self.c2)} % of each group."
         )
 
 
@@ -367,8 +367,8 @@ class PDiversity(Diversity):
 
     def sentence(self) -> str:
         return (
-            f"In every group of people who look alike, no value of {self.any_subject} is held by"
-            f" more than one in {_number(self.l)}."
+            f"In each person's group, no value of {self.any_subject} belongs to more than one"
+            f" person in {_number(self.l)}."
         )
 
 
@@ -386,8 +386,8 @@ class MDiversity(PDiversity):
 
     def sentence(self) -> str:
         return (
-            f"{super().sentence()} An attacker who rules out i values for a person is not surer"
-            f" than one in {_number(self.l)} − i."
+            f"{super().sentence()} An attacker who rules out i values for a person believes none"
+            f" of the others with more than 1/({_number(self.l)} − i)."
         )
 
 

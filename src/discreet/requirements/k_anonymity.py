@@ -34,5 +34,5 @@ class KAnonymity(SizeRequirement):
 
     def sentence(self) -> str:
         if self.k == 1:
-            return "Groups of people who look alike may have a single member."
-        return f"Every group of people who look alike has at least {self.k} members."
+            return "A group may consist of a single person."
+        return f"Each person is in a group of at least {self.k} people."

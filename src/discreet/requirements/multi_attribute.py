@@ -127,7 +127,7 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def sentence(self) -> str:
         inner = self.model.model_copy(update={"attribute": self.attribute}).sentence()
         return (
-            "Even for an attacker who knows a person's other sensitive attributes:"
+            "Also against an attacker who knows a person's other sensitive attributes:"
             f" {inner[0].lower()}{inner[1:]}"
         )
 

@@ -109,8 +109,8 @@ class QsClDiversity(LinkRequirement):
             self.l, f"all but the {self.l - 1} likeliest together"
         )
         return (
-            f"An attacker who looks up {self.subject} of a group in the knowledge table finds no"
-            f" label more than {self.c:g} times as likely as {others}."
+            f"An attacker who looks up {self.subject} of a person's group in the knowledge table"
+            f" finds no label more than {self.c:g} times as likely as {others}."
         )
 
 
@@ -138,15 +138,15 @@ class QsTCloseness(LinkRequirement):
     def sentence(self) -> str:
         how = "Euclidean distance" if self.distance == "l2" else "total variation"
         return (
-            f"An attacker who looks up {self.subject} of a group in the knowledge table believes of"
-            f" its members what the prior says of every row, within {self.t:g} ({how})."
+            f"An attacker who looks up {self.subject} of a person's group in the knowledge table"
+            f" has a posterior within {self.t:g} of the prior ({how})."
         )
 
 
 def links_of(domain: Domain) -> Links:
     """The links of a quasi-sensitive attribute."""
     if domain.links is None:
-        raise InputError("A promise about linked labels needs the knowledge table.")
+        raise InputError("A guarantee about linked labels needs the knowledge table.")
     return domain.links
 
 

@@ -47,9 +47,9 @@ class MInvarianceRequirement(AttributeRequirement):
         return np.full(len(share), 1 / self.m)
 
     def sentence(self) -> str:
-        how = "no two alike" if self.buckets == "distinct" else "each equally often"
+        how = "all different" if self.buckets == "distinct" else "each equally often"
         return (
-            f"In this release, every group is published with at least {self.m} values of "
+            f"In this release, each person's group lists at least {self.m} values of "
             f"{self.subject}, {how}."
         )
 
@@ -61,7 +61,7 @@ class RhoDifference(AttributeRequirement):
     figure_name: ClassVar[str] = "rho"
     smaller_is_better: ClassVar[bool] = True
 
-    rho: float = Field(gt=0, le=1, description="The greatest belief that a reader may reach.")
+    rho: float = Field(gt=0, le=1, description="The greatest belief that an attacker may reach.")
 
     def measure(self, values: ValueCounts, size: NDArray[np.int64], domain: Domain) -> Floats:
         return _extreme(np.maximum, values) / np.maximum(size, 1)
@@ -74,8 +74,8 @@ class RhoDifference(AttributeRequirement):
 
     def sentence(self) -> str:
         return (
-            f"In this release, no value of {self.any_subject} fills more than {self.rho:.3g} of a "
-            "group."
+            f"In this release, no value of {self.any_subject} makes up more than {self.rho:.3g} of "
+            "a person's group."
         )
 
 
@@ -112,7 +112,7 @@ class SeriesRhoDifference(SeriesRequirement):
     figure_name: ClassVar[str] = "rho"
     smaller_is_better: ClassVar[bool] = True
 
-    rho: float = Field(gt=0, le=1, description="The greatest belief that a reader may reach.")
+    rho: float = Field(gt=0, le=1, description="The greatest belief that an attacker may reach.")
 
     def sentence(self) -> str:
         return (

@@ -78,7 +78,7 @@ class SaDiversity(Requirement):
 
     def sentence(self) -> str:
         listed = ", ".join(f"{ell} of '{name}'" for name, ell in self.l.items())
-        return f"Every group is published with at least this many different values: {listed}."
+        return f"Each person's group lists at least this many different values: {listed}."
 
 
 class ConditionalLDiversity(Requirement):
@@ -111,7 +111,7 @@ class ConditionalLDiversity(Requirement):
         if kept is None:
             raise InputError(
                 f"{self.name}: only a release by 'decomposition' whose primary attribute is "
-                f"'{self.known}' can promise it. Use that method, or drop the requirement."
+                f"'{self.known}' can guarantee it. Use that method, or drop the requirement."
             )
         return kept[attribute]
 
@@ -136,6 +136,6 @@ class ConditionalLDiversity(Requirement):
             else "values that no whole sensitive row supports"
         )
         return (
-            f"Even for an attacker who knows a person's '{self.known}' and strikes out {struck}, "
-            f"at least {self.l} values of every other sensitive attribute remain."
+            f"An attacker who knows a person's '{self.known}' and rules out {struck} is left with "
+            f"at least {self.l} values of every other sensitive attribute."
         )

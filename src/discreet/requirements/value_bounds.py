@@ -113,12 +113,12 @@ class AlphaKAnonymity(AttributeRequirement):
         return bounds
 
     def sentence(self) -> str:
-        bound = f"{100 * self.alpha:.12g} % of it"
+        bound = f"{100 * self.alpha:.12g} %"
         if self.value is None:
-            shares = f"no value of {self.any_subject} fills more than {bound}"
+            shares = f"no value of {self.any_subject} makes up more than {bound}"
         else:
-            shares = f"the value of {self.any_subject} that the job names fills at most {bound}"
-        return f"Every group of people who look alike has at least {self.k} members, and {shares}."
+            shares = f"the value of {self.any_subject} that the job names makes up at most {bound}"
+        return f"Each person is in a group of at least {self.k} people, of which {shares}."
 
 
 class BetaLikeness(AttributeRequirement):
@@ -167,7 +167,7 @@ class BetaLikeness(AttributeRequirement):
     def sentence(self) -> str:
         more = " (less for frequent values)" if self.enhanced else ""
         return (
-            f"In every group of people who look alike, no value of {self.any_subject} is more than"
+            f"In each person's group, no value of {self.any_subject} is more than"
             f" {1 + self.beta:.12g} times as frequent as in the whole table{more}."
         )
 
@@ -204,9 +204,9 @@ class DeltaDisclosure(AttributeRequirement):
 
     def sentence(self) -> str:
         return (
-            f"In every group of people who look alike, every value of {self.subject} is less than"
-            f" {np.exp(self.delta):.4g} times as frequent as in the whole table, and more than"
-            f" {np.exp(-self.delta):.4g} times."
+            f"In each person's group, every value of {self.subject} is more than"
+            f" {np.exp(-self.delta):.4g} times and less than {np.exp(self.delta):.4g} times as"
+            " frequent as in the whole table."
         )
 
 

@@ -1,10 +1,10 @@
-"""Releases of one table side by side: what each is still worth, and what one reader believes.
+"""Releases of one table side by side: utility against disclosure risk.
 
 Every point is measured by what all kinds of release share, the distribution p2 that they imply:
 
-- utility: the *divergence ratio* D, 0 the original, 1 no link at all, above 1 worse than that;
-- risk: the belief in the true value held by one fixed reader, who knows all quasi-identifiers and
-  believes p2 of a sensitive value given them. ``belief_99`` is the 99th percentile over people,
+- utility: the *divergence ratio* D, 0 for the original, about 1 for the unlinked baseline;
+- risk: the belief in the true value of one fixed attacker, who knows all quasi-identifiers and
+  derives the sensitive value from p2. ``belief_99`` is the 99th percentile over rows,
   ``belief_max`` the greatest, both of the worst attribute.
 
 A point is *dominated* where another one has no greater D and no greater belief, and less of one.
@@ -23,7 +23,7 @@ from typing import Any
 
 from discreet.result import Result
 
-CEILING = 0.5  # a reader who is right more often than wrong is one too many
+CEILING = 0.5  # above it, the attacker is more often right than wrong
 
 
 class Use(StrEnum):
@@ -53,7 +53,7 @@ class Point:
     association_sensitive: float | None = None  # lost between sensitive attributes
     loss: float | None = None  # of quasi-identifiers; not to be compared across kinds
     loss_sensitive: float | None = None
-    skill: float | None = None  # learning: 1 as from the original, 0 as with no link at all
+    skill: float | None = None  # learning: 1 as from the original, 0 as from the unlinked baseline
     accuracy: float | None = None
     suppressed_rows: int | None = None
     suppressed_share: float | None = None
@@ -69,7 +69,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Which release to take for a use, and why."""
+    """The recommended release for a use, and why."""
 
     use: Use
     label: str | None  # of the point; None where none will do
@@ -98,7 +98,7 @@ class Comparison(Result):
         return [point for point in self.points if not point.failed]
 
     def __str__(self) -> str:
-        """A table, the reasons of failures below it, and the recommendations."""
+        """Recommendations, a table of all releases, and the reasons of failures."""
         rows = [_HEAD, *(_cells(point) for point in (*self.points, self.unlinked))]
         widths = [max(len(row[place]) for row in rows) for place in range(len(_HEAD))]
         lines = [
@@ -108,9 +108,19 @@ class Comparison(Result):
             ).rstrip()
             for row in rows
         ]
-        lines += [f"{point.label}: {point.failure}" for point in self.points if point.failed]
-        lines += [one.sentence for one in self.recommendations]
-        return "\n".join(lines)
+        advice = [one.sentence for one in self.recommendations]
+        if advice:
+            advice += [
+                f"Only releases in which an attacker who knows all quasi-identifiers believes the "
+                f"true value with at most {self.ceiling:g} for 99 of 100 rows are recommended.",
+                "",
+            ]
+        failed: dict[str, list[str]] = {}
+        for point in self.points:
+            if point.failure is not None:
+                failed.setdefault(point.failure, []).append(point.label)
+        lines += [f"{', '.join(labels)}: {reason}" for reason, labels in failed.items()]
+        return "\n".join([*advice, *lines])
 
     def save(self, folder: str | Path) -> Path:
         """Write ``comparison.json``, ``comparison.csv`` and the page into a folder."""

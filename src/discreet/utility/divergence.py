@@ -4,7 +4,8 @@
 over people of ln(people alike / mass at their values).
 
 *Divergence ratio* D: Σ KL(p1_ab‖p2_ab) / Σ I_ab over all pairs of a quasi-identifier and a
-sensitive attribute and of two sensitive attributes. 0 is the original, 1 no link at all.
+sensitive attribute and of two sensitive attributes. 0 is the original; the unlinked baseline,
+which keeps no link between attributes, is about 1.
 *Association*: Σ|I − I'| / Σ I, I' being the mutual information in p2, apart for both sorts of
 pairs; 0 where everything is kept.
 """
@@ -65,7 +66,7 @@ class Divergence:
             ),
         )
         return [
-            f"{name:20} {figure:.4f}{unit}   beside {base:.4f} with no link at all"
+            f"{name:20} {figure:.4f}{unit}   unlinked baseline: {base:.4f}"
             for name, figure, base, unit in shown
             if figure is not None and base is not None
         ]

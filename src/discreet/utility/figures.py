@@ -38,7 +38,7 @@ class Figures(Result, ABC):
 
     @property
     def divergence_ratio(self) -> float | None:
-        """D: 0 the original, 1 no link at all."""
+        """D: 0 = the original, about 1 = the unlinked baseline."""
         return None if self.divergence is None else self.divergence.release.ratio
 
     def with_divergence(self, divergence: Divergence) -> Self:
@@ -90,18 +90,20 @@ class Measures(Figures):
 
     def __str__(self) -> str:
         lines = [
-            f"loss                 {self.loss:.4f}   mean share of its range a cell leaves open",
+            f"information loss     {self.loss:.4f}   quasi-identifiers: 0 = exact, 1 = suppressed",
             _classes(self.structure),
             f"discernibility       {self.structure.discernibility:,}",
-            f"entropy              {self.entropy:,.1f} bits given up",
+            f"entropy loss         {self.entropy:,.1f} bits",
         ]
         if self.loss_sensitive:
             lines.append(
-                f"loss of sensitive    {self.loss_sensitive:.4f}   mean share of their values "
-                "left possible"
+                f"possible values      {self.loss_sensitive:.4f}   mean share of sensitive values "
+                "that remain possible"
             )
         if self.structure.height is not None:
-            lines.append(f"height               {self.structure.height}   levels climbed in all")
+            lines.append(
+                f"height               {self.structure.height}   sum of generalization levels"
+            )
         lines += [_line(name, figure) for name, figure in self.counts.items()]
         lines += [
             _line(name, figure)
@@ -146,7 +148,7 @@ def _classes(structure: Structure) -> str:
     line = f"classes              {structure.classes:,}"
     if structure.class_size is None:
         return line
-    return f"{line}   with {structure.class_size:.1f} source rows each on average"
+    return f"{line}   {structure.class_size:.1f} source rows on average"
 
 
 def _line(name: str, figure: int | float) -> str:
@@ -179,9 +181,8 @@ class ProjectedMeasures(Figures):
 
     def __str__(self) -> str:
         lines = [
-            f"loss                 {self.loss:.4f}   mean share of its range a cell leaves open",
-            f"association loss     {self.association_loss:.4f}   of what sensitive attributes tell "
-            "of each other",
+            f"information loss     {self.loss:.4f}   quasi-identifiers: 0 = exact, 1 = suppressed",
+            f"association loss     {self.association_loss:.4f}   between sensitive attributes",
         ]
         for name, table in self.tables.items():
             lines.append(

@@ -84,7 +84,7 @@ class Learning:
         return [
             f"learning             {_shown(one.skill)}   skill for {one.target}; accuracy "
             f"{one.release.accuracy:.4f}, {one.original.accuracy:.4f} from the original, "
-            f"{one.floor.accuracy:.4f} with no link at all"
+            f"{one.floor.accuracy:.4f} from the unlinked baseline"
             for one in self.targets
         ]
 

@@ -147,8 +147,8 @@ class QueryErrors:
     def line(self) -> str:
         """The headline, for a terminal."""
         found, base = self.release.median, self.unlinked.median
-        shown = "none had an answer" if found is None else f"{found:.4f}"
-        beside = "" if base is None else f"   beside {base:.4f} with no link at all"
+        shown = "no query with an answer" if found is None else f"{found:.4f}"
+        beside = "" if base is None else f"   unlinked baseline: {base:.4f}"
         return f"median query error   {shown}{beside}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""Which release to take for a use, in a sentence with its reason.
+"""Recommend a release for a use, with the reason.
 
-Of the releases in which the belief in 99 of 100 rows is no more than a ceiling, the one that
-serves the use best. What serves a use:
+Of the releases whose 99th-percentile belief is within a ceiling, the one with the best figure:
 
 ============  ==================================================================================
 use           figure
@@ -28,8 +27,8 @@ class _Merit:
     noun: str
     figure: Callable[[Point], float | None]  # less is better
     shown: Callable[[Point], float | None]
-    best: str = "least"
-    lacking: str = "has the figure that it takes"
+    best: str = "lowest"
+    lacking: str = "has a figure for this use"
 
 
 def _loss_of_records(point: Point) -> float | None:
@@ -47,46 +46,43 @@ _MERITS = {
     ),
     Use.RECORDS: _Merit("loss", _loss_of_records, _loss_of_records, lacking="keeps whole rows"),
     Use.LEARNING: _Merit(
-        "skill", _without_skill, lambda p: p.skill, "greatest", "was learnt from (--learning)"
+        "skill", _without_skill, lambda p: p.skill, "highest", "was used for learning (--learning)"
     ),
 }
 
 
 def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float) -> Recommendation:
-    """The release to take for a use."""
+    """Return the recommended release for a use."""
     merit = _MERITS[use]
     able = [p for p in points if not p.failed and merit.figure(p) is not None]
     judged = [point for point in able if point.belief_99 is not None]
+    none = f"Recommended for {use}: none."
     if not judged:
-        return Recommendation(use, None, f"For {use}: none, since no release {merit.lacking}.")
+        return Recommendation(use, None, f"{none} No release {merit.lacking}.")
     safe = [point for point in judged if _belief(point) <= ceiling + ROUNDING]
     if not safe:
         least = min(judged, key=_belief)
         return Recommendation(
             use,
             None,
-            f"For {use}: none, since the least belief of an attacker in 99 of 100 rows is "
-            f"{_belief(least):.3f} ({least.label}), above the ceiling of {ceiling:g}.",
+            f"{none} The lowest 99th-percentile belief is {_belief(least):.3f} ({least.label}), "
+            f"above the ceiling of {ceiling:g}.",
         )
     best = min(safe, key=lambda point: (merit.figure(point) or 0.0, _belief(point)))
     base = merit.shown(unlinked)
-    beside = "" if base is None else f" ({base:.3f} with no link at all)"
-    reader = (
-        f"in which an attacker who knows all quasi-identifiers believes in the truth by at most "
-        f"{ceiling:g} for 99 of 100 rows"
+    beside = "" if base is None else f" (unlinked baseline: {base:.3f})"
+    whole = " with whole rows" if use is Use.RECORDS else ""
+    rank = (
+        f"the only release{whole} within the ceiling"
+        if len(safe) == 1
+        else f"the {merit.best} of {len(safe)} releases{whole} within the ceiling"
     )
-    if len(safe) == 1:
-        row = "that keeps whole rows and " if use is Use.RECORDS else ""
-        reason = (
-            f"it is the only release {row}{reader} (by {_belief(best):.3f}); its {merit.noun} is "
-            f"{merit.shown(best):.3f}{beside}"
-        )
-    else:
-        reason = (
-            f"its {merit.noun} of {merit.shown(best):.3f}{beside} is the {merit.best} of the "
-            f"{len(safe)} releases {reader}; for this one by {_belief(best):.3f}"
-        )
-    return Recommendation(use, best.label, f"For {use}: {best.label}, since {reason}.")
+    return Recommendation(
+        use,
+        best.label,
+        f"Recommended for {use}: {best.label}. Its {merit.noun} is {merit.shown(best):.3f}"
+        f"{beside}, {rank}; 99th-percentile belief {_belief(best):.3f}.",
+    )
 
 
 def _belief(point: Point) -> float:

@@ -68,7 +68,7 @@ class KEAnonymity(AttributeRequirement):
 
     def sentence(self) -> str:
         return (
-            f"In every group of people who look alike, {self.subject} has at least {self.k} "
+            f"In each person's group, {self.subject} has at least {self.k} "
             f"different values, and the greatest exceeds the least by at least {self.e:g}."
         )
 

@@ -212,7 +212,9 @@ def _unlike(
         found = sum(r.fingerprint for r in readings if r.table == name)
         formed = sum(r.tables[name].fingerprint for r in results if name in r.tables)
         if rows != entry.rows or found != formed:
-            problems.append(f"'{name}' has not the rows that were formed ({rows} of {entry.rows})")
+            problems.append(
+                f"'{name}' does not have the rows that were formed ({rows} of {entry.rows})"
+            )
     return problems
 
 
@@ -293,7 +295,7 @@ def _judge(
         frame = _frame_of(rows, manifest, name)
         listed = kind.has_sensitive_table and name == VALUES
         if listed and int(np.max(frame[WEIGHT].to_numpy())) > 1:
-            problems.append(f"rows of '{name}' are there twice")
+            problems.append(f"rows of '{name}' are duplicates")
         tables[name] = coded_shard(frame, manifest, name, totals, counted=not listed)
     if not kind.makes_alike and any(name not in tables for name in names):
         apart = ["a group is not in every table"]

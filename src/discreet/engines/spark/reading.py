@@ -170,7 +170,7 @@ def dictionaries(
         columns[name] = replace(column, weights=weights.astype(np.int64))
         lookups[name] = text, dictionary.code_of_raw
     if not rows:
-        raise InputError("The table has columns and no row. Nothing can be published.")
+        raise InputError("The table has columns but no rows. Nothing can be published.")
     left_out = tuple(name for name, spec in specs.items() if not spec.role.published)
     return CodedTable(columns, rows, left_out), lookups
 

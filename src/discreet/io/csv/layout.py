@@ -71,7 +71,7 @@ def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
     """Return the layout that the header tells, what was read beyond it, and the number of lines."""
     ahead = file.read(HEADER_BYTES)
     if not ahead.strip():
-        raise InputError(f"{source.path}: the file is empty. A header and rows are needed.")
+        raise InputError(f"{source.path}: the file is empty. Expected a header and rows.")
     end = len(ahead)
     if end > SAMPLE_BYTES:
         end = ahead.rfind(b"\n", 0, SAMPLE_BYTES) + 1 or end

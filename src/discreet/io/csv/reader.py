@@ -40,7 +40,9 @@ def read_delimited(
             done += len(piece.data)
             tell(min(done / max(whole, 1), 1.0))  # a file that unzips or transcodes is longer
     if rows == 0:
-        raise InputError(f"{source.path}: there is a header and no row. Nothing can be published.")
+        raise InputError(
+            f"{source.path}: the file has a header but no rows. Nothing can be published."
+        )
     columns = {
         name: _code_column(name, specs[name], cells, source) for name, cells in coded.items()
     }
@@ -182,6 +184,6 @@ def _said(error: FaultyRecordError, layout: Layout) -> str:
             )
         case Fault.UNCLOSED:
             return (
-                "a quote opens a cell here and nothing closes it. Close it, or say `quote: null` "
+                "a quote opens a cell here and nothing closes it. Close it, or set `quote: null` "
                 "if cells are never quoted."
             )

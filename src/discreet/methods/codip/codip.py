@@ -194,7 +194,7 @@ class Projector:
         doubled = sorted({name for name in named if named.count(name) > 1})
         unknown = [name for name in dict.fromkeys(named) if name not in self.names]
         absent = [name for name in self.names if name not in named]
-        problems = [f"method.codip.tables: '{name}' stands there twice." for name in doubled]
+        problems = [f"method.codip.tables: '{name}' is listed twice." for name in doubled]
         problems += [
             f"method.codip.tables: '{name}' is not a sensitive attribute. "
             f"{nearest(name, self.names)}"
@@ -267,7 +267,7 @@ class Projector:
         row = self.frontier().nearest(self.method.alpha, self.method.beta)
         if row is not None:
             message += f" The frontier's nearest point: {row.sentence()}."
-        return f"{message} Raise the bound that is in the way.", failures
+        return f"{message} Raise that bound.", failures
 
 
 def _require_fit(task: Task) -> None:

@@ -66,7 +66,7 @@ class Anatomy(ShardedMethod):
         """Groups of at least l rows with distinct values, or InfeasibleError."""
         table = task.table
         if not table.rows:
-            raise InputError("anatomy: the table has no rows. Give it at least one.")
+            raise InputError("anatomy: the table has no rows. Check the source.")
         column = _sole_attribute(task)
         permissible = permissible_ell(column.counts)
         (promise,) = self.promises(task)
@@ -92,7 +92,7 @@ class Anatomy(ShardedMethod):
             task,
             group_of_row,
             "anatomy: its groups do not meet all requirements",
-            ("use mondrian, since anatomy aims at different values alone",),
+            ("use mondrian: anatomy ensures distinct values only",),
             _BY_DISTINCT_VALUES,
         )
         facts = {"l": ell, "groups": formed.groups}

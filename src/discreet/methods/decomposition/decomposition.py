@@ -91,7 +91,7 @@ class Decomposition(ShardedMethod):
     )
     beyond_permissible: bool = Field(
         default=False,
-        description="Allow l above l_per, at the price of noise; never for the primary one.",
+        description="Allow l above l_per, at the cost of noise; never for the primary one.",
     )
     conditional_l: ConditionalL | None = Field(
         default=None,

@@ -48,7 +48,7 @@ def find_targets(
     """Settle what a job asks for, with l_per where it says nothing, or say why it cannot be."""
     table = task.table
     if not table.rows:
-        raise InputError(f"{method}: the table has no rows. Give it at least one.")
+        raise InputError(f"{method}: the table has no rows.")
     columns = table.sensitive
     _check_names([*ell, *([primary] if primary else [])], [c.name for c in columns], method)
     _check_requirements(task.requirements, method)
@@ -95,7 +95,8 @@ PROMISED = (SaDiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
 def _check_requirements(requirements: Sequence[Requirement], method: str) -> None:
     allowed = ", ".join(kind.name for kind in PROMISED)
     problems = [
-        f"requirements: {method} cannot promise {requirement.name}: its release shows which values "
+        f"requirements: {method} cannot guarantee {requirement.name}: its release shows "
+        "which values "
         f"a group has, not how often. Allowed: {allowed}."
         for requirement in requirements
         if not isinstance(requirement, PROMISED)
@@ -134,7 +135,7 @@ def _check_permissible(
             remedy = (
                 "the primary attribute cannot have more"
                 if name == primary
-                else "'beyond_permissible: true' allows more, at the price of noise"
+                else "'beyond_permissible: true' allows more, at the cost of noise"
             )
             sentences.append(
                 f"'{name}': l = {want} is above l_per = {permissible[name]} (⌊{rows} / {greatest}⌋,"
@@ -148,7 +149,7 @@ def _check_permissible(
         protecting = {} if min(feasible.values()) == 1 else feasible
         failure = _failure(SaDiversity(l=dict(settled)), feasible) | {"feasible": protecting}
         useless = any(feasible[name] == 1 < settled[name] for name in settled)
-        advice = NOTHING_LEFT if useless else "Ask for no more than that."
+        advice = NOTHING_LEFT if useless else "Ask for at most that."
         raise InfeasibleError(f"{method}: {'; '.join(sentences)}. {advice}", [failure])
 
 

@@ -137,7 +137,7 @@ class Recodings:
     def __init__(self, task: Task, budget: int) -> None:
         table = task.table
         if not table.rows:
-            raise InputError("full-domain: the table has no rows. Give it at least one.")
+            raise InputError("full-domain: the table has no rows. Check the source.")
         self.columns = table.quasi_identifiers
         self.hierarchies = [task.hierarchies[column.name] for column in self.columns]
         self.lattice = Lattice([hierarchy.height for hierarchy in self.hierarchies])

@@ -130,7 +130,7 @@ class LocalRecoding(Method):
     def run(self, task: Task) -> Generalized:
         """The classes, or InfeasibleError where not even the whole table passes."""
         if not task.table.rows:
-            raise InputError("local-recoding: the table has no rows. Give it at least one.")
+            raise InputError("local-recoding: the table has no rows. Check the source.")
         recoding = Recoding(task, ranges=self.ranges, levels_only=self.cells == "levels")
         deadline = None if isinstance(self.effort, str) else time.monotonic() + self.effort
         plan = PLANS[self.effort] if isinstance(self.effort, str) else TIMED

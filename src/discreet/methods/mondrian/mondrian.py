@@ -80,7 +80,7 @@ class Mondrian(Method):
         """The classes, or InfeasibleError where not even the whole table passes."""
         table = task.table
         if not table.rows:
-            raise InputError("mondrian: the table has no rows. Give it at least one.")
+            raise InputError("mondrian: the table has no rows. Check the source.")
         columns = table.quasi_identifiers
         hierarchies = {
             c.name: task.hierarchies[c.name] for c in columns if c.name in task.hierarchies

@@ -117,7 +117,7 @@ class MsaDiversity(Method):
         default=0.05, ge=0, le=1, description="The share of the rows that may be suppressed."
     )
     window: int = Field(
-        default=256, ge=2, description="Rows of the curve that wait for a group at most."
+        default=256, ge=2, description="Greatest number of rows on the curve that wait for a group."
     )
     block: int | None = Field(
         default=None, ge=2, description="Least rows of a block; several are tried if left out."
@@ -133,7 +133,7 @@ class MsaDiversity(Method):
     def run(self, task: Task) -> Generalized | Bucketized:
         """The groups, or InfeasibleError where more rows than allowed would be suppressed."""
         if not task.table.rows:
-            raise InputError("msa-diversity: the table has no rows. Give it at least one.")
+            raise InputError("msa-diversity: the table has no rows. Check the source.")
         bounds = bounds_of(task)
         least = require_feasible(task, bounds, self.suppression)
         best = min(

@@ -47,7 +47,7 @@ def bounds_of(task: Task) -> Bounds:
                 ell[name] = max(ell[name], exact(requirement.l))
     if max(ell.values()) == 1 and least == 1:
         raise InputError(
-            "msa-diversity: nothing says how large ℓ is. Require p-diversity or m-diversity, for "
+            "msa-diversity: no requirement states l. Require p-diversity or m-diversity, for "
             "example 'm-diversity: {l: 3}'."
         )
     whole = max(math.ceil(bound) for bound in ell.values())

@@ -12,7 +12,7 @@ widest range            ``place``: the part's span on the scale of ``hilbert.sca
 excluded tuples         ``halves: suppress``; nobody with ``halves: both-safe``
 ======================  =====================================================================
 
-What it does not promise: any bound on probability. A value may fill nearly the whole of a part;
+What is not covered: any bound on probability. A value may fill nearly the whole of a part;
 ``greatest_share`` in the manifest says how much it does. Parts are cut at the median of the
 attribute with the widest range that allows it; ``suppress`` first looks for a cut with two safe
 halves and else gives up the unsafe half of the widest cut that has a safe one.
@@ -44,7 +44,7 @@ class Gal(Method):
 
     name: ClassVar[str] = "gal"
 
-    l: int = Field(ge=1, description="Values that empty a part, at least.")  # noqa: E741
+    l: int = Field(ge=1, description="Least number of values that empty a part.")  # noqa: E741
     k: int | None = Field(default=None, ge=1, description="Rows of a part; l if left out.")
     halves: Literal["both-safe", "suppress"] = Field(
         default="both-safe", description="Whether a split may give up an unsafe half."

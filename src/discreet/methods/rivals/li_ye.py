@@ -15,7 +15,7 @@ second phase   ``*`` for all values of the attribute in the class
 The paper leaves open of what α-QI counts the distinct values; in its example both classes have two
 distinct combinations, and one attribute with a single value each, which the second phase masks.
 
-What it does not promise: any bound on probability. One value may fill nearly the whole class.
+What is not covered: any bound on probability. One value may fill nearly the whole class.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def require_one_meaning(hierarchy: Hierarchy) -> None:
         listed = ", ".join(f"'{label}'" for label in found[:5])
         more = ", …" if len(found) > 5 else ""
         raise HierarchyError(
-            f"Hierarchy of '{hierarchy.column}' ({hierarchy.place}): {listed}{more} stands for "
+            f"Hierarchy of '{hierarchy.column}' ({hierarchy.place}): {listed}{more} denotes "
             "different values at different levels, and this method mixes levels. Give each node "
             "its own label, or use full-domain."
         )

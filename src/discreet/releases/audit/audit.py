@@ -110,7 +110,7 @@ def require_sound(audit: Audit) -> None:
         if not promise.holds
     ]
     listed = "".join(f"\n  - {line}" for line in [*broken, *audit.problems])
-    raise AuditError(f"The release was not published: its own audit refused it.{listed}")
+    raise AuditError(f"The release was not published: it failed its own audit.{listed}")
 
 
 def audit_folder(
@@ -134,9 +134,10 @@ def audit_folder(
     if signed is False:
         there = (folder / SIGNATURE).exists()
         damages.append(
-            "the manifest is not what the trusted key signed"
+            "the manifest does not match the signature of the trusted key"
             if there
-            else "the manifest is not signed, and a signature by the trusted key was asked for"
+            else "the manifest is not signed, but a signature by the trusted key is "
+            "required (--trust)"
         )
     if damages:
         promises = tuple(_unproved(manifest))
@@ -158,7 +159,7 @@ def audit_folder(
     if found.tally is not None:
         problems += misstated_figures(manifest, found.tally, found.picture)
     if found.ok and not problems and list(found.readers) != manifest.readers:
-        problems.append("the manifest says something else of what readers find than its files")
+        problems.append("the manifest's 'readers' do not match its files")
     return replace(
         found,
         problems=(*found.problems, *problems),

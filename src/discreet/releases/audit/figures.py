@@ -102,7 +102,7 @@ def misstated_figures(manifest: Manifest, found: ReleaseTally, picture: Picture)
         for key in ("utility", "method", "coverage", "attributes")
         for place in _differences(stated[key], again[key], key)
     ]
-    return [f"the manifest says something else than its files at '{place}'" for place in places]
+    return [f"the manifest disagrees with its files at '{place}'" for place in places]
 
 
 def coverage(manifest: Manifest) -> dict[str, list[str]]:

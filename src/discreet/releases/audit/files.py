@@ -65,7 +65,9 @@ def file_problems(folder: Path, manifest: Manifest) -> list[str]:
         problems.append(f"'{REPORT}' is not the page that was published (sha256)")
     signature = folder / SIGNATURE
     if _is_regular(signature) and signature.stat().st_size != SIGNATURE_BYTES:
-        problems.append(f"'{SIGNATURE}' is no signature: it has not {SIGNATURE_BYTES} bytes")
+        problems.append(
+            f"'{SIGNATURE}' is not a signature: it does not have {SIGNATURE_BYTES} bytes"
+        )
     return problems
 
 
@@ -113,7 +115,9 @@ def require_readable(folder: Path, manifest: Manifest) -> None:
     """Raise unless every table is a file that discreet may have written, whatever its hash."""
     for name, entry in manifest.tables.items():
         for problem in _table_problems(folder, name, entry, hashed=False):
-            raise ReleaseError(f"{folder}: {problem}. Get the release again, and audit it.")
+            raise ReleaseError(
+                f"{folder}: {problem}. Get the release again from its publisher, and audit it."
+            )
 
 
 def _table_problems(folder: Path, name: str, entry: TableEntry, hashed: bool) -> Iterator[str]:
@@ -137,7 +141,7 @@ def _table_problems(folder: Path, name: str, entry: TableEntry, hashed: bool) ->
             if None in rows:
                 yield f"'{entry.file}' has metadata or a layout that discreet does not write"
             if sum(found or 0 for found in rows) != entry.rows:
-                yield f"'{entry.file}' has not the {entry.rows} rows that the manifest says"
+                yield f"'{entry.file}' does not have the {entry.rows} rows that the manifest states"
         if column_names(source_of_table(folder, entry)) != tuple(entry.columns):
             yield f"the columns of '{entry.file}' are not those that the manifest lists"
     except (InputError, pa.ArrowException, OSError):

@@ -43,7 +43,7 @@ def linked_domains(
 
 
 def underivable(requirement: Requirement, domains: Domains, manifest: Manifest) -> str | None:
-    """Why a promise can't be derived from what is at hand; None where it can."""
+    """Return why a guarantee cannot be derived from the given files; None where it can."""
     if isinstance(requirement, SeriesRequirement):
         return (
             "it covers all releases of the series, and one folder does not show the groups of the "
@@ -58,8 +58,8 @@ def underivable(requirement: Requirement, domains: Domains, manifest: Manifest) 
     for name in requirement.named or every:
         if name not in domains:
             return (
-                f"it speaks of the labels that '{name}' links to, and the knowledge table is not "
-                "at hand. Add --original JOB, or --knowledge FILE"
+                f"it covers the labels that '{name}' links to, and the knowledge table was not "
+                "given. Add --original JOB, or --knowledge FILE"
             )
         links = domains[name].links
         if requirement.needs_prior and (links is None or links.prior is None):
@@ -71,7 +71,7 @@ def underivable(requirement: Requirement, domains: Domains, manifest: Manifest) 
 
 
 def public_promise(promise: Promise, manifest: Manifest) -> Promise:
-    """Return a promise as a release states it: without figures that the original is needed for.
+    """Return a guarantee as a release states it: without figures that need the original.
 
     The distance from a prior that was estimated from the original is such a figure.
     """
@@ -90,7 +90,7 @@ def public_promise(promise: Promise, manifest: Manifest) -> Promise:
 
 
 def other_knowledge(domains: Domains, manifest: Manifest) -> list[str]:
-    """Where the knowledge at hand is not what the release was made with."""
+    """Return where the given knowledge table is not the one that the release was made with."""
     problems = []
     for name, domain in domains.items():
         entry = manifest.attributes[name].knowledge if name in manifest.attributes else None

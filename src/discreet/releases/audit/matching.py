@@ -98,7 +98,7 @@ def excess_problems(excess: int | None, rows: int, table: str) -> list[str]:
         ]
     if not excess:
         return []
-    return [f"{excess} of {rows} rows of '{table}' stand for no row of the original"]
+    return [f"{excess} of {rows} rows of '{table}' correspond to no row of the original"]
 
 
 def _distinct(codes: list[Codes], cardinalities: list[int], rows: int) -> Side:

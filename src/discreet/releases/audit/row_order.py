@@ -48,15 +48,15 @@ def related_columns(first: CodedTable, second: CodedTable) -> list[str]:
 
 
 def same_order(first: str, second: str, columns: Sequence[str]) -> str:
-    """What to say of two tables whose orders are related by some columns."""
+    """Return the problem of two tables whose orders are related by some columns."""
     return (
-        f"the rows of '{first}' stand in an order that tells of those of '{second}' "
-        f"(by {', '.join(columns)}), so that rows can be joined"
+        f"the row order of '{first}' is related to that of '{second}' (by "
+        f"{', '.join(columns)}), so rows can be joined"
     )
 
 
 def source_order_problems(tables: Mapping[str, CodedTable], original: CodedTable) -> list[str]:
-    """Tables whose rows stand as those of the original do, wherever both have as many."""
+    """Return tables whose rows are in the order of the original, where both have as many."""
     problems = []
     for name, table in tables.items():
         columns = {c.name: c for c in table if c.role is not Role.STRUCTURE}

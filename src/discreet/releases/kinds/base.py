@@ -160,12 +160,12 @@ class Kind(ABC):
         found = []
         if any(len(names) > 1 for names in sensitive) and not joined:
             found.append(
-                "Whole sensitive rows are in one table: an attacker who knows one sensitive value "
-                "of the target may learn the others (background-join)."
+                "Several sensitive attributes: an attacker who knows one sensitive value of a "
+                "target may learn the others (background-join)."
             )
         if any(sensitive):
             found.append(
-                "All groups together may teach which quasi-identifiers go with which value, and so "
-                "which row of a group has which (definetti)."
+                "Learning: all groups together may show which quasi-identifiers predict a value "
+                "(definetti)."
             )
         return found

@@ -181,4 +181,4 @@ def group_sentences(manifest: Manifest) -> list[str]:
     ]
 
 
-MEMBERSHIP = "Quasi-identifiers are exact and show whether a target is in the table (membership)."
+MEMBERSHIP = "Presence: exact quasi-identifiers show whether a target is in the table (membership)."

@@ -98,7 +98,7 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
         mark for lane, f in zip(lanes, shown, strict=True) for mark in _strip(lane, f.histogram)
     ]
     bounds = [
-        ReferenceLine("x", f.bound, "promised at most", lane)
+        ReferenceLine("x", f.bound, "guaranteed at most", lane)
         for lane, f in zip(lanes, shown, strict=True)
         if f.bound is not None and f.bound < 1
     ]
@@ -107,12 +107,12 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
         form="strips",
         title="What each attacker believes",
         note="Targets by the belief in their true value, where each attack gets furthest. A red "
-        "mark is what the release promises at most.",
+        "mark is the bound that the release guarantees.",
         x=Scale("belief in the truth"),
         y=Scale("targets"),
         marks=tuple(marks),
         rules=(*bounds, ReferenceLine("x", threshold, f"threshold {threshold:.0%}")),
-        head=("attack and aim", "targets", "mean", "greatest", "promised at most"),
+        head=("attack and aim", "targets", "mean", "greatest", "guaranteed at most"),
         table=tuple(
             (lane, f"{f.targets:,}", f"{f.mean:.1%}", f"{f.greatest:.1%}", _bound(f.bound))
             for lane, f in zip(lanes, shown, strict=True)
@@ -134,26 +134,26 @@ def _loss_chart(loss_of_attribute: Mapping[str, float], table: str) -> Chart | N
     return Chart(
         name=f"loss_{table}" if table else "loss",
         form="bars",
-        title="How coarse each quasi-identifier became" + (f" in '{table}'" if table else ""),
-        note="The share of its range that a published cell leaves open on average: 0 % is exact, "
-        "100 % says nothing.",
-        x=Scale("left open"),
+        title="Information loss by quasi-identifier" + (f" in '{table}'" if table else ""),
+        note="Mean share of the range that a published cell covers: 0 % = exact values, 100 % = "
+        "fully suppressed.",
+        x=Scale("information loss"),
         y=Scale("quasi-identifier"),
         marks=tuple(Mark(x=loss, lane=name, label=f"{loss:.1%}") for name, loss in shown),
-        head=("quasi-identifier", "left open"),
+        head=("quasi-identifier", "information loss"),
         table=tuple((name, f"{loss:.1%}") for name, loss in shown),
     )
 
 
 def error_chart(release: float, unlinked: float) -> Chart:
     """The error of counting queries beside that of a release without any link."""
-    shown = {"this release": release, "no link at all": unlinked}
+    shown = {"this release": release, "unlinked baseline": unlinked}
     return Chart(
         name="query_error",
         form="bars",
-        title="How far counts are off",
-        note="The median relative error of random counting questions, beside that of a release "
-        "that publishes every column by itself.",
+        title="Error of COUNT queries",
+        note="Median relative error of random COUNT queries. The unlinked baseline publishes every "
+        "column on its own.",
         x=Scale("median relative error", high=_above(max(shown.values()))),
         y=Scale("release"),
         marks=tuple(
@@ -185,9 +185,8 @@ def plan_chart(frontier: Frontier) -> Chart:
     return Chart(
         name="projections",
         form="lines",
-        title="What each number of tables loses, exposes and reaches",
-        note="Fewer tables keep more of what attributes tell of each other, and leave more to "
-        "join.",
+        title="Loss, exposure and closeness by number of tables",
+        note="Fewer tables keep more association between attributes, and expose more of it.",
         x=Scale("number of tables", 1, max(step.tables for step in steps), percent=False),
         y=Scale("share, or distance", percent=False),
         marks=tuple(marks),
@@ -206,9 +205,8 @@ def risk_chart(risks: Sequence[tuple[str, float]]) -> Chart | None:
     return Chart(
         name="risk_by_set",
         form="bars",
-        title="Which columns together single rows out",
-        note="The share of rows whose values no other row has, for the riskiest set of "
-        "quasi-identifiers of each size.",
+        title="Which columns together identify rows",
+        note="Share of unique rows, for the riskiest set of quasi-identifiers of each size.",
         x=Scale("unique rows"),
         y=Scale("quasi-identifiers"),
         marks=tuple(Mark(x=share, lane=name, label=f"{share:.1%}") for name, share in risks),
@@ -227,7 +225,7 @@ def frontier_chart(comparison: Comparison) -> Chart | None:
     return Chart(
         name="frontier",
         form="points",
-        title="What is lost against what an attacker believes",
+        title="Utility against disclosure risk",
         note="Down and to the left is better. The whisker ends at the greatest belief in any row; "
         "faint points are dominated by another. Right of the line, columns without any link would "
         "mislead less.",
@@ -235,7 +233,7 @@ def frontier_chart(comparison: Comparison) -> Chart | None:
         y=Scale("belief in the true value: 99th percentile over rows"),
         marks=tuple(_point(p, at) for p, at in zip(placed, ratios, strict=True)),
         rules=(
-            ReferenceLine("x", 1.0, "no link at all"),
+            ReferenceLine("x", 1.0, "unlinked baseline"),
             ReferenceLine("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),
         ),
         head=("release", "D", "belief, 99 %", "greatest belief", "dominated"),
@@ -257,7 +255,7 @@ def learning_chart(comparison: Comparison) -> Chart | None:
     return Chart(
         name="learning",
         form="points",
-        title="What can be learned against what an attacker believes",
+        title="Learning against disclosure risk",
         note="Skill of a model that was trained on the release: 1 as from the original, 0 as with "
         "no link at all. Down and to the right is better.",
         x=Scale("learning skill", min(0.0, _quarter(min(skills))), highest, percent=False),
@@ -302,7 +300,7 @@ def series_chart(beliefs: Mapping[str, Sequence[float]], bound: float | None) ->
             for name, found in beliefs.items()
             for number, belief in enumerate(found, 1)
         ),
-        rules=() if bound is None else (ReferenceLine("y", bound, "promised at most"),),
+        rules=() if bound is None else (ReferenceLine("y", bound, "guaranteed at most"),),
         head=("release", *beliefs),
         table=tuple(
             (str(number + 1), *(f"{found[number]:.3f}" for found in beliefs.values()))

@@ -1,10 +1,18 @@
-"""What attacks found, as a page: who can learn what, and what the promises say of it."""
+"""The findings of attacks as a page: what each attacker learns, and which guarantee covers it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from discreet.attacks.base import BEYOND, NO_BETTER, UNBOUNDED, Finding
+from discreet.attacks.base import (
+    BEYOND,
+    EXCEEDED,
+    NO_BETTER,
+    NOT_COVERED,
+    UNBOUNDED,
+    WITHIN,
+    Finding,
+)
 from discreet.attacks.risk import Risk
 from discreet.attacks.run import AttackReport
 from discreet.job.model import Job
@@ -31,11 +39,11 @@ from discreet.report.pieces import (
 )
 
 GROUPS = (
-    ("within the promise", "Attackers that a promise covers"),
-    ("EXCEEDED", "Attackers that break a promise"),
-    (UNBOUNDED, "Attackers against whom some rows have no guarantee"),
-    ("not promised", "Attackers that no promise of this release covers"),
-    (BEYOND, "Attackers beyond what any such release promises"),
+    (WITHIN, "Attackers that a guarantee covers"),
+    (EXCEEDED, "Attackers that break a guarantee"),
+    (UNBOUNDED, "Attackers against whom some rows have no bound"),
+    (NOT_COVERED, "Attackers that no guarantee of this release covers"),
+    (BEYOND, "Attackers outside the threat model of all requirements"),
     (NO_BETTER, "Attackers that do no better than guessing"),
 )
 
@@ -43,7 +51,7 @@ GROUPS = (
 def attack_page(
     report: AttackReport, manifest: Manifest | None = None, job: Job | None = None
 ) -> Page:
-    """The page; the manifest adds what the release promises and leaves open."""
+    """Return the page; the manifest adds what the guarantees do not cover."""
     exceeded = sum(finding.inside and finding.exceeded for finding in report.findings)
     bounded = sum(finding.inside and finding.bound is not None for finding in report.findings)
     bounded -= sum(finding.verdict == UNBOUNDED for finding in report.findings)
@@ -52,21 +60,21 @@ def attack_page(
     tone: Tone
     if exceeded:
         heading, tone = f"{exceeded} of {bounded} bounds are exceeded", "bad"
-    elif certain and worst is not None and worst.verdict != "within the promise":
+    elif certain and worst is not None and worst.verdict != WITHIN:
         heading, tone = (
-            f"Promises held, but one attacker knows the value of {certain:,} rows",
+            f"All guarantees hold, but an attacker learns the value of {certain:,} rows",
             "warn",
         )
     elif bounded:
-        heading, tone = "No attacker got further than promised", "good"
+        heading, tone = "No attacker exceeds a guarantee", "good"
     else:
-        heading, tone = "Nothing is promised against these attackers", "warn"
+        heading, tone = "No guarantee covers these attackers", "warn"
     said: Sequence[str] = () if manifest is None else known_weaknesses(manifest)
     found = attack_parts(report, summary=False)
     sections = [Section("What each attacker can learn", joined(found), "Attackers")]
     if said:
-        sections.append(Section("What the release does not promise", sentences(said), "Left open"))
-    sections.append(Section("How to repeat it", _repeating()))
+        sections.append(Section("What is not covered", sentences(said), "Not covered"))
+    sections.append(Section("How to repeat the attacks", _repeating()))
     sections += origin(manifest, job)
     return Page(
         kind="Attack report",
@@ -84,7 +92,7 @@ def attack_page(
 
 
 def attack_parts(report: AttackReport, *, summary: bool = True) -> list[Html]:
-    """The findings: the strongest attacker, a plot of beliefs, tables by what is promised."""
+    """Return the findings: strongest attacker, plot of beliefs, tables by coverage."""
     parts = [paragraph(report.summary)] if summary else []
     beside = joined([subheading("Re-identification risk"), _risks(report.risks)])
     parts.append(figures([belief_chart(report.findings, report.threshold)], beside))
@@ -102,14 +110,13 @@ def _cards(report: AttackReport, exceeded: int, bounded: int) -> Iterator[Card]:
     tone: Tone = "bad" if exceeded else "good" if bounded else "warn"
     yield Card(
         "bounds-kept", "bounds kept", bounded - exceeded, f"{bounded - exceeded} of {bounded}",
-        "of attackers that a promise covers", tone,
+        "of attackers that a guarantee covers", tone,
     )  # fmt: skip
-    promised = ("within the promise", "EXCEEDED")
-    inside = [f for f in report.findings if f.verdict in promised and f.is_belief]
-    if inside:
-        most = max(inside, key=lambda f: f.greatest)
+    covered = [f for f in report.findings if f.verdict in (WITHIN, EXCEEDED) and f.is_belief]
+    if covered:
+        most = max(covered, key=lambda f: f.greatest)
         yield Card(
-            "greatest-promised", "greatest belief where one is promised", most.greatest,
+            "greatest-promised", "greatest belief that a guarantee covers", most.greatest,
             f"{most.greatest:.1%}", f"{most.title} on {most.aim}; at most {most.bound or 0:.1%}",
         )  # fmt: skip
     worst = report.strongest
@@ -130,7 +137,7 @@ def _cards(report: AttackReport, exceeded: int, bounded: int) -> Iterator[Card]:
 def _table(findings: Sequence[Finding], threshold: float) -> Html:
     head = (
         "attack", "aim", "targets", "mean belief", "greatest", f"above {threshold:.0%}",
-        "without the release", "promised at most", "verdict",
+        "without the release", "guaranteed at most", "verdict",
     )  # fmt: skip
     rows, before = [], None
     for finding in sorted(findings, key=lambda one: (one.attack, one.title)):
@@ -159,19 +166,19 @@ def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
 
 def _badge(finding: Finding) -> Html:
     tones: dict[str, tuple[str, Tone]] = {
-        "within the promise": ("within", "good"),
-        "EXCEEDED": ("exceeded", "bad"),
-        "not promised": ("not promised", ""),
-        UNBOUNDED: ("no guarantee", "warn"),
+        WITHIN: ("within", "good"),
+        EXCEEDED: ("exceeded", "bad"),
+        NOT_COVERED: ("not covered", ""),
+        UNBOUNDED: ("no bound", "warn"),
         NO_BETTER: ("no better than guessing", ""),
     }
-    word, tone = tones.get(finding.verdict, ("beyond", ""))
+    word, tone = tones.get(finding.verdict, ("outside the threat model", ""))
     return badge(word, tone)
 
 
 def _risks(risks: Sequence[Risk]) -> Html:
     several = any(risk.journalist is not None for risk in risks)
-    head = ["table", "greatest (prosecutor)", "mean (marketer)", "like no other"]
+    head = ["table", "greatest (prosecutor)", "mean (marketer)", "unique"]
     rows = []
     for risk in risks:
         row = [risk.table, f"{risk.prosecutor:.2%}", f"{risk.marketer:.2%}", f"{risk.unique:.1%}"]

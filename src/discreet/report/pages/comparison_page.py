@@ -38,7 +38,7 @@ COLUMNS = (
 def comparison_page(comparison: Comparison, job: Job | None = None) -> Page:
     """The page; the job that was varied is there where it is at hand."""
     chosen = next((one for one in comparison.recommendations if one.label is not None), None)
-    heading = "No release will do" if chosen is None else f"Take {chosen.label}"
+    heading = "No release is recommended" if chosen is None else f"Take {chosen.label}"
     said = comparison.recommendations
     return Page(
         kind="Comparison",
@@ -64,12 +64,12 @@ def _cards(comparison: Comparison) -> Iterator[Card]:
         tone="" if len(published) == len(points) else "warn",
     )  # fmt: skip
     best = [point for point in published if not point.dominated]
-    yield Card("not-dominated", "outdone by no other", len(best), f"{len(best)}")
+    yield Card("not-dominated", "not dominated", len(best), f"{len(best)}")
     safest = [point for point in published if point.belief_99 is not None]
     if safest:
         least = min(safest, key=lambda point: point.belief_99 or 0.0)
         yield Card(
-            "least-belief", "least belief, 99 % of rows", least.belief_99 or 0.0,
+            "least-belief", "lowest 99th-percentile belief", least.belief_99 or 0.0,
             f"{least.belief_99:.1%}", least.label,
         )  # fmt: skip
     closest = [point for point in published if point.divergence_ratio is not None]
@@ -91,13 +91,13 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         yield Section("Risk and utility", joined([about, drawn]), "Frontier")
     if comparison.recommendations:
         said = [one.sentence for one in comparison.recommendations]
-        yield Section("Which to take for what", sentences(said), "Recommendations")
+        yield Section("Recommendations", sentences(said), "Recommendations")
     yield Section("All releases", _table(comparison), "All releases")
     failed = [f"{point.label}: {point.failure}" for point in comparison.points if point.failed]
     if failed:
-        yield Section("What could not be made", sentences(failed), "Failures")
+        yield Section("Failed runs", sentences(failed), "Failures")
     repeat = code("discreet compare JOB --methods METHODS --vary PARAMETER=VALUES")
-    yield Section("How to repeat it", repeat)
+    yield Section("How to repeat the run", repeat)
 
 
 def _table(comparison: Comparison) -> Html:

@@ -25,20 +25,20 @@ from discreet.report.pieces import (
 )
 
 MEANING = {
-    "loss": "mean share of its range that a quasi-identifier's cell leaves open",
-    "loss_sensitive": "the same of the sensitive values that remain possible for each row",
+    "loss": "mean over quasi-identifier cells: 0 = exact, 1 = suppressed",
+    "loss_sensitive": "mean share of the sensitive values that remain possible for a row",
     "classes": "groups of rows that look alike",
     "class_size": "source rows over groups",
     "discernibility": "Σ |group|², suppressed rows counted as a group of all",
-    "entropy": "bits given up over all quasi-identifier cells",
-    "height": "levels climbed in all",
+    "entropy": "bits, over all quasi-identifier cells",
+    "height": "sum of generalization levels",
     "kl_divergence": "nats between the original and what the release implies",
-    "ratio": "D: 0 the original, 1 no link at all, above 1 worse than that",
+    "ratio": "D: 0 = the original, about 1 = the unlinked baseline",
     "association": "lost between quasi-identifiers and sensitive attributes",
     "association_sensitive": "lost between sensitive attributes",
     "pairs_left_out": "two-way tables that are too large to compare",
-    "median": "of the relative error of counts",
-    "skill": "of a model: 1 as from the original, 0 as with no link at all",
+    "median": "median relative error of COUNT queries",
+    "skill": "of a model: 1 as from the original, 0 as from the unlinked baseline",
 }
 DRAWN = ("loss_by_attribute",)  # a plot has these
 
@@ -53,10 +53,10 @@ def measure_page(
         Section("What was lost", joined(parts), "Loss"),
         Section("All figures", figure_table(measured), "Figures"),
         Section(
-            "How to repeat it",
+            "How to repeat the run",
             joined(
                 [
-                    paragraph("The questions are drawn from the original by a seed."),
+                    paragraph("The queries are drawn from the original with a seed."),
                     code("discreet measure RELEASE --original JOB --page measures.html"),
                 ]
             ),
@@ -70,8 +70,9 @@ def measure_page(
         heading=_heading(ratio, measured),
         tone="" if ratio is None or ratio < 1 else "warn",
         lede=(
-            "Every figure compares what the release lets a reader work out with the original; "
-            "beside it stands what a release with no link at all, every column by itself, gives.",
+            "Every figure compares the distribution that the release implies with the "
+            "original. The "
+            "unlinked baseline publishes every column on its own.",
         ),
         cards=list(_cards(measured, ratio)),
         sections=[section for section in sections if section.body],
@@ -119,12 +120,14 @@ def _figure_rows(measured: Mapping[str, Any], under: str = "") -> Iterator[tuple
 
 def _heading(ratio: float | None, measured: Mapping[str, Any]) -> str:
     if ratio is not None:
-        words = ("Attributes stay linked", "Links between attributes are weak",
-                 "Links between attributes mislead more than none would")  # fmt: skip
+        words = ("Associations are kept", "Associations are weak",
+                 "Associations are worse than in the unlinked baseline")  # fmt: skip
         return f"{words[0 if ratio < 0.5 else 1 if ratio < 1 else 2]}: D = {ratio:.2f}"
     loss = measured.get("loss")
     return (
-        "What it is still worth" if loss is None else f"A quasi-identifier leaves {loss:.0%} open"
+        "Utility of the release"
+        if loss is None
+        else f" Information loss of quasi-identifiers: {loss:.0%} open"
     )
 
 
@@ -132,19 +135,19 @@ def _cards(measured: Mapping[str, Any], ratio: float | None) -> Iterator[Card]:
     if ratio is not None:
         yield Card(
             "divergence-ratio", "divergence ratio D", ratio, f"{ratio:.3f}",
-            "0 the original, 1 no link at all",
+            "0 = the original, about 1 = the unlinked baseline",
         )  # fmt: skip
     loss = measured.get("loss")
     if loss is not None:
         yield Card(
-            "loss", "left open by a quasi-identifier", loss, f"{loss:.1%}",
-            "of its range on average; 0 % is exact",
+            "loss", "information loss of quasi-identifiers", loss, f"{loss:.1%}",
+            "0 % = exact values, 100 % = suppressed",
         )  # fmt: skip
     asked = measured.get("query_error")
     if asked and asked.get("median") is not None:
         yield Card(
-            "query-error", "median error of counts", asked["median"], f"{asked['median']:.1%}",
-            "of random counting questions",
+            "query-error", "median query error", asked["median"], f"{asked['median']:.1%}",
+            "of random COUNT queries",
         )  # fmt: skip
     if "kl_divergence" in measured:
         kl = measured["kl_divergence"]

@@ -1,4 +1,4 @@
-"""A profile as a page: which rows are unique, and what can be promised."""
+"""A profile as a page: which rows are unique, and what can be guaranteed."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def _sections(profile: Profile) -> Iterator[Section]:
     if drawn:
         yield Section("Which rows are unique", drawn, "Risk")
     if profile.sensitive:
-        yield Section("What can be promised at best", _promises(profile), "Promises")
+        yield Section("The strongest feasible guarantees", _promises(profile), "Guarantees")
     if profile.associations:
-        yield Section("What sensitive attributes tell of each other", _pairs(profile), "Links")
+        yield Section("Association between sensitive attributes", _pairs(profile), "Links")
     yield Section("Columns", _columns(profile), "Columns")
 
 

@@ -13,11 +13,11 @@ from discreet.report.publishable import publishable_job
 def origin(manifest: Manifest | None, job: Job | None) -> Iterator[Section]:
     """The job that made a release and how to audit it, as far as they are at hand."""
     if job is not None:
-        yield Section("The job that made it", code(publishable_job(job)))
+        yield Section("Job", code(publishable_job(job)))
     if manifest is not None:
-        yield Section("How it was made", _method(manifest))
+        yield Section("Method", _method(manifest))
     if manifest is not None:
-        yield Section("How to check it", _checking(manifest))
+        yield Section("How to audit the release", _checking(manifest))
 
 
 def _method(manifest: Manifest) -> Html:
@@ -34,12 +34,13 @@ def _checking(manifest: Manifest) -> Html:
     ]
     parts: list[str] = [
         paragraph(
-            "Every promise can be derived again from the published files alone. With the original "
+            "Every guarantee can be derived again from the published files alone. With "
+            "the original "
             "an audit also checks that nothing was lost or invented."
         ),
         code("discreet audit RELEASE\ndiscreet audit RELEASE --original JOB"),
     ]
     if hashes:
-        parts += [paragraph("These are the files that the report speaks of:"),
+        parts += [paragraph("The report covers these files:"),
                   table(("file", "sha256"), hashes)]  # fmt: skip
     return joined(parts)

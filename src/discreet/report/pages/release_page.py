@@ -56,14 +56,14 @@ def release_page(manifest: Manifest, picture: Picture) -> Page:
             *warnings(manifest.promises),
             *uncovered(manifest),
             published(manifest),
-            "The figures below were derived from the published files themselves before the release "
-            "appeared. They can be derived again from the files.",
+            "The figures below were derived from the published files before the release appeared, "
+            "and can be derived again from the files.",
         ),
         cards=list(_cards(manifest, picture)),
         sections=[
             Section("In plain words", sentences(treatment(manifest)), "In plain words"),
             Section(
-                "What is promised", promise_table(manifest.promises, manifest.unit), "Promises"
+                "What is guaranteed", promise_table(manifest.promises, manifest.unit), "Guarantees"
             ),
             Section("What attackers can learn", _learnt(manifest, picture), "Attackers"),
             Section("Figures of the files", _figure_table(manifest), "Figures"),
@@ -88,7 +88,9 @@ def private_page(
     said += [*treatment(manifest), *explain_privately(manifest, private)[1:]]
     sections = [
         Section("In plain words", sentences(said), "In plain words"),
-        Section("What is promised", promise_table(manifest.promises, manifest.unit), "Promises"),
+        Section(
+            "What is guaranteed", promise_table(manifest.promises, manifest.unit), " Guarantees"
+        ),
         Section("What attackers can learn", _learnt(manifest, picture, attacks), "Attackers"),
         Section(
             "What was lost",
@@ -118,7 +120,7 @@ def private_page(
 
 
 def _headline(manifest: Manifest) -> tuple[str, Tone]:
-    """The verdict on the promises; a warning where a sensitive attribute has none."""
+    """Return the verdict; a warning where no guarantee covers a sensitive attribute."""
     heading, tone = verdict(manifest.promises)
     return heading, "warn" if tone == "good" and uncovered(manifest) else tone
 
@@ -139,14 +141,14 @@ def audit_page(audit: Audit) -> Page:
     if audit.problems:
         heading, tone = "The files contradict the release", "bad"
     compared = (
-        "It was also compared with the original: nothing may be lost or invented."
+        "The release was also compared with the original: no row may be lost or invented."
         if audit.compared
-        else "The original was not at hand, so whether rows were invented was not looked at."
+        else "The original was not given, so the audit did not check whether rows were invented."
     )
     parts = [promise_table(audit.promises, audit.unit)]
     if audit.problems:
         parts = [subheading("Problems"), sentences(audit.problems), *parts]
-    sections = [Section("Promises", joined(parts), "Promises")]
+    sections = [Section("Guarantees", joined(parts), "Guarantees")]
     drawn = figures([*size_charts(audit.picture), share_chart(audit.picture)])
     if drawn:
         sections.append(Section("What the files show", drawn, "Groups"))
@@ -168,28 +170,28 @@ def release_charts(picture: Picture, utility: Mapping[str, Any]) -> list[Chart]:
 
 
 def verdict(promises: Sequence[Promise]) -> tuple[str, Tone]:
-    """What is to be said of some promises first."""
+    """Return the headline about some guarantees."""
     if not promises:
-        return "Nothing is promised", "warn"
+        return "Nothing is guaranteed", "warn"
     broken = [one for one in promises if not one.holds and one.unproved is None]
     unproved = [one for one in promises if one.unproved is not None]
     if broken:
-        return f"{len(broken)} of {len(promises)} promises do not hold", "bad"
+        return f"{len(broken)} of {len(promises)} guarantees do not hold", "bad"
     if unproved:
-        return f"{len(unproved)} of {len(promises)} promises could not be checked", "warn"
+        return f"{len(unproved)} of {len(promises)} guarantees could not be checked", "warn"
     vacuous = [one for one in promises if one.vacuous_for is not None]
     if vacuous:
-        return f"{len(vacuous)} of {len(promises)} promises exclude nothing", "warn"
-    words = {1: "The promise holds", 2: "Both promises hold"}
-    return words.get(len(promises), f"All {len(promises)} promises hold"), "good"
+        return f"{len(vacuous)} of {len(promises)} guarantees exclude nothing", "warn"
+    words = {1: "The guarantee holds", 2: "Both guarantees hold"}
+    return words.get(len(promises), f"All {len(promises)} guarantees hold"), "good"
 
 
 def promise_table(promises: Sequence[Promise], unit: Unit) -> Html:
-    """Promises in words, with what was asked and achieved."""
+    """Return guarantees in words, with what was required and achieved."""
     if not promises:
-        return paragraph("The job states no requirement, so nothing is promised.")
+        return paragraph("The job states no requirement, so nothing is guaranteed.")
     return table(
-        ("promise", "asked", "achieved", "verdict"),
+        ("guarantee", "required", "achieved", "verdict"),
         [
             (
                 explained(promise.requirement, of_unit(promise.to_requirement().sentence(), unit)),
@@ -224,14 +226,14 @@ def _badge(promise: Promise) -> Html:
 def _kept(promises: Sequence[Promise]) -> Card:
     kept = sum(promise.holds for promise in promises)
     _, tone = verdict(promises)
-    return Card("promises-kept", "promises kept", kept, f"{kept} of {len(promises)}", tone=tone)
+    return Card("promises-kept", "guarantees kept", kept, f"{kept} of {len(promises)}", tone=tone)
 
 
 def _cards(manifest: Manifest, picture: Picture) -> Iterator[Card]:
     yield _kept(manifest.promises)
     gone = manifest.suppressed_rows
     share = manifest.published_rows / max(manifest.source_rows, 1)
-    left_out = "no row left out" if not gone else f"{gone:,} left out"
+    left_out = "no row suppressed" if not gone else f"{gone:,} left out"
     yield Card(
         "published-rows", "rows published", manifest.published_rows,
         f"{manifest.published_rows:,}", f"{share:.1%} of the source; {left_out}",
@@ -268,8 +270,8 @@ def _private_cards(
     loss = utility.get("loss")
     if loss is not None:
         yield Card(
-            "loss", "left open by a quasi-identifier", loss, f"{loss:.1%}",
-            "of its range on average; 0 % is exact",
+            "loss", "information loss of quasi-identifiers", loss, f"{loss:.1%}",
+            "0 % = exact values, 100 % = suppressed",
         )  # fmt: skip
 
 
@@ -279,7 +281,7 @@ def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None =
         parts.append(
             paragraph(
                 "The simplest attacker knows the quasi-identifiers of every row in the table, "
-                "finds the target's group, and believes in a value by its share there."
+                "finds the target's group, and believes each value with its share in the group."
             )
         )
     parts.append(figures([share_chart(picture), *size_charts(picture)]))
@@ -288,13 +290,13 @@ def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None =
         parts += [subheading("Attackers with the sensitive table, or with several releases"),
                   sentences(said)]  # fmt: skip
     if attacks is not None:
-        parts += [subheading("How it was attacked before it appeared"), *attack_parts(attacks)]
+        parts += [subheading("Attacks before publication"), *attack_parts(attacks)]
     parts += [
-        subheading("What it does not promise"),
+        subheading("What is not covered"),
         sentences(known_weaknesses(manifest)),
         paragraph(
             Html(
-                "The word in brackets is the attack that measures it. How far each attacker gets: "
+                "The word in brackets is the attack that measures it. To run the attacks: "
                 "<code>discreet attack RELEASE --original JOB --page attacks.html</code>."
             )
         ),
@@ -314,10 +316,7 @@ def _tables(manifest: Manifest) -> Html:
         [
             table(("file", "rows", "columns by role"), rows, {1}),
             paragraph(
-                Html(
-                    "<code>manifest.json</code> says the same for programs; this report stands "
-                    "beside it."
-                )
+                Html("<code>manifest.json</code> contains the same information for programs.")
             ),
         ]
     )

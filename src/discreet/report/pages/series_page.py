@@ -20,7 +20,9 @@ def series_page(
     return Page(
         kind="Audit of a series",
         subject="from the published files",
-        heading="The series keeps its promises" if ok else "The series does not hold",
+        heading="The series keeps its guarantees"
+        if ok
+        else "The series does not keep its guarantees",
         tone="good" if ok else "bad",
         lede=("An attacker who has all releases may learn more than from any of them alone.",),
         cards=[Card("releases", "releases", releases, f"{releases}")],

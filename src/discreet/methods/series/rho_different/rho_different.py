@@ -259,5 +259,5 @@ def _notes(families: Families, verdicts: Verdicts) -> dict[str, Any]:
 def _nobody(rho: float) -> InfeasibleError:
     return InfeasibleError(
         f"rho-different with rho = {rho:g}: every row would be held back, because earlier "
-        "releases already reveal too much. Raise rho, or begin a new series with other records."
+        "releases already reveal too much. Raise rho, or start a new series with other records."
     )

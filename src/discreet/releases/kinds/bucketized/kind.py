@@ -117,7 +117,7 @@ class BucketizedKind(Kind):
         wrong = int((sizes != people[GROUP].counts).sum() + (~present).sum())
         if wrong:
             problems.append(
-                f"{wrong} groups have not as many rows in '{SENSITIVE}' as in '{PEOPLE}'"
+                f"{wrong} groups have a different number of rows in '{SENSITIVE}' as in '{PEOPLE}'"
             )
         fakes, said = count_counterfeits(tables), getattr(manifest.method, COUNTERFEITS, 0)
         if fakes != said:

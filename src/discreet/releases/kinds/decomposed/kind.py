@@ -205,10 +205,9 @@ class DecomposedKind(Kind):
         return [
             *group_sentences(manifest),
             (
-                "For each group and sensitive attribute the values that its rows may have are "
-                f"listed once; groups were formed on '{primary}'. Some listed values may be noise: "
-                "no row of the group has them, but whole sensitive rows support them like the "
-                "others."
+                "For each group and sensitive attribute, the possible values are listed once; "
+                f"groups were formed on '{primary}'. Some listed values may be noise: no row of "
+                "the group has them, but whole sensitive rows support them like the others."
             ),
             "Listing l values does not limit the attacker's confidence to 1/l: a value that is "
             "common overall remains the best guess.",
@@ -216,7 +215,7 @@ class DecomposedKind(Kind):
 
     def weaknesses(self, manifest: Manifest) -> list[str]:
         return [
-            "With the table of whole sensitive rows an attacker who knows one value of the target "
+            "Several sensitive attributes: an attacker who knows one sensitive value of a target "
             "can rule out values of the others (link-through-sensitive-table).",
             MEMBERSHIP,
         ]
@@ -338,7 +337,7 @@ def _order_problems(sets: Sets, signatures: SensitiveSignatures, people: CodedTa
     if chance_of_order(sets, signatures, people[GROUP].codes) >= CHANCE:
         return []
     return [
-        f"the rows of '{SENSITIVE}' stand in the order of those of '{PEOPLE}', which links them"
+        f"the rows of '{SENSITIVE}' are in the same order as those of '{PEOPLE}', which links them"
     ]
 
 
@@ -373,10 +372,10 @@ def _set_problems(
             f"{sets.unknown} rows of '{VALUES}' name no group, attribute or value of the others"
         )
     if sets.doubled:
-        problems.append(f"{sets.doubled} rows of '{VALUES}' are there twice")
+        problems.append(f"{sets.doubled} rows of '{VALUES}' are duplicates")
     local = count_unsupported(sets, signatures)
     problems += [
-        f"{count} values of '{name}' in '{VALUES}' can be struck out: no row of '{SENSITIVE}' "
+        f"{count} values of '{name}' in '{VALUES}' can be ruled out: no row of '{SENSITIVE}' "
         "supports them in their group"
         for name, count in zip(names, local, strict=True)
         if count
@@ -396,7 +395,7 @@ def _set_problems(
     if not complete:
         return [f"the rows of '{SENSITIVE}' cannot be assigned to groups within the groups' sets"]
     return [
-        f"{count} values of '{name}' in '{VALUES}' can be struck out: no assignment of all rows "
+        f"{count} values of '{name}' in '{VALUES}' can be ruled out: no assignment of all rows "
         f"of '{SENSITIVE}' to groups gives them to a row of their group"
         for name, count in zip(names, counts, strict=True)
         if count

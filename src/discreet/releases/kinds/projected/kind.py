@@ -160,15 +160,15 @@ class ProjectedKind(Kind):
         split = " | ".join(", ".join(block) for block in plan)
         return [
             f"The sensitive attributes are split over {len(plan)} tables of the same rows, each in "
-            f"a random order of its own: {split}.",
+            f"its own random order: {split}.",
         ]
 
     def weaknesses(self, manifest: Manifest) -> list[str]:
         found = super().weaknesses(manifest)
         if len(manifest.tables) > 1:
             found.append(
-                "An attacker who knows from elsewhere how values of different tables go together "
-                "may join the tables again (associated)."
+                "Several tables: an attacker who knows how values of different tables correlate "
+                "may join the tables (associated)."
             )
         return found
 

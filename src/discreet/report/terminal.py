@@ -1,0 +1,283 @@
+"""Results on one screen of a terminal.
+
+Every result has the same order: verdict, what is guaranteed, what is not covered, the figures that
+matter most, and where to read more. ``--verbose`` adds what is left out here.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from discreet.attacks.base import Finding
+from discreet.attacks.run import AttackReport
+from discreet.job.table_profile import Profile
+from discreet.releases.audit.audit import Audit
+from discreet.releases.audit.files import REPORT
+from discreet.releases.explanation import (
+    certain_attackers,
+    explain_privately,
+    guarantee_line,
+    readers,
+    treatment,
+    uncovered,
+    warnings,
+)
+from discreet.releases.manifest import Manifest, Promise, ReaderFinding
+from discreet.releases.measure import Utility
+from discreet.releases.registry import kind_of
+from discreet.releases.weaknesses import known_weaknesses
+from discreet.table.roles import Unit
+from discreet.utility.figures import Measures
+
+STRONGEST = 5  # findings of attacks that are shown
+RISKIEST = 3  # sets of quasi-identifiers that are shown
+NAMED = 8  # columns of a role that are named
+BULLET = "  - "
+_MARGIN = re.compile(r" *(?:- )?")
+
+
+def wrapped(lines: Iterable[str], width: int) -> list[str]:
+    """Break long sentences at a width, with the margin of their first line; tables stay whole."""
+    result: list[str] = []
+    for line in lines:
+        margin = " " * len(_MARGIN.match(line)[0])  # type: ignore[index]
+        if "  " in line.strip():  # columns of a table
+            result.append(line)
+        else:
+            result += textwrap.wrap(line, width, subsequent_indent=margin) or [""]
+    return result
+
+
+def published_lines(manifest: Manifest, private: Mapping[str, Any], place: Path) -> list[str]:
+    """Return what the publisher must know about a release that was just written."""
+    count = len(manifest.promises)
+    kept = "1 guarantee holds" if count == 1 else f"all {count} guarantees hold"
+    verdict = kept if count else "NOTHING IS GUARANTEED: the job states no requirement"
+    report = [
+        f"Report: {place / REPORT}",
+        f"Private report: {place.with_name(place.name + '.private.html')}",
+    ]
+    return [
+        f"Published to {place}: {verdict}.",
+        _rows(manifest),
+        "",
+        *_guaranteed(manifest.promises, manifest.unit, manifest),
+        *_not_covered(manifest, manifest.promises, manifest.readers),
+        *_figures(private.get("utility", {})),
+        *(report if manifest.report_sha256 else ()),
+    ]
+
+
+def published_details(manifest: Manifest, private: Mapping[str, Any]) -> list[str]:
+    """Return what ``publish --verbose`` adds: the treatment of columns and private figures."""
+    return [
+        "",
+        "Details",
+        *treatment(manifest),
+        *readers(manifest),
+        *explain_privately(manifest, private),
+    ]
+
+
+def audit_lines(found: Audit, manifest: Manifest, folder: Path) -> list[str]:
+    """Return what an audit of one release found."""
+    compared = (
+        "compared with the original: nothing was lost or invented"
+        if found.compared and not found.problems
+        else "the original was not compared (--original JOB)"
+    )
+    lines = [f"{folder}: {_conclusion(found)}"]
+    if not found.problems:
+        lines.append(f"Files, manifest and row counts agree; {compared}.")
+    lines += [f"{BULLET}Problem: {problem}" for problem in found.problems]
+    lines += ["", *_guaranteed(found.promises, found.unit, manifest)]
+    if found.ok:
+        lines += _not_covered(manifest, found.promises, found.readers)
+    lines += [f"Not checked: {remark}" for remark in found.remarks]
+    if found.signed:
+        lines.append("The manifest is signed by the trusted key.")
+    if (folder / REPORT).exists():
+        lines.append(f"Report: {folder / REPORT}")
+    return lines
+
+
+def attack_lines(found: AttackReport) -> list[str]:
+    """Return the strongest attackers against a release."""
+    verdict = (
+        "No attack exceeds a guarantee of this release."
+        if found.ok
+        else "BROKEN: an attack exceeds a guarantee of this release."
+    )
+    lines = [verdict, found.summary]
+    chosen = _strongest(found.findings)
+    if chosen:
+        lines += ["", *found.table(chosen)]
+    more = len(found.findings) - len(chosen)
+    lines += [
+        "",
+        "mean, max: belief in the true value; base: belief without the release; bound: the most "
+        "that the guarantees allow.",
+        f"{more} more results and {len(found.inapplicable)} attacks that do not apply: --verbose. "
+        "A page with plots: --page FILE.",
+    ]
+    return lines
+
+
+def measure_lines(found: Utility) -> list[str]:
+    """Return the three figures of utility that matter most, and what learning found."""
+    lines = ["Utility of the release against the original", *_headline(_summary_of(found))]
+    error = found.query_error
+    if error is not None and error.release.median is not None:
+        base = error.unlinked.median
+        beside = "" if base is None else f"; unlinked baseline: {base:.1%}"
+        lines.append(_figure("query error", f"{error.release.median:.1%}", f"median{beside}"))
+    if found.learning is not None:
+        lines += [f"  {line}" for line in found.learning.lines()]
+    return [*lines, "All measures: --verbose or --json. A page with plots: --page FILE."]
+
+
+def profile_lines(found: Profile, source: str) -> list[str]:
+    """Return what identifies rows of a table, and what can be guaranteed."""
+    head = f"{source}: {found.rows:,} rows, {len(found.columns)} columns."
+    known = "quasi-identifiers" if found.proposals is None else "columns"
+    if found.risk is not None:
+        head += (
+            f" {found.risk.unique_share:.1%} of the rows are unique by "
+            f"{len(found.quasi_identifiers)} {known} together."
+        )
+    lines = [head, *(f"{BULLET}{warning}" for warning in found.warnings)]
+    lines += ["", "Roles" + (" (a proposal)" if found.proposals is not None else "")]
+    lines += role_lines({column.name: column.role for column in found.columns})
+    if found.subsets:
+        lines.append(f"Riskiest sets of {known}")
+        risky = sorted(found.subsets, key=lambda s: (-round(s.unique_share, 3), len(s.columns)))
+        lines += [
+            f"  {one.unique_share:>6.1%} unique   {', '.join(one.columns)}"
+            for one in risky[:RISKIEST]
+        ]
+    if found.sensitive:
+        lines.append(
+            f"{'Sensitive attributes':28} values  largest share  largest l with belief 1/l"
+        )
+        lines += [
+            f"  {one.name:26} {one.values:>6,}  {one.largest_share:>13.1%}  {one.l_per:>9}"
+            for one in found.sensitive[:NAMED]
+        ]
+        if len(found.sensitive) > NAMED:
+            lines.append(f"  and {len(found.sensitive) - NAMED} more")
+    for link in found.links:
+        share = link.single_rows / found.rows if found.rows else 0.0
+        lines.append(
+            f"The knowledge table links {share:.1%} of the rows to exactly one label through "
+            f"'{link.name}'."
+        )
+    return [*lines, "All sets, bounds and associations: --verbose. A page: --page FILE."]
+
+
+def role_lines(role_of_column: Mapping[str, str]) -> list[str]:
+    """Return the columns of each role."""
+    by_role: dict[str, list[str]] = {}
+    for name, role in role_of_column.items():
+        by_role.setdefault(role, []).append(name)
+    return [f"  {role:17} {_some(names)}" for role, names in by_role.items()]
+
+
+def _rows(manifest: Manifest) -> str:
+    gone = manifest.suppressed_rows
+    share = gone / manifest.source_rows if manifest.source_rows else 0.0
+    suppressed = f"{gone:,} suppressed ({share:.1%})" if gone else "none suppressed"
+    tables = ", ".join(entry.file for entry in manifest.tables.values())
+    return (
+        f"{manifest.published_rows:,} of {manifest.source_rows:,} rows, {suppressed}; method "
+        f"'{manifest.method.name}'; {tables}."
+    )
+
+
+def _guaranteed(promises: Sequence[Promise], unit: Unit, manifest: Manifest) -> list[str]:
+    if not promises:
+        return []
+    alike = kind_of(manifest.kind).makes_alike
+    group = "equal quasi-identifiers" if alike else "one group number"
+    proved = all(promise.holds for promise in promises)
+    lines = [f"{'Guaranteed' if proved else 'Guarantees'} (a group: all rows with {group})"]
+    return lines + [f"{BULLET}{guarantee_line(promise, unit)}" for promise in promises]
+
+
+def _not_covered(
+    manifest: Manifest, promises: Sequence[Promise], findings: Sequence[ReaderFinding]
+) -> list[str]:
+    found = [
+        *warnings(promises),
+        *uncovered(manifest),
+        *certain_attackers(findings),
+        *known_weaknesses(manifest),
+    ]
+    return ["Not covered", *(f"{BULLET}{one}" for one in found)] if found else []
+
+
+def _conclusion(found: Audit) -> str:
+    if not found.ok:
+        return "the release does NOT keep its guarantees."
+    if not found.promises:
+        return "the release guarantees nothing."
+    if not found.unproved:
+        return "every guarantee holds."
+    return (
+        f"{len(found.unproved)} of {len(found.promises)} guarantees could not be checked; "
+        "the others hold."
+    )
+
+
+def _summary_of(found: Utility) -> dict[str, Any]:
+    divergence = found.divergence
+    ratio = None if divergence is None else divergence.release.ratio
+    unlinked = None if divergence is None else divergence.unlinked.ratio
+    utility: dict[str, Any] = {"loss": found.loss, "loss_sensitive": found.loss_sensitive}
+    if isinstance(found, Measures):
+        utility["terms"] = {n: one.to_dict(private=False) for n, one in found.terms.items()}
+    return utility | {"divergence": {"ratio": ratio, "unlinked": {"ratio": unlinked}}}
+
+
+def _figures(utility: Mapping[str, Any]) -> list[str]:
+    lines = _headline(utility)
+    return ["Utility against the original (private: not in the release)", *lines] if lines else []
+
+
+def _headline(utility: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if utility.get("loss") is not None:
+        said = "of the quasi-identifiers; 0 % = exact values, 100 % = fully suppressed"
+        lines.append(_figure("information loss", f"{utility['loss']:.1%}", said))
+    if utility.get("loss_sensitive"):
+        said = "of the sensitive values in the table remain possible for a row, on average"
+        lines.append(_figure("possible values", f"{utility['loss_sensitive']:.1%}", said))
+    for name, terms in (utility.get("terms") or {}).items():
+        lines.append(_figure("terms removed", f"{terms['suppressed_share']:.1%}", f"of '{name}'"))
+    divergence = utility.get("divergence", {})
+    ratio, unlinked = divergence.get("ratio"), divergence.get("unlinked", {}).get("ratio")
+    if ratio is not None and unlinked is not None:
+        said = f"0 = same joint distribution as the original; unlinked baseline: {unlinked:.3f}"
+        lines.append(_figure("divergence ratio", f"{ratio:.3f}", said))
+    return lines
+
+
+def _figure(name: str, figure: str, said: str) -> str:
+    return f"  {name:17} {figure:>7}   {said}"
+
+
+def _strongest(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings with the greatest belief, one for each attack and aim."""
+    ranked = sorted(findings, key=lambda f: (-f.exceeded, -f.certain, -f.greatest, -f.mean))
+    best: dict[tuple[str, str], Finding] = {}
+    for finding in ranked:
+        best.setdefault((finding.attack, finding.aim), finding)
+    return list(best.values())[:STRONGEST]
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")

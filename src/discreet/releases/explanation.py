@@ -20,7 +20,7 @@ def explain(manifest: Manifest) -> list[str]:
         *warnings(manifest.promises),
         *uncovered(manifest),
         published(manifest),
-        *_collapsed(manifest),
+        *collapsed(manifest),
         *treatment(manifest),
         *_promises(manifest),
         *readers(manifest),
@@ -83,7 +83,7 @@ def published(manifest: Manifest) -> str:
     )
 
 
-def _collapsed(manifest: Manifest) -> list[str]:
+def collapsed(manifest: Manifest) -> list[str]:
     """How the rows of a person became one."""
     person = manifest.person
     if person is None or person.rows == "one":

@@ -19,6 +19,7 @@ from discreet.releases.audit.audit import Audit
 from discreet.releases.audit.files import REPORT
 from discreet.releases.explanation import (
     certain_attackers,
+    collapsed,
     explain_privately,
     guarantee_line,
     readers,
@@ -64,6 +65,7 @@ def published_lines(manifest: Manifest, private: Mapping[str, Any], place: Path)
     return [
         f"Published to {place}: {verdict}.",
         _rows(manifest),
+        *collapsed(manifest),
         "",
         *_guaranteed(manifest.promises, manifest.unit, manifest),
         *_not_covered(manifest, manifest.promises, manifest.readers),
@@ -149,7 +151,12 @@ def profile_lines(found: Profile, source: str) -> list[str]:
             f" {found.risk.unique_share:.1%} of the rows are unique by "
             f"{len(found.quasi_identifiers)} {known} together."
         )
-    lines = [head, *(f"{BULLET}{warning}" for warning in found.warnings)]
+    lines = [head]
+    if found.persons is not None:
+        from discreet.report.profile_view import persons_sentence  # rich takes time to import
+
+        lines.append(persons_sentence(found, found.persons))
+    lines += [f"{BULLET}{warning}" for warning in found.warnings]
     lines += ["", "Roles" + (" (a proposal)" if found.proposals is not None else "")]
     lines += role_lines({column.name: column.role for column in found.columns})
     if found.subsets:

@@ -61,6 +61,7 @@ def test_every_result_has_data_a_page_charts_and_html(tmp_path):
     frame = pl.DataFrame(ROWS)
     release = dc.publish(frame, job())
     results = [
+        release,
         release.audit,
         dc.attack(release, original=None, attacks=["homogeneity"]),
         dc.measure(release, original=None),
@@ -77,6 +78,13 @@ def test_every_result_has_data_a_page_charts_and_html(tmp_path):
         assert page.startswith("<!doctype html>")
         assert "<section" in result._repr_html_()
         assert all("vega-lite" in chart.to_dict()["$schema"] for chart in result.charts().values())
+
+
+def test_the_page_of_a_release_is_the_publisher_s(tmp_path):
+    release = dc.publish(pl.DataFrame(ROWS), job())
+    page = release.save_page(tmp_path / "signed.html")
+    assert page.stat().st_mode & 0o077 == 0
+    assert release.to_dict()["promises"][0]["requirement"] == "k-anonymity"
 
 
 def test_a_profile_prints_its_tables():

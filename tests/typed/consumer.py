@@ -63,7 +63,17 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
     series: dc.SeriesAudit = dc.audit_series(ledger=folder / "people.ledger")
     simulated: dc.Simulation = dc.simulate(dc.SimulatedPopulation(people=100), rho=0.5)
     explored: dc.Exploration = dc.explore_projections(frame, job)
-    for result in (audit, measures, attacks, compared, profiled, series, simulated, explored):
+    for result in (
+        release,
+        audit,
+        measures,
+        attacks,
+        compared,
+        profiled,
+        series,
+        simulated,
+        explored,
+    ):
         describe(result, folder)
     try:
         nodes: list[dict[str, int]] = dc.minimal_nodes(frame, job)

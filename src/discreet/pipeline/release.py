@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet.attacks.run import AttackReport
 from discreet.errors import InputError
+from discreet.io.atomic import write_private
 from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat
 from discreet.job.model import Job
@@ -23,11 +25,11 @@ from discreet.releases.audit.audit import Audit
 from discreet.releases.explanation import explain, explain_privately
 from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import Manifest
+from discreet.result import Result
 from discreet.table.coded_table import CodedTable
 
 if TYPE_CHECKING:
-    import altair
-
+    from discreet.report.charts.chart import Chart
     from discreet.report.pieces import Page
 
 
@@ -44,7 +46,7 @@ class Proof:
 
 
 @dataclass(eq=False, repr=False)
-class Release:
+class Release(Result):
     """A release: its manifest, its tables, and the audit that they passed."""
 
     manifest: Manifest
@@ -142,15 +144,23 @@ class Release:
             ledger=ledger, sign=sign,
         )  # fmt: skip
 
-    def _repr_html_(self) -> str:
-        return self.private_page().fragment()
+    def to_dict(self) -> dict[str, Any]:
+        """Return the manifest as plain data."""
+        written: dict[str, Any] = json.loads(self.manifest.to_json())
+        return written
 
-    def charts(self) -> dict[str, altair.TopLevelMixin]:
-        """The plots of its report as Altair charts, by name; needs the extra ``charts``."""
-        from discreet.report.charts.altair_charts import altair_charts
+    def save_page(self, path: str | Path) -> Path:
+        """Write the publisher's page, which must not be published, readable by its owner alone."""
+        write_private(Path(path), self.private_page().html())
+        return Path(path)
+
+    def _page(self) -> Page:
+        return self.private_page()
+
+    def _charts(self) -> Sequence[Chart | None]:
         from discreet.report.pages.release_page import release_charts
 
-        return altair_charts(release_charts(self._picture, self.private.get("utility", {})))
+        return release_charts(self._picture, self.private.get("utility", {}))
 
     @property
     def _picture(self) -> Picture:

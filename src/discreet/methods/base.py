@@ -21,6 +21,7 @@ from discreet.by_name import Named
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links, estimated_prior, link
 from discreet.knowledge.table import Knowledge
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated
 from discreet.requirements.base import Domain, Domains, Requirement, requirements_within
 from discreet.requirements.mutual_information import Information, measure_information
@@ -237,6 +238,7 @@ def _added(facts: Sequence[Any]) -> Any:
 class Method(Named):
     """A method with its parameters: a frozen, validated value."""
 
+    entry: ClassVar[type[MethodEntry]] = MethodEntry  # what a manifest says of a built-in
     # How it runs on parts of a table; None where it needs the table whole.
     spread: ClassVar[Spread | None] = None
 

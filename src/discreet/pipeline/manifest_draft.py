@@ -13,6 +13,7 @@ from discreet.hierarchies.files import rows_of_hierarchy, rows_of_published
 from discreet.io.column_dictionary import render
 from discreet.job.model import Job
 from discreet.methods.base import Task
+from discreet.methods.registry import method_entry
 from discreet.pipeline.engine import FormedTables
 from discreet.releases.manifest import (
     AttributeEntry,
@@ -23,7 +24,6 @@ from discreet.releases.manifest import (
     Promise,
     TableEntry,
 )
-from discreet.releases.method_entries import method_entry
 from discreet.requirements.base import PublishedValues, Requirement, requirements_within
 from discreet.table.coded_table import Column
 from discreet.table.published import PublishedColumn, PublishedTable

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from discreet import __version__
 from discreet.errors import ReleaseError
 from discreet.io.knowledge import KnowledgeColumns
-from discreet.releases.method_entries import AnyMethodEntry
+from discreet.methods.registry import AnyMethodEntry
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.registry import REQUIREMENTS
 from discreet.table.bitmaps import Bitmap

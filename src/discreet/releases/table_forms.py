@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from discreet.methods.manifest_entry import StatedRelease
 from discreet.releases.manifest import Manifest, TableEntry
 from discreet.table.roles import Role
 
@@ -79,5 +80,5 @@ def name_problems(manifest: Manifest) -> list[str]:
         if bit not in sensitive
     ]
     promised = [promise.parameters for promise in manifest.promises]
-    problems += manifest.method.problems(manifest.tables, quasi, promised)
+    problems += manifest.method.problems(StatedRelease(manifest.tables, quasi, promised))
     return sorted(problems)

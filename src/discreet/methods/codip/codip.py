@@ -49,6 +49,7 @@ from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.methods.base import Method, Projected, Projection, Spread, Task, projection_name
 from discreet.methods.codip.frontier import Frontier, frontier_of
 from discreet.methods.codip.local_projections import LocalRecoder
+from discreet.methods.codip.manifest_entry import CodipEntry
 from discreet.methods.codip.node_table import NodeTable
 from discreet.methods.codip.plans import (
     TIE,
@@ -62,6 +63,7 @@ from discreet.methods.codip.plans import (
 )
 from discreet.methods.codip.recoder import Recoder, failure_of
 from discreet.methods.full_domain.costs import Measure
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.table.roles import Role
 
 EXHAUSTIVE_LIMIT = 9  # attributes; Bell(9) = 21 147 plans
@@ -71,6 +73,7 @@ class Codip(Method):
     """Publish several tables with disjoint sensitive attributes, chosen by information."""
 
     name: ClassVar[str] = "codip"
+    entry: ClassVar[type[MethodEntry]] = CodipEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
 
     plan: Literal["greedy", "exhaustive", "given"] = Field(

@@ -16,8 +16,10 @@ from pydantic import Field
 
 from discreet.errors import InfeasibleError, InputError, JobError
 from discreet.methods.base import Bucketized, ShardedMethod, Task
+from discreet.methods.decomposition.manifest_entries import AnatomyEntry
 from discreet.methods.decomposition.nearby_groups import form_groups
 from discreet.methods.decomposition.residual_rows import join_residual_rows
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.shared.grouped_rows import require_all
 from discreet.methods.shared.infeasibility import NOTHING_LEFT, nothing_by_default
 from discreet.requirements.base import Requirement
@@ -33,6 +35,7 @@ class Anatomy(ShardedMethod):
     """Publish exact quasi-identifiers, and the values of one sensitive attribute by group."""
 
     name: ClassVar[str] = "anatomy"
+    entry: ClassVar[type[MethodEntry]] = AnatomyEntry
 
     l: int | None = Field(  # noqa: E741 (the job's key)
         default=None,

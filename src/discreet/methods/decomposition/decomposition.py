@@ -39,6 +39,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Decomposed, NoiseValues, ShardedMethod, Task
 from discreet.methods.decomposition.group_merging import SignatureGroups, merge_lacking
+from discreet.methods.decomposition.manifest_entries import DecompositionEntry
 from discreet.methods.decomposition.nearby_groups import form_groups
 from discreet.methods.decomposition.noise import (
     NO_READER,
@@ -53,6 +54,7 @@ from discreet.methods.decomposition.noise_support import support_noise
 from discreet.methods.decomposition.residual_rows import join_residual_rows
 from discreet.methods.decomposition.row_exchange import exchange_rows
 from discreet.methods.decomposition.targets import Targets, find_targets
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.requirements.base import Requirement
 from discreet.requirements.sa_diversity import (
     ConditionalLDiversity,
@@ -80,6 +82,7 @@ class Decomposition(ShardedMethod):
     """Publish exact quasi-identifiers in groups that share sets of sensitive values."""
 
     name: ClassVar[str] = "decomposition"
+    entry: ClassVar[type[MethodEntry]] = DecompositionEntry
 
     primary: str | None = Field(
         default=None,

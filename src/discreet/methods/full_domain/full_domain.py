@@ -56,6 +56,8 @@ from discreet.methods.full_domain.costs import (
 )
 from discreet.methods.full_domain.lattice_search import NodeResult, Search
 from discreet.methods.full_domain.lattice_search import minimal_nodes as search_minimal_nodes
+from discreet.methods.full_domain.manifest_entry import FullDomainEntry
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.shared.distinct_tuples import Compressed
 from discreet.methods.shared.frequency_sets import FrequencySet, FrequencySets
 from discreet.methods.shared.infeasibility import infeasible
@@ -69,6 +71,7 @@ class FullDomain(Method):
     """Recode every quasi-identifier to one level, the same for all rows, at the least cost."""
 
     name: ClassVar[str] = "full-domain"
+    entry: ClassVar[type[MethodEntry]] = FullDomainEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
 
     suppression: float = Field(

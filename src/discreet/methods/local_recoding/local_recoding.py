@@ -64,7 +64,9 @@ from discreet.methods.local_recoding.repair import mend
 from discreet.methods.local_recoding.requirement_check import Promises
 from discreet.methods.local_recoding.rounds import Opening, group_in_rounds, open_candidates
 from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitGroups
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.table.classes import classes_of, group_codes
 from discreet.typing import Ints
@@ -98,6 +100,7 @@ class LocalRecoding(Method):
     """Give every class its own cells, so that as little as possible is lost."""
 
     name: ClassVar[str] = "local-recoding"
+    entry: ClassVar[type[MethodEntry]] = LabelledEntry
 
     effort: Literal["quick", "good", "best"] | Annotated[float, Field(gt=0, le=1e6)] = Field(
         default="quick",

@@ -43,10 +43,12 @@ from pydantic import Field
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.base import Generalized, Method, Spread, Task
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.regions import Attributes, Regions, flattened, measure_parts
 from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.table.classes import Classes, group_codes
 from discreet.typing import Bools, Codes, Ints
@@ -56,6 +58,7 @@ class Mondrian(Method):
     """Cut the table in ever smaller parts as long as every part meets all requirements."""
 
     name: ClassVar[str] = "mondrian"
+    entry: ClassVar[type[MethodEntry]] = LabelledEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
 
     cuts: Literal["strict", "relaxed"] = Field(

@@ -48,6 +48,7 @@ from pydantic import Field
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.base import Bucketized, Generalized, Method, Spread, Task
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.msa_diversity.diverse_groups import (
     RANGE,
     SET,
@@ -63,6 +64,7 @@ from discreet.methods.msa_diversity.donors import (
     unite_remaining,
 )
 from discreet.methods.msa_diversity.group_forming import cut_blocks, form_groups, shuffled_blocks
+from discreet.methods.msa_diversity.manifest_entry import MsaDiversityEntry
 from discreet.methods.msa_diversity.share_bounds import (
     Bounds,
     bounds_of,
@@ -102,6 +104,7 @@ class MsaDiversity(Method):
     """Group near people so that no sensitive value fills more than 1/ℓ of any group."""
 
     name: ClassVar[str] = "msa-diversity"
+    entry: ClassVar[type[MethodEntry]] = MsaDiversityEntry
     spread: ClassVar[Spread | None] = Spread.CURVE
 
     grouping: Literal["curve", "blocks"] = Field(

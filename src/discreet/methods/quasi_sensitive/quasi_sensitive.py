@@ -45,7 +45,9 @@ from discreet.hierarchies.cells import SUPPRESSED
 from discreet.knowledge.links import Links
 from discreet.knowledge.terms import Terms, terms_of
 from discreet.methods.base import Generalized, Method, RowColumn, Spread, Task
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.mondrian import Mondrian
+from discreet.methods.quasi_sensitive.manifest_entry import QuasiSensitiveEntry
 from discreet.methods.quasi_sensitive.removal import (
     OPTIMAL,
     PAPER_ADAPTIVE,
@@ -70,6 +72,7 @@ class QuasiSensitive(Method):
     """Group people by Mondrian, then remove the terms that link a group to too few labels."""
 
     name: ClassVar[str] = "quasi-sensitive"
+    entry: ClassVar[type[MethodEntry]] = QuasiSensitiveEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
 
     search: Literal["rows", "exact", "paper"] = Field(

@@ -32,6 +32,8 @@ from pydantic import Field
 
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Generalized, Method, Task
+from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.rivals.manifest_entries import GalEntry
 from discreet.methods.shared.grouped_rows import cells_of_groups, greatest_share, require_all
 from discreet.methods.shared.hilbert import scale_of_values
 from discreet.methods.shared.infeasibility import NOTHING_LEFT
@@ -43,6 +45,7 @@ class Gal(Method):
     """Split while every part keeps k rows and needs ℓ values to be emptied."""
 
     name: ClassVar[str] = "gal"
+    entry: ClassVar[type[MethodEntry]] = GalEntry
 
     l: int = Field(ge=1, description="Least number of values that empty a part.")  # noqa: E741
     k: int | None = Field(default=None, ge=1, description="Rows of a part; l if left out.")

@@ -28,7 +28,9 @@ from pydantic import Field
 
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Generalized, Method, Task
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.rivals.gal import median_parts, places_of
+from discreet.methods.rivals.manifest_entries import LiYeEntry
 from discreet.methods.shared.grouped_rows import (
     cells_of_groups,
     count_groups,
@@ -44,6 +46,7 @@ class LiYe(Method):
     """Split while classes keep α-QI combinations; mask attributes with fewer than α-SA values."""
 
     name: ClassVar[str] = "li-ye"
+    entry: ClassVar[type[MethodEntry]] = LiYeEntry
 
     alpha_qi: int = Field(ge=1, description="Distinct sensitive combinations of a class, at least.")
     alpha_sa: int = Field(

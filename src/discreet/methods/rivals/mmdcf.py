@@ -31,6 +31,8 @@ from pydantic import Field
 
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Bucketized, Method, Task
+from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.rivals.manifest_entries import MmdcfEntry
 from discreet.methods.shared.grouped_rows import greatest_share, require_all
 from discreet.methods.shared.infeasibility import NOTHING_LEFT
 from discreet.requirements.diversity import PDiversity
@@ -45,6 +47,7 @@ class Mmdcf(Method):
     """Take for each group ℓ buckets that differ in every attribute, the fullest first."""
 
     name: ClassVar[str] = "mmdcf"
+    entry: ClassVar[type[MethodEntry]] = MmdcfEntry
 
     l: int = Field(ge=1, description="Rows of a group, at least.")  # noqa: E741 (the job's key)
 

@@ -13,10 +13,10 @@ from math import isclose
 from typing import Any
 
 from discreet.hierarchies.cells import ESCAPE, SUPPRESSED
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.releases.group_summary import Picture
 from discreet.releases.kinds.base import Kind, View
 from discreet.releases.manifest import Manifest, TableUtility, Utility
-from discreet.releases.method_entries import MethodEntry
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import TOLERANCE
 from discreet.requirements.closeness import TCloseness

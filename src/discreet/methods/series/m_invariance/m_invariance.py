@@ -39,11 +39,13 @@ from pydantic import Field
 
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Bucketized, Counterfeits, Method, Task
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.series.m_invariance.signature_book import (
     SignatureBook,
     join_changed,
     read_signatures,
 )
+from discreet.methods.series.manifest_entry import RepublicationEntry
 from discreet.methods.shared.different_values import (
     choose_rows,
     curve_places,
@@ -66,6 +68,7 @@ class MInvariance(Method):
     """Keep every person among the same sensitive values in all releases of a series."""
 
     name: ClassVar[str] = "m-invariance"
+    entry: ClassVar[type[MethodEntry]] = RepublicationEntry
 
     m: int = Field(default=2, ge=2, description="The least number of different values in a group.")
     buckets: Buckets = Field(

@@ -56,7 +56,9 @@ from pydantic import Field
 
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Bucketized, Counterfeits, Method, Task
+from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated
+from discreet.methods.series.manifest_entry import RepublicationEntry
 from discreet.methods.series.rho_different.families import Families, Verdicts, decide, read_families
 from discreet.methods.series.rho_different.new_groups import complete
 from discreet.methods.shared.different_values import (
@@ -80,6 +82,7 @@ class RhoDifferent(Method):
     """Keep every belief of a reader of all releases below ρ, where values change by known odds."""
 
     name: ClassVar[str] = "rho-different"
+    entry: ClassVar[type[MethodEntry]] = RepublicationEntry
 
     rho: float = Field(
         default=0.5, gt=0, lt=1, description="The greatest belief that may be reached."

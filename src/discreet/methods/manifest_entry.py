@@ -1,0 +1,98 @@
+"""What a manifest says of a method: its parameters, its choices, and figures of its files.
+
+A choice is needed to read the release, such as the levels of a recoding. A figure is derived from
+the published tables (``releases/audit/figures.py``), never taken from the method. Whatever else a
+method knows about its run belongs to the publisher and is in the private file. A method names its
+entry, a subclass in its folder, by ``Method.entry``; ``methods.registry`` composes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class StatedRelease(NamedTuple):
+    """What else a manifest names, to which an entry must fit."""
+
+    tables: Collection[str]
+    quasi_identifiers: Collection[str]
+    promised: Sequence[Mapping[str, Any]]  # the parameters of each promise
+
+
+class MethodEntry(BaseModel):
+    """A method and its parameters: all that a manifest says of the method of a plugin."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    masks_cells: ClassVar[bool] = False  # whether published rows may hide sensitive values
+    # Whether groups follow from sensitive values alone, ties broken by chance.
+    blind_to_quasi_identifiers: ClassVar[bool] = False
+
+    name: str
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+    def levels_of(self, table: str) -> Mapping[str, int] | None:
+        """Return the levels of a table's full-domain recoding; None where it is another."""
+        return None
+
+    def sentences(self) -> list[str]:
+        """Return what only this method did, for the person who signs."""
+        return []
+
+    def private_sentences(self, facts: Mapping[str, Any], utility: Mapping[str, Any]) -> list[str]:
+        """Return what the publisher alone may know of the run."""
+        return []
+
+    def weaknesses(self) -> list[str]:
+        """Return what the method leaves open, each with the attack that measures it."""
+        return []
+
+    def minimality(self) -> str:
+        """Return what an attacker who knows the algorithm can ask of groups by sensitive values."""
+        return (
+            "Algorithm: groups depend on sensitive values, so an attacker who knows the algorithm "
+            "can reason about why they are no finer (minimality)."
+        )
+
+    def problems(self, release: StatedRelease) -> list[str]:
+        """Return where the entry names what the release does not have, or promise."""
+        return []
+
+
+def level_problems(
+    place: str, levels: Mapping[str, int], quasi_identifiers: Collection[str]
+) -> list[str]:
+    """Return the problem of levels that are not of the quasi-identifiers."""
+    if not levels or set(levels) == set(quasi_identifiers):
+        return []
+    return [f"'method.{place}' are not of the quasi-identifiers"]
+
+
+def label_problems(
+    hierarchies: Mapping[str, str] | None, quasi_identifiers: Collection[str]
+) -> list[str]:
+    """Return the problem of hierarchies of other columns than the quasi-identifiers."""
+    if set(hierarchies or ()) <= set(quasi_identifiers):
+        return []
+    return ["'method.hierarchies' names columns that are not quasi-identifiers"]
+
+
+def bound_problems(least: object, promised: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the problem of an l that no promise has."""
+    if any(parameters.get("l") == least for parameters in promised):
+        return []
+    return ["'method.l' is not the l of a guarantee"]
+
+
+def share_sentences(method: str, share: Mapping[str, float]) -> list[str]:
+    """Return how far the greatest share of a value is from a bound, where there is none."""
+    if not share:
+        return []
+    name = max(share, key=share.__getitem__)
+    return [
+        f"The method '{method}' does not bound the frequency of a value: in some group one value "
+        f"of '{name}' has a share of {share[name]:.0%}."
+    ]

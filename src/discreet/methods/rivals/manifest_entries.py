@@ -1,0 +1,50 @@
+"""What a manifest says of gal, mmdcf and li-ye."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, NonNegativeInt
+
+from discreet.methods.manifest_entry import MethodEntry, share_sentences
+
+
+class GalEntry(MethodEntry):
+    """Gal and others' partitioning, which bounds no share: the manifest says the greatest one."""
+
+    name: Literal["gal"]
+    groups: NonNegativeInt = 0
+    suppressed_rows: NonNegativeInt = 0
+    greatest_share: dict[str, float] = Field(default_factory=dict)  # by sensitive attribute
+
+    def sentences(self) -> list[str]:
+        return share_sentences(self.name, self.greatest_share)
+
+
+class MmdcfEntry(MethodEntry):
+    """MMDCF, whose groups have no value of an attribute twice."""
+
+    blind_to_quasi_identifiers: ClassVar[bool] = True
+
+    name: Literal["mmdcf"]
+    groups: NonNegativeInt = 0
+    suppressed_rows: NonNegativeInt = 0
+    greatest_share: dict[str, float] = Field(default_factory=dict)  # by sensitive attribute
+
+
+class LiYeEntry(MethodEntry):
+    """Li and Ye's masking."""
+
+    masks_cells: ClassVar[bool] = True
+
+    name: Literal["li-ye"]
+    groups: NonNegativeInt = 0
+    masked_cells: dict[str, NonNegativeInt] = Field(default_factory=dict)  # by sensitive attribute
+    greatest_share: dict[str, float] = Field(default_factory=dict)  # of cells that are not masked
+
+    def sentences(self) -> list[str]:
+        shares = share_sentences(self.name, self.greatest_share)
+        if not self.masked_cells:
+            return shares
+        listed = ", ".join(f"{name} ({cells:,} cells)" for name, cells in self.masked_cells.items())
+        return [f"Masked as '*' where a group had too few values: {listed}.", *shares]

@@ -52,7 +52,7 @@ def test_the_kind_of_frame_that_comes_in_goes_out(make, tmp_path):
 
 def test_results_print_and_render(tmp_path):
     release = dc.publish(pl.DataFrame(ROWS), job())
-    assert "at least 4 members" in str(release)
+    assert "at least 4 people" in str(release)
     assert "<table>" in release._repr_html_()
     assert "loss" in str(dc.measure(release, original=None))
 

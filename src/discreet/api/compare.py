@@ -162,7 +162,7 @@ def compare(
     ``associations``, ``records``, ``learning``; all but the last if left out). A release is
     recommended only where the belief of 99 in 100 people is at most ``ceiling``.
     """
-    job = job if isinstance(job, Job) else Job.load(job)
+    job = Job.of(job)
     if not 0 <= ceiling <= 1:
         raise InputError(f"ceiling: a belief is between 0 and 1; found {ceiling:g}.")
     wanted = _uses(uses, learning)

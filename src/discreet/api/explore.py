@@ -60,7 +60,7 @@ def explore_projections(
     ``minimize``. Without ``dm``, recodings that leave a single class are not counted, since their
     closeness is 0.
     """
-    job = job if isinstance(job, Job) else Job.load(job)
+    job = Job.of(job)
     method = job.method if isinstance(job.method, Codip) else Codip()
     task = prepare(job.using(method), data, progress=progress)
     return Exploration(method.explore(task))

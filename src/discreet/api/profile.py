@@ -22,7 +22,7 @@ def profile(
     """
     if job is None:
         return profile_table(read_untyped(data), roles_known=False)
-    job = job if isinstance(job, Job) else Job.load(job)
+    job = Job.of(job)
     task = prepare(job, data, progress=progress)
     progress("profile", 0.0)
     return profile_table(

@@ -106,6 +106,11 @@ class Job(Part):
                 raise JobError(_problems(error, Places())) from error
 
     @classmethod
+    def of(cls, job: Job | str | Path) -> Job:
+        """Return a job as it is, or read it from the path of its file."""
+        return job if isinstance(job, Job) else cls.load(job)
+
+    @classmethod
     def load(cls, path: str | Path) -> Job:
         """Read a job file; relative paths in it are relative to its folder."""
         path = Path(path)

@@ -201,3 +201,10 @@ def test_hierarchical_distance_is_audited_from_the_manifest(tmp_path):
     found = dc.audit(tmp_path / "release")
     assert found.ok
     assert found.promises[0].achieved == release.audit.promises[0].achieved
+
+
+def test_a_place_that_no_ledger_has_is_refused():
+    with pytest.raises(dc.InputError, match="ledger: .*ftp"):
+        dc.audit_series(ledger="ftp://example.org/ledger")
+    with pytest.raises(dc.InputError, match="ledger: .*ftp"):
+        job().with_ledger("ftp://example.org/ledger")

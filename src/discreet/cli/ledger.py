@@ -26,16 +26,10 @@ KeyFile = Annotated[
 
 
 def settings_of(place: str, key: Path | None) -> LedgerSettings:
-    """Return the settings that a command line names."""
-    from pydantic import ValidationError
-
-    from discreet.errors import InputError
+    """The settings that a command line names."""
     from discreet.ledger.settings import LedgerSettings
 
-    try:
-        return LedgerSettings.at(place, key=key).located(Path.cwd())
-    except ValidationError as error:
-        raise InputError(str(error.errors()[0]["msg"])) from None
+    return LedgerSettings.at(place, key=key).located(Path.cwd())
 
 
 @app.command("init")

@@ -166,10 +166,7 @@ class Job(Part):
         """The same job with a ledger at another place, a path (from here) or a URL."""
         kept = {} if self.ledger is None else self.ledger.model_dump(exclude={"path", "url"})
         here = place if "://" in place else str(Path(place).absolute())
-        try:
-            settings = LedgerSettings.at(here, **kept)
-        except ValidationError as error:
-            raise JobError([f"ledger: {one['msg']}" for one in error.errors()]) from None
+        settings = LedgerSettings.at(here, **kept)
         return self.model_copy(update={"ledger": settings})
 
     def using(self, method: Method | Mapping[str, Any] | str) -> Job:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import InputError
@@ -56,7 +56,10 @@ class LedgerSettings(BaseModel):
     def at(cls, place: str, **others: object) -> LedgerSettings:
         """The settings for a path or URL as a command line gives it."""
         named = {"url": place} if "://" in place else {"path": place}
-        return cls.model_validate({**named, **others})
+        try:
+            return cls.model_validate({**named, **others})
+        except ValidationError as error:
+            raise InputError(f"ledger: {error.errors()[0]['msg']}") from None
 
     def located(self, folder: Path) -> LedgerSettings:
         """The same with paths as they are from the folder of the job."""

@@ -176,7 +176,7 @@ def test_metadata_of_a_parquet_file_is_refused(copied):
 
 def test_a_parquet_file_of_another_version_is_remarked_upon(copied, monkeypatch):
     folder = copied("generalized-parquet")
-    monkeypatch.setattr("discreet.io.canonical_files.pa.cpp_version", "0.0.1")
+    monkeypatch.setattr("pyarrow.cpp_version", "0.0.1")
     found = dc.audit(folder)
     assert found.ok
     assert "its bytes were not compared" in found.remarks[0]
@@ -189,6 +189,7 @@ def test_rows_of_a_parquet_file_are_known_before_it_is_read(copied, monkeypatch)
     rewritten(path, pa.concat_tables([table, table]))
     seal(folder)
     monkeypatch.setattr(pa.parquet, "ParquetFile", None)  # whoever reads it fails
+    monkeypatch.setattr(pl, "scan_parquet", None)
     assert f"does not have the {ROWS} rows that the manifest states" in problems(folder)
 
 

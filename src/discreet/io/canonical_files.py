@@ -11,9 +11,8 @@ import io
 from pathlib import Path
 from typing import IO, Any
 
-import pyarrow as pa
-import pyarrow.parquet
-
+from discreet.errors import InputError
+from discreet.io.parquet.arrow_library import require_pyarrow
 from discreet.io.source import tell_nobody
 from discreet.io.writing import PARQUET_ROWS, write_csv
 from discreet.table.coded_table import CodedTable
@@ -48,7 +47,11 @@ def parquet_rows(path: Path) -> int | None:
 
     Reads the footer alone.
     """
-    found = pyarrow.parquet.read_metadata(path)
+    pa = require_pyarrow()
+    try:
+        found = pa.parquet.read_metadata(path)
+    except (pa.ArrowException, OSError):
+        raise InputError(f"{path}: not a valid Parquet file.") from None
     groups = [found.row_group(number) for number in range(found.num_row_groups)]
     sound = (
         found.metadata is None
@@ -70,14 +73,15 @@ def is_canonical_parquet(path: Path, dense_bytes: int) -> bool | None:
     Another version of the library may write the same table otherwise. ``dense_bytes`` is the size
     of all cells without a dictionary.
     """
-    file = pyarrow.parquet.ParquetFile(path)
+    pa = require_pyarrow()
+    file = pa.parquet.ParquetFile(path)
     if file.metadata.created_by != WRITER + pa.cpp_version or dense_bytes > DENSE_BYTES:
         return None
     with path.open("rb") as found:
         sink = _Compared(found)
         schema = file.schema_arrow
         try:
-            with pyarrow.parquet.ParquetWriter(
+            with pa.parquet.ParquetWriter(
                 pa.PythonFile(sink, "w"), schema, store_schema=False
             ) as writer:
                 for number in range(file.metadata.num_row_groups):

@@ -11,12 +11,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.io.column_dictionary import is_cell_type, no_cells, recode, sort_dictionary
 from discreet.io.header import require_names
+from discreet.io.parquet.arrow_library import PANDAS_FRAMES, require_pyarrow
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.published import PublishedColumn
@@ -82,6 +82,8 @@ def code_frame(
     if isinstance(frame, pl.LazyFrame):
         with _collecting():
             native = frame.select(coded).collect()
+    if frame_kind(frame) is FrameKind.PANDAS:
+        require_pyarrow(PANDAS_FRAMES)
     table = nw.from_native(native, eager_only=True)
     if len(table) == 0:
         raise InputError("The table has columns but no rows. Nothing can be published.")
@@ -107,12 +109,12 @@ def _collecting() -> Iterator[None]:
 
 def _to_polars(table: nw.DataFrame[Any], name: str) -> pl.Series:
     native = table.to_native()
-    kind = native.schema.field(name).type if isinstance(native, pa.Table) else None
+    kind = native.schema.field(name).type if nw.dependencies.is_pyarrow_table(native) else None
     if nw.dependencies.is_pandas_dataframe(native):
         _require_pandas_cells(name, native[name].dtype)
         kind = _arrow_type(native[name])
     if kind is not None:
-        require_cells(name, kind)
+        _require_arrow_cells(name, kind)
     try:
         return table.select(nw.col(name)).to_polars()[name]
     except Exception as error:  # whatever the library of the frame raises for mixed objects
@@ -140,17 +142,18 @@ def _arrow_type(series: Any) -> Any:
     )
     if first is None or not isinstance(series[first], Decimal):
         return None
+    pa = require_pyarrow(PANDAS_FRAMES)
     try:
         return pa.Array.from_pandas(series).type
     except (pa.ArrowException, TypeError):
         return None  # values of several types, which reading says
 
 
-def require_cells(name: str, kind: pa.DataType) -> None:
+def _require_arrow_cells(name: str, kind: Any) -> None:
     """Refuse the decimals of 256 bits, on which Polars panics."""
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_decimal256(inner):
-        raise no_cells(name, str(inner))
+    inner = str(getattr(kind, "value_type", kind))  # of a dictionary
+    if inner.startswith("decimal256"):
+        raise no_cells(name, inner)
 
 
 def code_series(

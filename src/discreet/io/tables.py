@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet
 
 from discreet.errors import InputError
+from discreet.io.column_dictionary import no_cells
 from discreet.io.csv.layout import header
 from discreet.io.csv.reader import read_delimited
-from discreet.io.frames import code_series, require_cells
+from discreet.io.frames import code_series
 from discreet.io.header import require_names
 from discreet.io.source import Source, Tell, tell_nobody
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
+
+DECIMAL_DIGITS = 38  # that Polars reads
 
 
 def column_names(source: Source) -> tuple[str, ...]:
@@ -26,14 +26,9 @@ def column_names(source: Source) -> tuple[str, ...]:
     if source.is_text:
         return header(source)
     first = _files(source)[0]
-    with _readable(source):
-        schema = (
-            pyarrow.parquet.read_schema(first)
-            if source.resolved_format == "parquet"
-            else pa.ipc.open_file(pa.memory_map(str(source.path))).schema
-        )
-    require_names(schema.names, str(source.path))
-    return tuple(schema.names)
+    names = list(_schema(source, first))
+    require_names(names, str(source.path))
+    return tuple(names)
 
 
 def read_table(
@@ -58,18 +53,14 @@ def read_table(
 
 
 def _read_column(source: Source, name: str) -> pl.Series:
-    """One column, with texts as the dictionary that the file holds them in."""
+    """Return one column of all files of a table."""
+    return pl.concat([_read_file(source, path, name) for path in _files(source)])
+
+
+def _schema(source: Source, path: Path) -> Mapping[str, pl.DataType]:
+    read = pl.read_parquet_schema if source.resolved_format == "parquet" else pl.read_ipc_schema
     with _readable(source):
-        if source.resolved_format == "parquet":
-            table = pa.concat_tables([_read_parquet(path, name) for path in _files(source)])
-            table = table.unify_dictionaries()
-        else:
-            table = pyarrow.feather.read_table(source.path, columns=[name], memory_map=True)
-    require_cells(name, table.column(name).type)
-    with _readable(source):
-        series = pl.from_arrow(table.column(name).combine_chunks())
-    assert isinstance(series, pl.Series)
-    return series.alias(name)
+        return read(path)
 
 
 def _files(source: Source) -> list[Path]:
@@ -82,20 +73,27 @@ def _files(source: Source) -> list[Path]:
     return [source.path]
 
 
-def _read_parquet(path: Path, name: str) -> pa.Table:
-    # A path of names would be cut at dots; ParquetFile takes top-level names as they are.
-    file = pyarrow.parquet.ParquetFile(path)
-    index = file.schema_arrow.get_field_index(name)
-    if pa.types.is_string(file.schema_arrow.field(index).type):
-        file = pyarrow.parquet.ParquetFile(path, read_dictionary=[name])
-    return file.read(columns=[name])
+def _read_file(source: Source, path: Path, name: str) -> pl.Series:
+    """Return one column of a file, by its number: Polars takes some names for patterns."""
+    schema = _schema(source, path)
+    with _readable(source):
+        if name not in schema:
+            raise pl.exceptions.ColumnNotFoundError
+        dtype, number = schema[name], list(schema).index(name)
+        if isinstance(dtype, pl.Decimal) and (dtype.precision or 0) > DECIMAL_DIGITS:
+            raise no_cells(name, f"decimal256({dtype.precision}, {dtype.scale})")
+        if source.resolved_format == "parquet":
+            lazy = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        else:
+            lazy = pl.scan_ipc(path, glob=False, hive_partitioning=False)
+        return lazy.select(pl.nth(number)).collect().to_series()
 
 
 @contextmanager
 def _readable(source: Source) -> Iterator[None]:
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(
             f"{source.path}: not a valid {source.resolved_format} file "
             f"({type(error).__name__}). Set its `format:` if it is of another kind."

@@ -14,12 +14,11 @@ from typing import IO, Any, Literal, cast
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet
 from numpy.typing import NDArray
 
 from discreet.errors import ReleaseError
 from discreet.io.column_dictionary import render
+from discreet.io.parquet.arrow_library import require_pyarrow
 from discreet.io.source import Tell, tell_nobody
 from discreet.table.published import PublishedColumn
 from discreet.typing import AnyInts
@@ -58,6 +57,12 @@ def write_table(
             f"{path}: cannot be written ({error.strerror or error}). Nothing was left there. "
             "Make room or choose another place."
         ) from None
+
+
+def require_format(format: OutputFormat | None) -> None:
+    """Raise unless tables can be written in a format, before any work is done for them."""
+    if format == "parquet":
+        require_pyarrow()
 
 
 def _slices(rows: int, size: int, order: AnyInts | None) -> Iterator[slice | AnyInts]:
@@ -120,6 +125,7 @@ def _narrow(column: PublishedColumn) -> NDArray[np.integer]:
 def _write_parquet(
     file: IO[bytes], columns: Sequence[PublishedColumn], order: AnyInts | None, tell: Tell
 ) -> None:
+    pa = require_pyarrow()
     dictionaries = [column.dictionary.drop_nulls().to_arrow() for column in columns]
     schema = pa.schema(
         [(column.name, values.type) for column, values in zip(columns, dictionaries, strict=True)]
@@ -130,7 +136,7 @@ def _write_parquet(
         for column in columns
     ]
     absent = [column.dictionary.is_null().to_numpy() for column in columns]
-    with pyarrow.parquet.ParquetWriter(file, schema, store_schema=False) as writer:
+    with pa.parquet.ParquetWriter(file, schema, store_schema=False) as writer:
         rows = _row_count(columns, order)
         for number, part in enumerate(_slices(rows, PARQUET_ROWS, order)):
             tell(number * PARQUET_ROWS / rows)

@@ -17,7 +17,7 @@ from typing import Any, TypedDict, Unpack
 
 from discreet.io.atomic import release_place
 from discreet.io.signatures import SigningKey
-from discreet.io.writing import OutputFormat
+from discreet.io.writing import OutputFormat, require_format
 from discreet.job.model import Job
 from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Progress, no_progress
@@ -154,6 +154,7 @@ def publish_folder(
     **saving: Unpack[Saving],
 ) -> Release:
     """Publish a job's table, or the one given, to a folder in one go."""
+    require_format(saving.get("format"))
     with ledger_for_writing(job, path) as ledger:
         release = make_release(
             data, job, seed=seed, progress=progress, ledger=ledger, engine=engine

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-import pyarrow as pa
-
 from discreet.errors import InputError, ReleaseError
 from discreet.io.atomic import FOREIGN, hash_of_folder
 from discreet.io.canonical_files import (
@@ -23,6 +21,7 @@ from discreet.io.canonical_files import (
     is_compressed,
     parquet_rows,
 )
+from discreet.io.parquet.arrow_library import require_pyarrow
 from discreet.io.signatures import SIGNATURE, SIGNATURE_BYTES
 from discreet.io.source import Source
 from discreet.io.tables import column_names
@@ -135,6 +134,8 @@ def _table_problems(folder: Path, name: str, entry: TableEntry, hashed: bool) ->
         yield f"'{entry.file}' was changed after it was published (sha256)"
     if _is_csv(entry) and is_compressed(path):
         yield f"'{entry.file}' is compressed, which discreet does not write"
+    if not _is_csv(entry):
+        require_pyarrow()
     try:
         if not _is_csv(entry):
             rows = [parquet_rows(file) for file in _files(path)]
@@ -144,7 +145,7 @@ def _table_problems(folder: Path, name: str, entry: TableEntry, hashed: bool) ->
                 yield f"'{entry.file}' does not have the {entry.rows} rows that the manifest states"
         if column_names(source_of_table(folder, entry)) != tuple(entry.columns):
             yield f"the columns of '{entry.file}' are not those that the manifest lists"
-    except (InputError, pa.ArrowException, OSError):
+    except (InputError, OSError):
         yield f"'{entry.file}' cannot be read as a table"
 
 

@@ -93,7 +93,7 @@ def _read_file(source: Source, path: Path, name: str) -> pl.Series:
 def _readable(source: Source) -> Iterator[None]:
     try:
         yield
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise InputError(
             f"{source.path}: not a valid {source.resolved_format} file "
             f"({type(error).__name__}). Set its `format:` if it is of another kind."

@@ -76,7 +76,7 @@ class ByName(Generic[Value]):
         try:
             return kind.model_validate(parameters)
         except ValidationError as error:
-            raise _below(name, error) from None
+            raise below(name, error) from None
 
     def _unknown(self, name: str) -> PydanticCustomError:
         return PydanticCustomError(
@@ -132,7 +132,7 @@ def _described(written: object) -> str:
     return "nothing" if written is None else repr(written)
 
 
-def _below(name: str, error: ValidationError) -> ValidationError:
+def below(name: str, error: ValidationError) -> ValidationError:
     """The same errors, their places below the value's name."""
     details = [
         InitErrorDetails(

@@ -8,8 +8,9 @@ of built-ins alone does not wait for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from discreet.errors import EngineError
@@ -20,6 +21,42 @@ if TYPE_CHECKING:
 Registered = TypeVar("Registered")
 
 
+class BuiltIns(MutableMapping[str, type[Registered]], Generic[Registered]):
+    """Classes by name, each imported when it is first asked for."""
+
+    def __init__(self, homes: Mapping[str, str]) -> None:
+        self._homes: dict[str, str | type[Registered]] = dict(homes)  # "module:Class"
+
+    def __getitem__(self, name: str) -> type[Registered]:
+        home = self._homes[name]
+        if isinstance(home, str):
+            module, _, kind = home.partition(":")
+            self._homes[name] = home = cast(type[Registered], getattr(import_module(module), kind))
+        return home
+
+    def __setitem__(self, name: str, kind: type[Registered]) -> None:
+        self._homes[name] = kind
+
+    def __delitem__(self, name: str) -> None:
+        del self._homes[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._homes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+    def without(self, names: Iterable[str]) -> BuiltIns[Registered]:
+        """Return the others; what was imported is shared."""
+        left: BuiltIns[Registered] = BuiltIns({})
+        hidden = set(names)
+        left._homes = {name: home for name, home in self._homes.items() if name not in hidden}
+        return left
+
+
 class Registry(Mapping[str, type[Registered]], Generic[Registered]):
     """Classes by name: built-ins in their order, then those of installed packages."""
 
@@ -28,18 +65,19 @@ class Registry(Mapping[str, type[Registered]], Generic[Registered]):
         noun: str,
         group: str,
         base: type,
-        built_in: Iterable[type[Registered]],
+        built_in: Mapping[str, str] | BuiltIns[Registered],
         reserved: Iterable[str] = (),
     ) -> None:
         self.noun, self.group, self.base = noun, group, base
-        self.built_in = {name_of(kind): kind for kind in built_in}
+        self.built_in: BuiltIns[Registered] = (
+            built_in if isinstance(built_in, BuiltIns) else BuiltIns(built_in)
+        )
         self._reserved = {*self.built_in, *reserved}
         self._loaded: dict[str, type[Registered]] = {}
 
     def without(self, names: Iterable[str]) -> Registry[Registered]:
         """Return a registry without some built-ins, whose names no plugin may use either."""
-        hidden = set(names)
-        left = (kind for name, kind in self.built_in.items() if name not in hidden)
+        left = self.built_in.without(names)
         return Registry(self.noun, self.group, self.base, left, self._reserved)
 
     def __getitem__(self, name: str) -> type[Registered]:

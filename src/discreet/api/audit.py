@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet import __version__
-from discreet.api.opened_release import job_of_original
 from discreet.errors import InputError
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
-from discreet.job.model import Job
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Progress, no_progress
-from discreet.pipeline.prepare import prepare
-from discreet.pipeline.release import Release
 from discreet.releases.audit.audit import Audit, audit_folder
 from discreet.releases.audit.files import REPORT
 from discreet.releases.manifest import Manifest
+
+if TYPE_CHECKING:
+    from discreet.job.model import Job
+    from discreet.pipeline.release import Release
 
 
 def audit(
@@ -36,12 +37,17 @@ def audit(
     of one or a path for each quasi-sensitive attribute. ``trust`` is the public key by which the
     manifest must be signed.
     """
-    if isinstance(release, Release):
+    if not isinstance(release, str | Path):
         if release.audit is None:
             raise InputError("This release was not audited yet; save it, or use publish().")
         return release.audit
-    job = None if original is None else job_of_original(original)
-    task = None if job is None else prepare(job, progress=progress)
+    job, task = None, None
+    if original is not None:
+        from discreet.api.opened_release import job_of_original
+        from discreet.pipeline.prepare import prepare
+
+        job = job_of_original(original)
+        task = prepare(job, progress=progress)
     tables = {} if knowledge is None else _knowledge(Manifest.load(Path(release)), knowledge)
     progress("audit", 0.0)
     folder = Path(release)

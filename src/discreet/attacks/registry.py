@@ -1,44 +1,36 @@
-"""The attacks, by the name that a call or a job gives them: built-ins, then those of plugins."""
+"""The attacks, by the name that a call or a job gives them: built-ins, then those of plugins.
+
+An attack is imported when its name is first asked for.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from discreet.attacks.associated import Associated
-from discreet.attacks.background import BackgroundKnowledge
-from discreet.attacks.background_join import BackgroundJoin
 from discreet.attacks.base import Attack
-from discreet.attacks.class_attacks import Homogeneity, Linking, Similarity, Skewness
-from discreet.attacks.definetti import Definetti
-from discreet.attacks.intersection import Intersection
-from discreet.attacks.membership import Absence, Membership
-from discreet.attacks.minimality import Minimality
-from discreet.attacks.non_membership import NonMembership
-from discreet.attacks.quasi_sensitive_linking import QuasiSensitiveLinking
-from discreet.attacks.sensitive_table import LinkThroughSensitiveTable, SetHomogeneity
 from discreet.by_name import ByName
 from discreet.plugins import Registry
 
-_ATTACKS: tuple[type[Attack], ...] = (
-    Linking,
-    Homogeneity,
-    Skewness,
-    Similarity,
-    NonMembership,
-    BackgroundKnowledge,
-    BackgroundJoin,
-    Intersection,
-    Membership,
-    QuasiSensitiveLinking,
-    SetHomogeneity,
-    LinkThroughSensitiveTable,
-    Absence,
-    Associated,
-    Minimality,
-    Definetti,
-)
+_HOMES = {
+    "linking": "discreet.attacks.class_attacks:Linking",
+    "homogeneity": "discreet.attacks.class_attacks:Homogeneity",
+    "skewness": "discreet.attacks.class_attacks:Skewness",
+    "similarity": "discreet.attacks.class_attacks:Similarity",
+    "non-membership": "discreet.attacks.non_membership:NonMembership",
+    "background-knowledge": "discreet.attacks.background:BackgroundKnowledge",
+    "background-join": "discreet.attacks.background_join:BackgroundJoin",
+    "intersection": "discreet.attacks.intersection:Intersection",
+    "membership": "discreet.attacks.membership:Membership",
+    "quasi-sensitive-linking": "discreet.attacks.quasi_sensitive_linking:QuasiSensitiveLinking",
+    "set-homogeneity": "discreet.attacks.sensitive_table:SetHomogeneity",
+    "link-through-sensitive-table": "discreet.attacks.sensitive_table:LinkThroughSensitiveTable",
+    "absence": "discreet.attacks.membership:Absence",
+    "associated": "discreet.attacks.associated:Associated",
+    "minimality": "discreet.attacks.minimality:Minimality",
+    "definetti": "discreet.attacks.definetti:Definetti",
+}
 
-ATTACKS: Registry[Attack] = Registry("attack", "discreet.attacks", Attack, _ATTACKS)
+ATTACKS: Registry[Attack] = Registry("attack", "discreet.attacks", Attack, _HOMES)
 AnyAttack = Annotated[Attack, ByName(ATTACKS, "attack")]
 
 

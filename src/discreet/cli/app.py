@@ -68,6 +68,7 @@ def main() -> NoReturn:
     from discreet.table.kernels.listening import listeners
 
     open_streams()
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # none is ours; to look takes time
     if "--quiet" not in sys.argv:
         listeners.append(CompilingNotes())
     status = 0

@@ -33,8 +33,6 @@ from discreet.job.person import Person, person_problems
 from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method
-from discreet.methods.full_domain.full_domain import FullDomain
-from discreet.methods.quasi_sensitive.quasi_sensitive import QuasiSensitive
 from discreet.methods.registry import METHODS, AnyMethod
 from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.quasi_sensitive import LinkRequirement
@@ -64,7 +62,8 @@ class Job(Part):
         "identifier show that a person may have several.",
     )
     method: AnyMethod = Field(
-        default_factory=FullDomain, description="Method that produces the release."
+        default_factory=lambda: METHODS["full-domain"](),
+        description="Method that produces the release.",
     )
     output: Output = Field(default_factory=Output)
     ledger: LedgerSettings | None = Field(
@@ -213,7 +212,7 @@ class Job(Part):
             ]
             if role is Role.QUASI_SENSITIVE:
                 problems += self._unlinked(place, requirement.named or tuple(known))
-        if isinstance(self.method, QuasiSensitive) and not any(
+        if self.method.removes_terms and not any(
             isinstance(requirement, LinkRequirement) for requirement in self.requirements
         ):
             problems.append(
@@ -260,7 +259,7 @@ class Job(Part):
             for name in names
             if name in self.attributes and self.attributes[name].knowledge is None
         ]
-        if not isinstance(self.method, QuasiSensitive):
+        if not self.method.removes_terms:
             problems.append(
                 f"{place} is met by removing terms, which the method {self.method.name} does not. "
                 "Use the method quasi-sensitive."

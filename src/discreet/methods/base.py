@@ -241,6 +241,8 @@ class Method(Named):
     entry: ClassVar[type[MethodEntry]] = MethodEntry  # what a manifest says of a built-in
     # How it runs on parts of a table; None where it needs the table whole.
     spread: ClassVar[Spread | None] = None
+    # Whether it meets requirements on the labels that quasi-sensitive terms link to.
+    removes_terms: ClassVar[bool] = False
 
     @property
     def needs_hierarchies(self) -> bool:

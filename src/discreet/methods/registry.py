@@ -1,60 +1,50 @@
-"""The methods by the name that a job gives them, and what a manifest says of each."""
+"""The methods by the name that a job gives them, and what a manifest says of each.
+
+A method is imported when its name is first asked for.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import (
-    AfterValidator,
     Field,
-    PlainSerializer,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     SerializationInfo,
+    TypeAdapter,
     ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
 )
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from discreet.by_name import ByName
+from discreet.by_name import ByName, below, nearest
 from discreet.methods.base import Method
-from discreet.methods.codip.codip import Codip
-from discreet.methods.decomposition.anatomy import Anatomy
-from discreet.methods.decomposition.decomposition import Decomposition
-from discreet.methods.full_domain.full_domain import FullDomain
-from discreet.methods.local_recoding.local_recoding import LocalRecoding
 from discreet.methods.manifest_entry import MethodEntry
-from discreet.methods.mondrian.mondrian import Mondrian
-from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
-from discreet.methods.quasi_sensitive.quasi_sensitive import QuasiSensitive
-from discreet.methods.rivals.gal import Gal
-from discreet.methods.rivals.li_ye import LiYe
-from discreet.methods.rivals.mmdcf import Mmdcf
-from discreet.methods.series.m_invariance.m_invariance import MInvariance
-from discreet.methods.series.rho_different.rho_different import RhoDifferent
 from discreet.plugins import Registry
 
-_METHODS: tuple[type[Method], ...] = (
-    FullDomain,
-    Mondrian,
-    LocalRecoding,
-    MsaDiversity,
-    Decomposition,
-    Anatomy,
-    Codip,
-    QuasiSensitive,
-    MInvariance,
-    RhoDifferent,
-    LiYe,
-    Gal,
-    Mmdcf,
-)
+_HOMES = {
+    "full-domain": "discreet.methods.full_domain.full_domain:FullDomain",
+    "mondrian": "discreet.methods.mondrian.mondrian:Mondrian",
+    "local-recoding": "discreet.methods.local_recoding.local_recoding:LocalRecoding",
+    "msa-diversity": "discreet.methods.msa_diversity.msa_diversity:MsaDiversity",
+    "decomposition": "discreet.methods.decomposition.decomposition:Decomposition",
+    "anatomy": "discreet.methods.decomposition.anatomy:Anatomy",
+    "codip": "discreet.methods.codip.codip:Codip",
+    "quasi-sensitive": "discreet.methods.quasi_sensitive.quasi_sensitive:QuasiSensitive",
+    "m-invariance": "discreet.methods.series.m_invariance.m_invariance:MInvariance",
+    "rho-different": "discreet.methods.series.rho_different.rho_different:RhoDifferent",
+    "li-ye": "discreet.methods.rivals.li_ye:LiYe",
+    "gal": "discreet.methods.rivals.gal:Gal",
+    "mmdcf": "discreet.methods.rivals.mmdcf:Mmdcf",
+}
 
-METHODS: Registry[Method] = Registry("method", "discreet.methods", Method, _METHODS)
+METHODS: Registry[Method] = Registry("method", "discreet.methods", Method, _HOMES)
 AnyMethod = Annotated[Method, ByName(METHODS, "method")]  # a field of a job that holds any of them
 
 
 def method_entry(name: str, parameters: dict[str, Any], facts: dict[str, Any]) -> MethodEntry:
     """Return the entry of a method, with those of its facts that the entry has a field for."""
-    entry = METHODS.built_in[name].entry if name in METHODS.built_in else MethodEntry
+    entry = _entry_of(name)
     known = {key: fact for key, fact in facts.items() if key in entry.model_fields}
     return _require_parameters(entry(name=name, parameters=parameters, **known))
 
@@ -72,12 +62,40 @@ def _require_parameters(entry: MethodEntry) -> MethodEntry:
     return entry
 
 
-def _of_plugin(written: Any, built_in: ValidatorFunctionWrapHandler) -> Any:
-    """Read the entry of a plugin's method; all others are those of the built-in methods."""
-    name = written.get("name") if isinstance(written, dict) else getattr(written, "name", None)
-    if isinstance(name, str) and name not in METHODS.built_in and name in METHODS:
-        return MethodEntry.model_validate(written)
-    return built_in(written)
+def _entry_of(name: str) -> type[MethodEntry]:
+    return METHODS.built_in[name].entry if name in METHODS.built_in else MethodEntry
+
+
+class EntryByName:
+    """Annotate a field that holds the entry of a method, which its ``name`` tells."""
+
+    def parse(self, written: Any) -> MethodEntry:
+        """Read the entry of a built-in method or of a plugin's."""
+        name = written.get("name") if isinstance(written, dict) else getattr(written, "name", None)
+        if not isinstance(name, str) or name not in METHODS:
+            hint = nearest(str(name), METHODS)
+            raise PydanticCustomError(
+                "method", "There is no method '{name}'. {hint}", {"name": str(name), "hint": hint}
+            )
+        try:
+            return _require_parameters(_entry_of(name).model_validate(written))
+        except ValidationError as error:
+            raise below(name, error) from None
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self.parse,
+            serialization=core_schema.plain_serializer_function_ser_schema(_written, info_arg=True),
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        entries = tuple(dict.fromkeys(kind.entry for kind in METHODS.built_in.values()))
+        one_of_them: Any = Annotated[Union[entries], Field(discriminator="name")]  # noqa: UP007
+        return handler(TypeAdapter(one_of_them).core_schema)
 
 
 def _written(entry: MethodEntry, info: SerializationInfo) -> dict[str, Any]:
@@ -87,10 +105,4 @@ def _written(entry: MethodEntry, info: SerializationInfo) -> dict[str, Any]:
 if TYPE_CHECKING:
     AnyMethodEntry = MethodEntry
 else:
-    AnyMethodEntry = Annotated[
-        Union[tuple(dict.fromkeys(kind.entry for kind in _METHODS))],  # noqa: UP007
-        Field(discriminator="name"),
-        WrapValidator(_of_plugin),
-        AfterValidator(_require_parameters),
-        PlainSerializer(_written),
-    ]
+    AnyMethodEntry = Annotated[MethodEntry, EntryByName()]

@@ -1,4 +1,7 @@
-"""The kinds of release, by name and by the outcome that makes them: built-ins, then plugins."""
+"""The kinds of release, by name and by the outcome that makes them: built-ins, then plugins.
+
+A kind is imported when it is first asked for.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,17 @@ from discreet.errors import ReleaseError
 from discreet.methods.base import Outcome
 from discreet.plugins import Registry
 from discreet.releases.kinds.base import Kind
-from discreet.releases.kinds.bucketized.kind import BucketizedKind
-from discreet.releases.kinds.decomposed.kind import DecomposedKind
-from discreet.releases.kinds.generalized.kind import GeneralizedKind
-from discreet.releases.kinds.projected.kind import ProjectedKind
 
 KINDS: Registry[Kind] = Registry(
     "kind of release",
     "discreet.kinds",
     Kind,
-    (GeneralizedKind, BucketizedKind, DecomposedKind, ProjectedKind),
+    {
+        "generalized": "discreet.releases.kinds.generalized.kind:GeneralizedKind",
+        "bucketized": "discreet.releases.kinds.bucketized.kind:BucketizedKind",
+        "decomposed": "discreet.releases.kinds.decomposed.kind:DecomposedKind",
+        "projected": "discreet.releases.kinds.projected.kind:ProjectedKind",
+    },
 )
 
 

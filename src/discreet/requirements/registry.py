@@ -1,4 +1,7 @@
-"""Every requirement by the name that a job gives it: built-ins, then those of plugins."""
+"""Every requirement by the name that a job gives it: built-ins, then those of plugins.
+
+A requirement is imported when its name is first asked for.
+"""
 
 from __future__ import annotations
 
@@ -12,44 +15,38 @@ from discreet.by_name import ByName
 from discreet.errors import JobError
 from discreet.plugins import Registry
 from discreet.requirements.base import Requirement
-from discreet.requirements.closeness import TCloseness
-from discreet.requirements.k_anonymity import KAnonymity
-from discreet.requirements.multi_attribute import DIVERSITIES, MultiAttributeLDiversity
-from discreet.requirements.quasi_sensitive import QsClDiversity, QsTCloseness
-from discreet.requirements.republication import (
-    MInvarianceRequirement,
-    RhoDifference,
-    SeriesMInvariance,
-    SeriesRhoDifference,
-)
-from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
-from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 
-_KINDS: tuple[type[Requirement], ...] = (
-    KAnonymity,
-    *DIVERSITIES,
-    MultiAttributeLDiversity,
-    TCloseness,
-    AlphaKAnonymity,
-    BetaLikeness,
-    DeltaDisclosure,
-    SaDiversity,
-    ConditionalLDiversity,
-    QsClDiversity,
-    QsTCloseness,
-)
+_HOMES = {
+    "k-anonymity": "discreet.requirements.k_anonymity:KAnonymity",
+    "distinct-l-diversity": "discreet.requirements.diversity:DistinctLDiversity",
+    "entropy-l-diversity": "discreet.requirements.diversity:EntropyLDiversity",
+    "recursive-cl-diversity": "discreet.requirements.diversity:RecursiveClDiversity",
+    "pd-recursive-cl-diversity": "discreet.requirements.diversity:PdRecursiveClDiversity",
+    "npd-recursive-cl-diversity": "discreet.requirements.diversity:NpdRecursiveClDiversity",
+    "p-diversity": "discreet.requirements.diversity:PDiversity",
+    "m-diversity": "discreet.requirements.diversity:MDiversity",
+    "multi-attribute-l-diversity": "discreet.requirements.multi_attribute:MultiAttributeLDiversity",
+    "t-closeness": "discreet.requirements.closeness:TCloseness",
+    "alpha-k-anonymity": "discreet.requirements.value_bounds:AlphaKAnonymity",
+    "beta-likeness": "discreet.requirements.value_bounds:BetaLikeness",
+    "delta-disclosure": "discreet.requirements.value_bounds:DeltaDisclosure",
+    "sa-diversity": "discreet.requirements.sa_diversity:SaDiversity",
+    "conditional-l-diversity": "discreet.requirements.sa_diversity:ConditionalLDiversity",
+    "qs-cl-diversity": "discreet.requirements.quasi_sensitive:QsClDiversity",
+    "qs-t-closeness": "discreet.requirements.quasi_sensitive:QsTCloseness",
+}
 # What methods promise and no job may ask of another method.
-PROMISED: tuple[type[Requirement], ...] = (
-    MInvarianceRequirement,
-    RhoDifference,
-    SeriesMInvariance,
-    SeriesRhoDifference,
-)
+PROMISED = {
+    "m-invariance": "discreet.requirements.republication:MInvarianceRequirement",
+    "rho-different": "discreet.requirements.republication:RhoDifference",
+    "m-invariance-in-series": "discreet.requirements.republication:SeriesMInvariance",
+    "rho-different-in-series": "discreet.requirements.republication:SeriesRhoDifference",
+}
 REQUIREMENTS: Registry[Requirement] = Registry(
-    "requirement", "discreet.requirements", Requirement, (*_KINDS, *PROMISED)
+    "requirement", "discreet.requirements", Requirement, _HOMES | PROMISED
 )
 
-_by_name = ByName(REQUIREMENTS.without(kind.name for kind in PROMISED), "requirement")
+_by_name = ByName(REQUIREMENTS.without(PROMISED), "requirement")
 AnyRequirement = Annotated[Requirement, _by_name]  # a field of a job that holds any of them
 
 

@@ -74,6 +74,7 @@ class QuasiSensitive(Method):
     name: ClassVar[str] = "quasi-sensitive"
     entry: ClassVar[type[MethodEntry]] = QuasiSensitiveEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
+    removes_terms: ClassVar[bool] = True
 
     search: Literal["rows", "exact", "paper"] = Field(
         default="rows",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.job.model import Job
 from discreet.releases.manifest import Manifest
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import error_chart, loss_charts
@@ -23,6 +22,9 @@ from discreet.report.pieces import (
     paragraph,
     table,
 )
+
+if TYPE_CHECKING:
+    from discreet.job.model import Job
 
 MEANING = {
     "loss": "mean over quasi-identifier cells: 0 = exact, 1 = suppressed",

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from discreet.job.model import Job
 from discreet.releases.manifest import Manifest
 from discreet.report.pieces import Html, Section, code, inline, joined, paragraph, table
-from discreet.report.publishable import publishable_job
+
+if TYPE_CHECKING:
+    from discreet.job.model import Job
 
 
 def origin(manifest: Manifest | None, job: Job | None) -> Iterator[Section]:
     """The job that made a release and how to audit it, as far as they are at hand."""
     if job is not None:
+        from discreet.report.publishable import publishable_job
+
         yield Section("Job", code(publishable_job(job)))
     if manifest is not None:
         yield Section("Method", _method(manifest))

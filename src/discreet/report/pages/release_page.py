@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.attacks.run import AttackReport
-from discreet.job.model import Job
 from discreet.releases.audit.audit import Audit
 from discreet.releases.explanation import (
     explain_privately,
@@ -22,7 +20,6 @@ from discreet.releases.weaknesses import known_weaknesses
 from discreet.releases.wording import of_unit
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import loss_charts, share_chart, size_charts
-from discreet.report.pages.attack_page import attack_parts
 from discreet.report.pages.measure_page import figure_table
 from discreet.report.pages.provenance import origin
 from discreet.report.pieces import (
@@ -42,6 +39,10 @@ from discreet.report.pieces import (
     table,
 )
 from discreet.table.roles import Unit
+
+if TYPE_CHECKING:
+    from discreet.attacks.run import AttackReport
+    from discreet.job.model import Job
 
 
 def release_page(manifest: Manifest, picture: Picture) -> Page:
@@ -290,6 +291,8 @@ def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None =
         parts += [subheading("Attackers with the sensitive table, or with several releases"),
                   sentences(said)]  # fmt: skip
     if attacks is not None:
+        from discreet.report.pages.attack_page import attack_parts
+
         parts += [subheading("Attacks before publication"), *attack_parts(attacks)]
     parts += [
         subheading("What is not covered"),

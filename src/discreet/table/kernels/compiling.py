@@ -26,7 +26,8 @@ from discreet.table.kernels.tiers import Kernel
 
 def dispatcher(function: Callable[..., object]) -> Any:
     """Make Numba's dispatcher of a kernel, serial, without the interpreter's lock, cached."""
-    compiled: Any = numba.njit(nogil=True, no_cfunc_wrapper=True)(function)
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}  # no C code calls a kernel
+    compiled: Any = numba.njit(**options)(function)
     compiled._cache = _cache_of(function)
     return compiled
 

@@ -1,0 +1,62 @@
+"""A command imports what it uses: no compiler for small tables, no library for help."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CODE = """
+import sys
+from discreet.cli.app import app
+try:
+    app(sys.argv[1:], standalone_mode=False)
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+JOB = """
+source: {path: people.csv}
+attributes:
+  age: {role: quasi-identifier, type: integer}
+  disease: {role: sensitive}
+requirements: [{k-anonymity: {k: 2}}, {distinct-l-diversity: {l: 2}}]
+method: METHOD
+"""
+
+
+def imported(*arguments: object) -> set[str]:
+    command = [sys.executable, "-c", CODE, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    rows = [f"{20 + row % 50},{['flu', 'gout', 'cold'][row % 3]}" for row in range(400)]
+    (tmp_path / "people.csv").write_text("\n".join(["age,disease", *rows, ""]))
+    (tmp_path / "job.yaml").write_text(JOB.replace("METHOD", "mondrian"))
+    return tmp_path / "job.yaml"
+
+
+def test_help_imports_no_library():
+    assert not imported("--help") & {"numpy", "numba", "polars", "pyarrow", "yaml"}
+
+
+def test_the_schema_needs_no_compiler():
+    assert "numba" not in imported("schema")
+
+
+@pytest.mark.parametrize("method", ["mondrian", "full-domain", "local-recoding", "anatomy"])
+def test_a_small_table_is_published_and_audited_without_a_compiler(job, method):
+    job.write_text(JOB.replace("METHOD", method))
+    found = imported("publish", job, "--quiet")
+    assert not found & {"numba", "scipy", "rich"}
+    own = {name.split(".")[2] for name in found if name.startswith("discreet.methods.")}
+    others = {"mondrian", "full_domain", "local_recoding", "codip", "msa_diversity", "rivals"}
+    assert own & others <= {method.replace("-", "_"), "full_domain", "mondrian"}
+    found = imported("audit", job.parent / "release")
+    assert not found & {"numba", "scipy", "rich", "yaml", "discreet.job.model"}
+    assert not {name for name in found if name.startswith("discreet.attacks.series")}

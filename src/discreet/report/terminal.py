@@ -10,11 +10,8 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.attacks.base import Finding
-from discreet.attacks.run import AttackReport
-from discreet.job.table_profile import Profile
 from discreet.releases.audit.audit import Audit
 from discreet.releases.audit.files import REPORT
 from discreet.releases.explanation import (
@@ -33,6 +30,11 @@ from discreet.releases.registry import kind_of
 from discreet.releases.weaknesses import known_weaknesses
 from discreet.table.roles import Unit
 from discreet.utility.figures import Measures
+
+if TYPE_CHECKING:
+    from discreet.attacks.base import Finding
+    from discreet.attacks.run import AttackReport
+    from discreet.job.table_profile import Profile
 
 STRONGEST = 5  # findings of attacks that are shown
 RISKIEST = 3  # sets of quasi-identifiers that are shown

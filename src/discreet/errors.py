@@ -28,7 +28,7 @@ class DiscreetError(Exception):
 
 
 class EngineError(DiscreetError):
-    """The machinery that runs a job stopped it; nothing was published."""
+    """The engine stopped the job; nothing was published."""
 
 
 class InputError(DiscreetError):
@@ -58,13 +58,13 @@ class ReleaseError(InputError):
 
 
 class PromiseError(DiscreetError):
-    """A promise cannot be met, or does not hold."""
+    """A guarantee cannot be met, or does not hold."""
 
     exit_status = 1
 
 
 class InfeasibleError(PromiseError):
-    """No release of the asked kind meets the requirements.
+    """No release of this kind meets the requirements.
 
     ``failures`` says for each requirement that fails even in the best attempt: its name and
     parameters, what was achieved, and what would be feasible.
@@ -79,4 +79,4 @@ class InfeasibleError(PromiseError):
 
 
 class AuditError(PromiseError):
-    """The written files do not keep what they promise; nothing was published."""
+    """The written files do not keep their guarantees; nothing was published."""

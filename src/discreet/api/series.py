@@ -2,8 +2,8 @@
 
 Each release is audited by itself first. Then the groups of every person, from the ledger or from a
 table of persons, are put beside the published values of these groups, as the files say them: do
-signatures stay, what does a reader of all releases believe, and how far do the attacks on several
-releases come.
+signatures stay, what does an attacker who has all releases believe, and how far do the attacks on
+several releases come.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ def _series(
 
 
 def _promised_m(manifests: Sequence[Manifest], steady: Invariance) -> float | None:
-    """1/m, if all releases promise it and nobody's value is seen to have changed."""
+    """1/m, if all releases promise it and no person's value is seen to have changed."""
     promised = [
         int(promise.parameters["m"])
         for manifest in manifests

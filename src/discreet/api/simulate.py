@@ -2,10 +2,10 @@
 
 The same people are published again and again, while some join, some leave and some values change.
 Three publishers treat them: one makes every release anew (each safe by itself), one keeps
-m-invariance, one keeps ρ-difference. The figures are the beliefs of a reader of all releases so
-far who knows how often values change. For the first two they are estimates, from each person's own
-groups alone; for ρ-different they are exact, over all persons and releases at once. How often the
-reader's best guess is right is counted for all three.
+m-invariance, one keeps ρ-difference. The figures are the beliefs of an attacker who has all
+releases so far who knows how often values change. For the first two they are estimates, from each
+person's own groups alone; for ρ-different they are exact, over all persons and releases at once.
+How often the reader's best guess is right is counted for all three.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class SimulatedRelease:
     published: int
     held_back: int
     counterfeits: int
-    greatest: float  # belief about anybody
+    greatest: float  # belief about any person
     above: float  # the share of people about whom it is above ρ
     right: float  # the share of people whose value now the reader guesses, from their own groups
 
@@ -250,14 +250,14 @@ def _outcome(method: str, task: Task, rho: float) -> Bucketized:
     group, fakes = first_groups(
         rows, column.codes, curve_places(task, least), column.cardinality, least, task.rng
     )
-    kept = ~np.isin(group, fakes[0])  # without a ledger nobody thinks of counterfeits
+    kept = ~np.isin(group, fakes[0])  # without a ledger there are no counterfeits
     group = np.where(kept, group, -1)
     known = np.unique(group[kept])
     return Bucketized(np.where(kept, np.searchsorted(known, group), -1).astype(np.int32))
 
 
 def _look(publisher: _Publisher, matrix: NDArray[np.float64], values: int) -> NDArray[np.float64]:
-    """Carry the beliefs about everybody on through the last release: (people, values)."""
+    """Carry the beliefs about every person on through the last release: (people, values)."""
     last = publisher.past[-1]
     share = np.zeros((last.groups, values))
     of_entry = np.repeat(np.arange(last.groups), np.diff(last.start))

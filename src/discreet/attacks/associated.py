@@ -170,7 +170,7 @@ def _lift(one: _Side, other: _Side) -> Floats:
 def _beliefs(
     one: _Side, other: _Side, people: NDArray[np.int64], lift: Floats, budget: _Budget
 ) -> tuple[Floats, Floats] | None:
-    """The belief in the truth of everybody in a component, for both attributes."""
+    """The belief in the truth of every person in a component, for both attributes."""
     place: dict[tuple[int, int, int], int] = {}  # of a side, class and value in the state
     full: list[int] = []
     for number, side in enumerate((one, other)):
@@ -207,7 +207,7 @@ def _beliefs(
 def weigh_worlds(
     full: State, options: Sequence[Sequence[Option]], budget: _Budget
 ) -> list[dict[int, float]] | None:
-    """For everybody the chance of each place; None where that is too much, or has no world."""
+    """For every person the chance of each place; None where that is too much, or has no world."""
     layers: list[dict[State, float]] = [{full: 1.0}]
     for own in options:
         following: dict[State, float] = defaultdict(float)

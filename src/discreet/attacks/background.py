@@ -1,8 +1,8 @@
-"""Background knowledge: a reader who can rule out values for some people of a group.
+"""Background knowledge: an attacker who can rule out values for some people of a group.
 
 A rule bars values of a sensitive attribute for all people whose quasi-identifiers match
 ("Japanese: no heart disease"); a rule that fits one person alone is an instance. Worlds in which
-somebody has a barred value are impossible, and the beliefs are shares of those that are left.
+a person has a barred value are impossible, and the beliefs are shares of those that are left.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class BackgroundKnowledge(Attack):
         truth = recoded(column, scene.task.table[attribute])[people]
         barred = self._barred(scene, people, attribute, column.text.to_list())
         size = np.bincount(group, minlength=reading.groups)
-        whole = size == reading.size  # groups of which everybody is known
+        whole = size == reading.size  # groups of which every person is known
         counts = reading.counts.values[attribute]
         belief = np.zeros(len(people))
         bits = np.zeros(len(people), np.int64)

@@ -1,4 +1,4 @@
-"""Background-join: a reader who knows some of the target's sensitive values looks for another.
+"""Background-join: an attacker who knows some of the target's sensitive values looks for another.
 
 Where whole rows are published in a group, the rows with the known values are what is left:
 count(s, known)/count(known). One other attribute is known at a time, every choice of ``others``
@@ -23,7 +23,7 @@ from discreet.releases.placement import Placement
 
 
 class BackgroundJoin(Attack):
-    """One sensitive value from another, or from all others, that the reader knows."""
+    """One sensitive value from another, or from all others, that the attacker knows."""
 
     name: ClassVar[str] = "background-join"
 
@@ -73,7 +73,7 @@ class BackgroundJoin(Attack):
 
 
 def _without_groups(reading: AdversaryView, attribute: str, known: tuple[str, ...]) -> Beliefs:
-    """The beliefs of a reader who has the whole table as one group."""
+    """The beliefs of an attacker who has the whole table as one group."""
     whole = replace(
         reading,
         size=np.array([reading.rows]),

@@ -48,7 +48,7 @@ class Scene:
     task: Task  # the original: people's quasi-identifiers, and the truth to score by
     readings: Sequence[AdversaryView]
     domains: Domains  # of the sensitive attributes, from the release
-    population: Population | None = None  # everybody, also who is not in the table
+    population: Population | None = None  # every person, also outside the table
     threshold: float = 0.5
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     progress: Progress = no_progress
@@ -69,7 +69,7 @@ class Finding:
     """How well one reader does, over all targets."""
 
     attack: str
-    knowledge: str  # what the reader knows beside the release, in words
+    knowledge: str  # what the attacker knows beside the release, in words
     aim: str  # the attribute, or what else is to be found out
     table: str
     targets: int
@@ -80,7 +80,7 @@ class Finding:
     baseline: float  # the mean belief of a reader of the overall distribution alone
     bound: float | None  # the greatest belief that the release's promises allow
     exceeded: bool  # whether some target is above its bound
-    inside: bool  # whether the papers' promises speak of this reader
+    inside: bool  # whether some requirement covers such an attacker
     method: str = EXACT  # or by which approximation
     interval: tuple[float, float] | None = None  # of ``above``, where targets are sampled
     histogram: tuple[int, ...] = ()  # targets by belief, in equal steps from 0 to 1
@@ -134,7 +134,7 @@ class Attack(Named):
     @property
     @abstractmethod
     def knowledge(self) -> str:
-        """What the reader knows beside the release, in words that follow "a reader who"."""
+        """What the attacker knows beside the release, in words that follow "an attacker who"."""
 
     def inapplicable(self, scene: Scene) -> str | None:
         """Why it can't be run on this release; None where it can."""
@@ -192,7 +192,7 @@ def summarize(
     sure: Floats | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> Finding:
-    """A finding from lines of beliefs and how many targets each stands for.
+    """A finding from lines of beliefs and how many targets each represents.
 
     Where worlds were drawn, ``sure`` has a lower bound of each belief; no target is called above
     the threshold, or certain, by less.

@@ -1,4 +1,4 @@
-"""Readers of groups who know nobody's sensitive values.
+"""Attackers who know the groups and no sensitive value.
 
 - *linking*: which row is the target's; 1/(rows of the groups that fit).
 - *homogeneity*, which is also probabilistic disclosure: the share of a value in the target's group.

@@ -5,7 +5,7 @@ among a few people; over many groups that betrays which quasi-identifiers it goe
 is estimated, with 1 added to every count, from the beliefs W of the last round; W is then, within
 each group, the share of one-to-one assignments weighted by Π P(q_j | s) (exact in small groups,
 by scaling in others). It starts from the shares and ends after ``ROUNDS`` rounds, or when beliefs
-stand still.
+stay constant.
 
 The beliefs are not calibrated, so what is reported is the accuracy of the best guess with an
 interval, beside guessing by the shares alone (1/ℓ) and beside a naive Bayes classifier that knows
@@ -33,13 +33,13 @@ ROUNDS = 30
 PEOPLE = 50_000  # at most so many learn and are guessed: whole groups, drawn at random
 ENTRIES = 20_000_000  # pairs of a person and a value of the person's group
 SMALL_STATES = 256  # of the exact one-to-one posterior
-MOVED, STILL = 0.01, 0.001  # beliefs stand still when so few of them move by more than so much
+MOVED, STILL = 0.01, 0.001  # beliefs stay constant when so few of them move by more than so much
 FEW_VALUES = 100  # an ordered quasi-identifier with more is cut into quantiles
 QUANTILES = 50
 
 
 class Definetti(Attack):
-    """The best guess of a reader who learns associations from the release itself."""
+    """The best guess of an attacker who learns associations from the release itself."""
 
     name: ClassVar[str] = "definetti"
     inside: ClassVar[bool] = False
@@ -138,7 +138,7 @@ def _expected_right(
 ) -> float:
     """How many guesses are right.
 
-    Which of the people who look alike is in which group nobody can say. Their values are given to
+    Which of several equal rows is in which group cannot be known. Their values are given to
     their groups in every way that the groups' own values allow, and the average is taken.
     """
     kinds = int(everybody.kind_of_person.max(initial=-1)) + 1
@@ -244,7 +244,7 @@ def _learn(
     count: NDArray[np.int64],
     cardinality: int,
 ) -> tuple[NDArray[np.int64], Floats]:
-    """The best guess for everybody, and the greatest share in each one's group."""
+    """The best guess for every person, and the greatest share in each one's group."""
     columns, people = values.shape
     offset = np.zeros(columns + 1, np.int64)
     for j in range(columns):

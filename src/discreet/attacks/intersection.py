@@ -4,7 +4,7 @@
 tables is believed with the product of its shares, and a pair in one table with its joint share;
 neither is above the worse of the two alone.
 
-*Independent releases* of the same people: a world gives everybody a sensitive row so that every
+*Independent releases* of the same people: a world gives every person a sensitive row so that every
 group of every release has its rows. People who share groups form components; small ones are
 enumerated exactly. In larger ones a value weighs the product of its shares in the person's groups,
 which is no bound: it may be above or below what all worlds together say.
@@ -139,7 +139,7 @@ def _chance(rows: dict[Row, float], place: int, value: int) -> float:
 
 
 def of_people(reading: AdversaryView, scene: Scene) -> AdversaryView:
-    """The reading with the original people as targets, whoever they are certain to be."""
+    """The reading with the original people as targets, whichever rows they certainly have."""
     if not reading.placement.sole:
         return reading
     people = np.flatnonzero(reading.group_of_person >= 0)
@@ -175,7 +175,7 @@ class _System:
 def _solve(
     systems: Sequence[_System], people: NDArray[np.int64]
 ) -> tuple[dict[int, dict[Row, float]], bool]:
-    """For everybody the chance of each row."""
+    """For every person the chance of each row."""
     chances: dict[int, dict[Row, float]] = {}
     exact = True
     for component in _components(systems, people):

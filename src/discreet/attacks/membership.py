@@ -105,7 +105,7 @@ def _scaled(
     people: NDArray[np.int64],
     rows: int,
 ) -> Floats:
-    """The same where people fit several groups: everybody may also be in none."""
+    """The same where people fit several groups: every person may also be in none."""
     kinds, outside = len(people), rows - int(classes.size.sum())
     if outside <= 0:
         return np.ones(kinds)

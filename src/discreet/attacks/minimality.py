@@ -1,4 +1,4 @@
-"""Minimality: a reader who knows the algorithm asks on which tables it would have done just this.
+"""Minimality: an attacker who knows the algorithm keeps the tables on which it would do the same.
 
 Only worlds on which the method publishes these very groups are kept. In four ways, and the finding
 says which:
@@ -54,7 +54,9 @@ class Minimality(Attack):
     name: ClassVar[str] = "minimality"
     inside: ClassVar[bool] = False
 
-    worlds: int = Field(default=1000, ge=1, description="The most worlds to run the method on.")
+    worlds: int = Field(
+        default=1000, ge=1, description="Greatest number of worlds to run the method on."
+    )
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:

@@ -1,4 +1,4 @@
-"""Non-membership: a reader who knows i facts "the target does not have value o of attribute a".
+"""Non-membership: an attacker who knows i facts "the target does not have value o of attribute a".
 
 The rows that obey the facts are what is left; the belief in s is the share of those with s, at its
 greatest over all choices of i facts that are true of the target. Facts about others never do

@@ -1,9 +1,9 @@
 """Quasi-sensitive linking: a reader looks the terms of a group up in an external table.
 
 A row's terms link to every label of the knowledge table that has them all, each as likely; what is
-believed of a person is the mean over the linked rows of the group. Nobody's true label is written
-anywhere, so the figure is the belief in the likeliest label. Rows that link to nothing, or of
-groups that do, are counted and are no targets.
+believed of a person is the mean over the linked rows of the group. No person's true label is
+written anywhere, so the figure is the belief in the likeliest label. Rows that link to nothing, or
+of groups that do, are counted and are no targets.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from discreet.table.counts import count_values
 
 
 class QuasiSensitiveLinking(Attack):
-    """Which label of the knowledge table a person's terms stand for."""
+    """Which label of the knowledge table a person's terms represent."""
 
     name: ClassVar[str] = "quasi-sensitive-linking"
 

@@ -35,7 +35,7 @@ AnyAttack = Annotated[Attack, ByName(ATTACKS, "attack")]
 
 
 def attacks_inside() -> list[Attack]:
-    """Every attack that the promises speak of."""
+    """Return every attack that a guarantee covers."""
     return [kind() for kind in ATTACKS.values() if kind.inside]
 
 

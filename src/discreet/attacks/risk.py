@@ -2,8 +2,8 @@
 
 With f the rows that look like a target and F the people of the population who do: *prosecutor*
 risk 1/f (the target is known to be in the table), *journalist* risk 1/F (not known), *marketer*
-risk the mean of 1/f, or of 1/F, over the rows (the share of all rows that an attempt on everybody
-gets right), *uniqueness* the share of rows with f = 1, or with F = 1.
+risk the mean of 1/f, or of 1/F, over the rows (the share of all rows that an attempt on every
+person gets right), *uniqueness* the share of rows with f = 1, or with F = 1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Beliefs of readers of a decomposed release, who have T^S beside the groups' sets of values.
 
-The reader knows the target's group and, in *link-through-sensitive-table*, the target's value of
+The attacker knows the target's group and, in *link-through-sensitive-table*, the target's value of
 one attribute. A value weighs as many rows of T^S as support it: rows with the known value (reader
 ``pair``), rows with it that lie wholly within the group's sets (``row``), or all assignments of all
 people to all rows (``matching``), which is what follows from the release. Without any
@@ -50,7 +50,7 @@ ESTIMATE = "estimate: assignments by scaling, no lower than weaker attackers"
 
 
 def read_people(scene: Scene, names: list[str]) -> PossibleMembers:
-    """Place everybody by exact quasi-identifiers."""
+    """Place every person by exact quasi-identifiers."""
     people, original = scene.tables[PEOPLE], scene.task.table
     quasi = people.quasi_identifiers
     both = [np.concatenate([c.codes, recoded(c, original[c.name])]) for c in quasi]

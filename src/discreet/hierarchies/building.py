@@ -150,7 +150,7 @@ def match_leaves(column: Column, leaves: Sequence[str]) -> NDArray[np.int64]:
 
     Text comes first. A value of an integer or number column without a leaf of its own text takes
     the leaf of equal number, ``07`` that of ``7``, if there is one alone; where leaves are ``7``
-    and ``7.0``, nobody knows which is meant, and ``07`` counts as missing.
+    and ``7.0``, the meaning is ambiguous, and ``07`` counts as missing.
     """
     place = {leaf: position for position, leaf in enumerate(leaves)}
     values = column.text.head(present(column)).to_list()

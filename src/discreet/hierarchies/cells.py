@@ -5,7 +5,7 @@
 ``[20, 30)``              a range from a hierarchy, the upper end open
 ``[20, 25]``              a range from a partition, both ends closed
 ``{a, "b, c"}``           a set, sorted; a member with a comma, a brace, a quote or outer
-                          spaces stands in double quotes, a quote inside is doubled, and
+                          spaces is in double quotes, a quote inside is doubled, and
                           ``""`` is the missing value
 anything else             an exact value or an ancestor's label, as it was in the source
 ========================  ===================================================================

@@ -10,7 +10,7 @@ coverage is kept as runs, and a sum over the covered values is a difference of t
 each run. That is what keeps thousands of cells over tens of thousands of values cheap.
 
 A label that a hierarchy has on several levels is read on all of them (a reader can't tell them
-apart) unless the level is known. Behind a backslash stands an escaped value, where the dictionary
+apart) unless the level is known. Behind a backslash is an escaped value, where the dictionary
 holds a value that needs the backslash; else the backslash is the value's own.
 """
 

@@ -1,6 +1,6 @@
 """Hierarchy files, ours and ARX's: a row for each value, ``leaf, level 1, …, top``, no header.
 
-Cells are separated by ``,``, ``;`` or tabs and may stand in double quotes; UTF-8, with or without
+Cells are separated by ``,``, ``;`` or tabs and may be in double quotes; UTF-8, with or without
 a byte-order mark. A file may list leaves that the table lacks. The missing value needs no row, but
 a row with an empty leaf says where it goes (an empty cell there: still missing). A value of an
 integer or number column finds its row by its text, else by its number (``building.match_leaves``).

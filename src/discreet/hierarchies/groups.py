@@ -1,7 +1,7 @@
 """Neighbours in an order joined by a fixed number: ``low, middle, high, top`` → ``{low, middle}``.
 
 An order that the job gives may name values that the table lacks; they count as leaves. Without
-one, an ordered column's values stand in their own order and a group is a closed range.
+one, an ordered column's values are in their own order and a group is a closed range.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def require_nested(hierarchy: Hierarchy) -> None:
 
 
 def ambiguous_labels(hierarchy: Hierarchy) -> list[str]:
-    """Labels that stand for one set of leaves at one level and for another at a second.
+    """Labels that denote different sets of leaves at different levels.
 
     They are harmless where a column is published at one level, and misread where levels are mixed.
     ``*`` is ambiguous wherever it does not cover the whole domain.

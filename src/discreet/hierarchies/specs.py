@@ -260,7 +260,7 @@ _KEYS: dict[str, type[HierarchySpec]] = {
 
 
 def _kind(given: Any) -> str | None:
-    """The kind that a value of the job means, so that errors speak of that kind alone."""
+    """The kind that a value of the job means, so that errors name that kind only."""
     if isinstance(given, HierarchySpec):
         return type(given).__name__
     if isinstance(given, str | Path):

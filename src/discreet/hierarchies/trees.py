@@ -1,6 +1,6 @@
 """A hierarchy from a nested mapping: ``{Europe: [France, Spain], Asia: {East: [Japan]}}``.
 
-A node stands at the level of its height, the longest way down to a leaf, and is repeated up to the
+A node is at the level of its height, the longest way down to a leaf, and is repeated up to the
 level below its parent's. In the example Europe is at level 1 and again at level 2, East at level 1,
 Asia at level 2, and ``*`` at level 3. So levels nest however uneven the tree, and the level at
 which two leaves meet is the height of their lowest common ancestor, as t-closeness needs it.

@@ -41,7 +41,7 @@ class KnowledgeColumns(BaseModel):
         description="The column of the terms, or several; '*' for all other columns."
     )
     separator: str | None = Field(
-        default=None, min_length=1, description="Between the terms of one cell."
+        default=None, min_length=1, description="Separator of the terms of a cell."
     )
     weight: str | None = Field(
         default=None, description="The column with the labels' weights, which are then the prior."
@@ -52,7 +52,9 @@ class KnowledgeSource(KnowledgeColumns):
     """A knowledge table on disk."""
 
     path: str = Field(min_length=1, description="A CSV, TSV, Parquet or Arrow file.")
-    delimiter: str | None = Field(default=None, description="Of a text file; found if not given.")
+    delimiter: str | None = Field(
+        default=None, description="Delimiter of a text file; detected by default."
+    )
 
     @property
     def columns(self) -> KnowledgeColumns:

@@ -68,12 +68,16 @@ class Source(BaseModel):
     missing: tuple[str, ...] = Field(
         default=(), description="Tokens read as missing, besides the empty cell."
     )
-    format: Format | None = Field(default=None, description="By the path's ending if not given.")
-    delimiter: str | None = Field(
-        default=None, description="Between cells: found among , ; tab | if not given."
+    format: Format | None = Field(
+        default=None, description="File format; by default that of the file name."
     )
-    quote: str | None = Field(default='"', description="Around cells; null if cells never are.")
-    encoding: str = Field(default="utf-8", description="Of a text file.")
+    delimiter: str | None = Field(
+        default=None, description="Delimiter of cells; detected among , ; tab | by default."
+    )
+    quote: str | None = Field(
+        default='"', description="Quote character; null if cells are never quoted."
+    )
+    encoding: str = Field(default="utf-8", description="Encoding of a text file.")
 
     @field_validator("delimiter", "quote")
     @classmethod

@@ -192,7 +192,7 @@ class Job(Part):
 
     @model_validator(mode="after")
     def _requirements_fit(self) -> Job:
-        """Requirements speak of attributes that exist, and that the method can protect."""
+        """Requirements cover attributes that exist, and that the method can protect."""
         problems = list(person_problems(self.person, self.attributes))
         if self.person is not None and self.unit is not None:
             problems.append("unit: 'rows' contradicts `person:`. Remove one of the two.")
@@ -273,7 +273,7 @@ def _problems(error: ValidationError, places: Places) -> list[str]:
     for detail in error.errors(include_url=False):
         trail = tuple(part for part in detail["loc"] if part not in HIERARCHY_KINDS)
         for message in _worded(detail, trail).split("\n"):
-            below = _REQUIREMENT_PLACE.match(message)  # found where all of the job was at hand
+            below = _REQUIREMENT_PLACE.match(message)  # found where all of the job was given
             if below and not trail:
                 lines.append(
                     places.describe(("requirements", int(below[1])), message[below.end() :])
@@ -318,7 +318,7 @@ _OWN_ERRORS = {
 
 
 def _known_keys(trail: tuple[str | int, ...]) -> str:
-    """What a key that nobody knows may have been meant to be."""
+    """What a key that no person knows may have been meant to be."""
     *above, key = trail
     parts: dict[str, type[BaseModel]] = {
         "source": Source,

@@ -81,7 +81,7 @@ class Attribute(Part):
     distance: Distance | None = Field(
         default=None,
         description="The ground distance of a sensitive attribute: equal for text, ordered for "
-        "numbers and dates, unless said otherwise.",
+        "numbers and dates, by default.",
     )
     multi_valued: str | None = Field(
         default=None,
@@ -226,7 +226,7 @@ class Output(Part):
     url: str | None = Field(
         default=None, description="A database that gets the tables too, in one transaction."
     )
-    prefix: str = Field(default="", description="Before the names of the tables in that database.")
+    prefix: str = Field(default="", description="Prefix of the table names in that database.")
 
     @field_validator("url")
     @classmethod

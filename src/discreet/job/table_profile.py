@@ -66,7 +66,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class SubsetRisk:
-    """What a reader who knows some quasi-identifiers can tell apart."""
+    """What an attacker who knows some quasi-identifiers can tell apart."""
 
     columns: tuple[str, ...]
     classes: int
@@ -89,7 +89,7 @@ class SensitiveProfile:
 
 @dataclass(frozen=True)
 class Association:
-    """How much one sensitive attribute tells of another."""
+    """How much one sensitive attribute reveals about another."""
 
     first: str
     second: str
@@ -99,7 +99,7 @@ class Association:
 
 @dataclass(frozen=True)
 class LinkProfile:
-    """What the terms of one quasi-sensitive attribute give away through its knowledge table."""
+    """What the terms of one quasi-sensitive attribute disclose through its knowledge table."""
 
     name: str
     labels: int

@@ -14,7 +14,7 @@ Trail = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Places:
-    """Where the parts of a file stand: the line of each trail of keys and indices."""
+    """Where the parts of a file are: the line of each trail of keys and indices."""
 
     lines: dict[Trail, int] = field(default_factory=dict)
 

@@ -1,1 +1,1 @@
-"""External knowledge: which sensitive labels a set of terms gives away."""
+"""External knowledge: which sensitive labels a set of terms discloses."""

@@ -1,8 +1,8 @@
 """The key of a ledger, and the hashes of people that only its owner can form.
 
 The key is 32 random bytes in a file of its own, mode 0600. A person is known to a ledger by the
-keyed BLAKE2b hash of the identifier's text, so that a stolen ledger without its key names nobody.
-A ledger holds a check value of its key; another key is refused before anything is matched.
+keyed BLAKE2b hash of the identifier's text, so that a stolen ledger without its key identifies no
+person. A ledger holds a check value of its key; another key is refused before anything is matched.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ A release is recorded in four moves, while its writer holds the ledger's lock:
 3. the folder is renamed to its place,
 4. the row is settled.
 
-Whoever takes the lock next decides what a crash left open: a pending release whose folder stands
-in its place with the recorded hash was published and is settled; any other never appeared and is
+The next process that takes the lock decides what a crash left open: a pending release whose folder
+is in its place with the recorded hash was published and is settled; any other never appeared and is
 removed. So folders and ledger agree whenever a crash happened.
 
 Every entry is sealed with the ledger's key (see ``record``), and so is the head, the number of
@@ -116,7 +116,7 @@ class Ledger:
     def reading(self) -> Iterator[None]:
         """Look at one state of the ledger, read once; what a crash left open is decided first.
 
-        Another run may add a release in the meantime; whoever records one finds out by the head.
+        Another run may add a release in the meantime; anyone who records one finds out by the head.
         """
         self._reading, self._known = True, None
         try:
@@ -137,7 +137,7 @@ class Ledger:
         return [entry for entry in self._rows() if not entry.pending]
 
     def _rows(self) -> list[Entry]:
-        """All rows of the store; the one writer reads them once, as nobody else changes them."""
+        """Return all rows of the store; a writer reads them once, because only it changes them."""
         if not self._writing and not self._reading:
             return self._store.entries()
         if self._known is None:
@@ -223,7 +223,7 @@ class Ledger:
                 )
 
     def verify(self) -> list[str]:
-        """What is wrong with the ledger or with the folders that it speaks of."""
+        """What is wrong with the ledger or with the folders that it covers."""
         problems = self._seal_problems()
         for entry in self.entries():
             data = self._store.contents(entry.number)

@@ -81,7 +81,7 @@ class AdversaryView:
         return count_classes(self.classes, list(self.sensitive.values()))
 
     def share(self, attribute: str) -> NDArray[np.float64]:
-        """The share of each value among all published rows: what anybody may know."""
+        """The share of each value among all published rows: what any person may know."""
         column = self.sensitive[attribute]
         return column.counts / max(self.rows, 1)
 

@@ -1,7 +1,7 @@
-"""What a release looks like to a reader who knows everybody's quasi-identifiers, for the report.
+"""What an attacker who knows all quasi-identifiers sees of a release, for the report.
 
 Two distributions, from the counts that the audit derived from published files: how large the groups
-are that people stand in, and how much such a reader believes in the value that each of them has,
+are that people are in, and how much such an attacker believes in the value that each of them has,
 the value's share of the group. A masked cell (``*``) is no value. A decomposed release publishes no
 shares; of it only the sizes are known.
 """

@@ -37,7 +37,7 @@ class TableEntry(_Part):
 
 
 class KnowledgeEntry(_Part):
-    """The knowledge table that promises about an attribute speak of; not where it is."""
+    """The knowledge table of guarantees about an attribute; its path is not published."""
 
     columns: KnowledgeColumns
     sha256: str  # of what it says, whatever its file looked like
@@ -201,8 +201,8 @@ class Manifest(_Part):
     tables: dict[str, TableEntry]
     attributes: dict[str, AttributeEntry] = Field(default_factory=dict)
     bitmaps: dict[str, BitmapEntry] = Field(default_factory=dict)  # by attribute
-    # What guarantees speak of. It cannot be derived from the files: the publisher states it, and an
-    # audit with the original checks it.
+    # The unit that guarantees count. It cannot be derived from the files: the publisher states it,
+    # and an audit with the original checks it.
     unit: Unit = Unit.ROW
     person: PersonEntry | None = None
     source_rows: int

@@ -4,7 +4,7 @@ A world gives every person one published row. Where the cells of a release do no
 person fits one group. Local recoding lets people fit several, and then a group's weight for a
 person is the share of all assignments of people to groups, each group filled to its size, that
 put the person there. People who look alike (of one *kind*) have equal weights. Who was suppressed
-is not written in a release, so where rows were, one more group that fits everybody takes them.
+is not written in a release, so where rows were, one more group that fits every person takes them.
 
 Two ways, and the report says which:
 
@@ -40,7 +40,7 @@ SCALING = "rows fit several groups: weights by scaling"
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """For each place (a group, or a kind of people) the groups it may stand for, with weights."""
+    """For each place (a group, or a kind of people) the groups it may represent, with weights."""
 
     start: NDArray[np.int64]  # (places + 1,)
     group: NDArray[np.int32]  # (edges,)
@@ -221,7 +221,7 @@ def expected_places(
 def _with_every_kind(
     spreads: list[tuple[tuple[int, ...], tuple[int, ...], int]], kinds: list[int]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
-    """The spreads that put somebody into a group of each kind."""
+    """The spreads that put a person into a group of each kind."""
     every = set(kinds)
     return [
         spread

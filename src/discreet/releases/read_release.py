@@ -14,8 +14,8 @@ from discreet.table.bitmaps import sets_of
 def read_release(folder: str | Path, *, sets: bool = True) -> dict[str, pl.DataFrame]:
     """The published tables of a release folder.
 
-    With ``sets``, the bits of a multi-valued attribute that all stand in one table become sets
-    again, members joined by the attribute's separator. Bits that stand in several tables, that
+    With ``sets``, the bits of a multi-valued attribute that all are in one table become sets
+    again, members joined by the attribute's separator. Bits that are in several tables, that
     hide rare members or that were masked can't be put together; they stay as they are.
     """
     folder = Path(folder)
@@ -29,7 +29,7 @@ def read_release(folder: str | Path, *, sets: bool = True) -> dict[str, pl.DataF
 
 
 def with_sets(frame: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
-    """The same table with the sets that its bits stand for."""
+    """The same table with the sets that its bits represent."""
     for attribute, entry in manifest.bitmaps.items():
         bitmap = entry.to_bitmap(attribute)
         bits = {name: frame[name] for name in bitmap.bits if name in frame.columns}

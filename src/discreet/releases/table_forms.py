@@ -1,7 +1,7 @@
 """The form of a kind of release: which tables it has, and which columns each may hold.
 
 Whatever a manifest lists is read, but only what the form names is judged. A table or a column
-beside it would be published and promised by nobody, so an audit refuses it before anything else.
+beside it would be published without a guarantee, so an audit refuses it before anything else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from discreet.table.roles import Role
 class Form:
     """What a table of a kind may hold."""
 
-    roles: tuple[Role, ...]  # of the attributes that may stand in it
+    roles: tuple[Role, ...]  # of the attributes that may be in it
     structure: tuple[str, ...] = ()  # columns that the release made: all must be there
     at_will: tuple[str, ...] = ()  # and those that may be
     wanted: Role | None = None  # at least one attribute has this role
@@ -56,7 +56,7 @@ def _column_problems(table: str, entry: TableEntry, form: Form) -> Iterator[str]
 def name_problems(manifest: Manifest) -> list[str]:
     """Where a manifest names attributes that it does not publish, or says nothing of one.
 
-    A name that nobody judges could carry anything.
+    A name that is not checked could carry anything.
     """
     published: dict[str, Role] = {}
     problems = []

@@ -74,7 +74,7 @@ class Verdict:
 
     @classmethod
     def worst(cls, verdicts: Sequence[Verdict], *, smaller_is_better: bool) -> Verdict:
-        """The verdict on several tables together: all must hold, the worst figures stand."""
+        """The verdict on several tables together: all must hold, with the worst figures."""
         pick = max if smaller_is_better else min
         achieved: dict[str, float] = {}
         by_attribute: dict[str, float] = {}
@@ -124,12 +124,12 @@ class Requirement(Named):
 
     @property
     def least_values(self) -> int:
-        """A class with fewer values of an attribute that it speaks of fails; 1 as above."""
+        """A class with fewer values of an attribute that it covers fails; 1 as above."""
         return 1
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The attributes that it names; none where it speaks of all, or of sizes."""
+        """The attributes that it names; none where it covers all, or sizes."""
         return ()
 
     @abstractmethod
@@ -138,7 +138,7 @@ class Requirement(Named):
 
     @abstractmethod
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
-        """The sensitive attributes that it speaks of; none for a requirement on sizes."""
+        """The sensitive attributes that it covers; none for a requirement on sizes."""
 
     @abstractmethod
     def covered(self, roles: Mapping[str, Role]) -> tuple[str, ...]:
@@ -266,11 +266,11 @@ class SizeRequirement(Requirement):
 class AttributeRequirement(Requirement):
     """A requirement on each sensitive attribute, or on the one or those that are named."""
 
-    role: ClassVar[Role] = Role.SENSITIVE  # of the attributes that it speaks of
+    role: ClassVar[Role] = Role.SENSITIVE  # of the attributes that it covers
     counts_values: ClassVar[bool] = False  # whether it asks for a number of values, not for shares
 
     attribute: str | tuple[str, ...] | None = Field(
-        default=None, description="The sensitive attribute or attributes; all if left out."
+        default=None, description="The sensitive attribute or attributes; by default all."
     )
 
     @abstractmethod
@@ -357,7 +357,7 @@ class AttributeRequirement(Requirement):
 
     @property
     def subject(self) -> str:
-        """What it speaks of, as a sentence writes it after "in every group"."""
+        """What it covers, as a sentence writes it after "in every group"."""
         if not self.named:
             return f"every {self.role} attribute"
         listed = " and ".join(f"'{name}'" for name in self.named)

@@ -15,7 +15,7 @@ n(q*, s)                      ``ValueCounts`` of the classes
 ============================  =================================================================
 
 A kind is a distinct combination of exact quasi-identifiers. The belief is an audit figure and
-never the goal of a search: it is not kept under merging (Theorem 5.1), nobody knows f, and a
+never the goal of a search: it is not kept under merging (Theorem 5.1), f is unknown, and a
 publisher cannot know what Alice knows. An f estimated from the table itself is the strongest
 adversary of this sort: she knows how often each kind of person has each value in the very table.
 The arrays are dense, kinds × values.

@@ -5,7 +5,7 @@ the Earth Mover's Distance with one of three ground distances, each in closed fo
 from the sparse counts alone. P is the class, Q the reference, m the values that occur in Q:
 
 - equal: half of Σ|p − q|, which is Σ (p − q) over the values where p > q; those occur in the class.
-- ordered: Σ |P(≤ i) − Q(≤ i)| / (m − 1). Between two values of a class P(≤ i) stands still and
+- ordered: Σ |P(≤ i) − Q(≤ i)| / (m − 1). Between two values of a class P(≤ i) is constant and
   Q(≤ i) rises, so each stretch is two differences of prefix sums, split by a binary search:
   O(entries · log m), not classes × m. A missing value comes last in the order.
 - hierarchical: the distance of two values, the height of their lowest common ancestor over the

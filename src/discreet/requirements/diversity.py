@@ -13,7 +13,7 @@ W, c2                     ``not_ruled_out``; ``c2``, here a proportion and not a
 ========================  ======================================================================
 
 Definition 4.3 has two cases by the rank y of s_y. In both, the ℓ − 2 most frequent values other
-than s_y are struck out, and r_y is compared with the sum of what remains beside s_y: for
+than s_y are ruled out, and r_y is compared with the sum of what remains beside s_y: for
 y ≤ ℓ − 1 the ranks 1 … ℓ − 1 without y are struck and ranks ℓ … m remain; for y > ℓ − 1 the ranks
 1 … ℓ − 2 are struck and ranks ℓ − 1 … m without y remain. That is the form computed here; unlike
 ranks it does not depend on the order of ties. With Y empty, y = 1 and it is Definition 4.2.
@@ -378,7 +378,7 @@ class MDiversity(PDiversity):
     A class is ℓ-mdiverse exactly when it is ℓ-pdiverse, so the test is the same. i = 0 gives one
     direction. For the other: a fact about the target bars the rows of one value, at most 1/ℓ of
     the class, so i facts leave at least (1 − i/ℓ) of the rows, of which one value, still at most
-    1/ℓ of the class, fills at most 1/(ℓ − i). A fact about somebody else only spreads the belief
+    1/ℓ of the class, fills at most 1/(ℓ − i). A fact about another person only spreads the belief
     about the target, by exchanging the rows of the two. Closed under merging; not absorbing.
     """
 

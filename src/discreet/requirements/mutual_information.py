@@ -1,4 +1,4 @@
-"""What attributes tell of each other, and what a projection plan loses and exposes of it.
+"""Mutual information between attributes, and what a projection plan loses and exposes of it.
 
 Fang and others, "Privacy beyond single sensitive attribute", section 4. Everything is in nats and
 follows from the counts of single values and of pairs.
@@ -73,7 +73,7 @@ def measure_information(
     columns: Sequence[Column],
     sensitive_values: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> Information:
-    """The information of some columns; values that no mask speaks of are all sensitive."""
+    """The information of some columns; values that no mask covers are all sensitive."""
     entropy = np.array([value_entropy(column.counts) for column in columns])
     mutual = np.zeros((len(columns), len(columns)))
     for i, j in combinations(range(len(columns)), 2):

@@ -1,4 +1,4 @@
-"""QS (c,ℓ)-diversity and QS t-closeness: what a group's sets of terms give away through a table.
+"""QS (c,ℓ)-diversity and QS t-closeness: what a group's sets of terms disclose through a table.
 
 Shi, Xiong and Fung, "Anonymizing data with quasi-sensitive attribute values". A reader finds the
 group of a person, looks each row's terms up in the knowledge table E, and averages.
@@ -42,13 +42,13 @@ Weights = Literal["equal", "prior"]
 
 
 class LinkRequirement(AttributeRequirement):
-    """A requirement on what the terms of a quasi-sensitive attribute give away."""
+    """A requirement on what the terms of a quasi-sensitive attribute disclose."""
 
     role: ClassVar[Role] = Role.QUASI_SENSITIVE
     smaller_is_better: ClassVar[bool] = True
 
     attribute: str | tuple[str, ...] | None = Field(
-        default=None, description="The quasi-sensitive attribute or attributes; all if left out."
+        default=None, description="The quasi-sensitive attribute or attributes; by default all."
     )
     weights: Weights = Field(
         default="equal",

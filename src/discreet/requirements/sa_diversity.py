@@ -82,9 +82,9 @@ class SaDiversity(Requirement):
 
 
 class ConditionalLDiversity(Requirement):
-    """Whoever knows a person's value of ``known`` keeps ``l`` values of every other attribute.
+    """An attacker who knows a person's ``known`` is left with ``l`` values of every other one.
 
-    Only of decomposed releases. The reader ``pair`` strikes out the values that never occur with
+    Only of decomposed releases. The attacker ``pair`` rules out the values that never occur with
     the known one in T^S, ``row`` those that no row of T^S with the known value supports within the
     group's sets. Absorbing: merging only adds rows that support a value.
     """

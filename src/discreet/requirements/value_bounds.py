@@ -50,7 +50,7 @@ class AlphaKAnonymity(AttributeRequirement):
     alpha: float = Field(ge=0, le=1, description="The greatest share of a value in a class.")
     k: int = Field(ge=1, description="The least number of rows in a class.")
     value: Value = Field(
-        default=None, description="The one value to bound; every value if left out."
+        default=None, description="The one value to bound; by default every value."
     )
 
     @property

@@ -4,7 +4,7 @@ A release says of each group how many people it has and, for each attribute, the
 they may have. Every primary value of the set occurs in the group; others may be noise. So a world
 that the release allows gives every person a row of T^S within the sets of the person's group, uses
 every row once, and gives each primary value of a group to at least one person of it. A reader
-strikes out values that no such world has.
+rules out values that no such world has.
 
 That takes no enumeration. Each primary value of a group is a point with one person, and the further
 people of a group, where it has more people than primary values, are one more point. Distinct rows

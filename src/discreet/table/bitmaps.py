@@ -43,7 +43,7 @@ class Bitmap:
 
     @property
     def lossless(self) -> bool:
-        """Whether the sets can be had back."""
+        """Whether the sets can be restored."""
         return self.rest is None
 
     def without(self, gone: Collection[str]) -> Bitmap:
@@ -89,10 +89,10 @@ def members_of(cell: str | None, separator: str) -> list[str]:
 
 
 def sets_of(bitmap: Bitmap, bits: Mapping[str, pl.Series]) -> pl.Series | None:
-    """The sets that bits stand for, as text; None where they can't be told.
+    """The sets that bits represent, as text; None where they are unknown.
 
     That is where a bit is absent (in another table), says something else than 0 and 1, or is
-    shared. The members stand in sorted order; a missing cell comes back as null.
+    shared. The members are in sorted order; a missing cell comes back as null.
     """
     if not bitmap.lossless or any(name not in bits for name in bitmap.members):
         return None

@@ -7,8 +7,8 @@ as it is, each way is a value of its own. The text of a sensitive number is cano
 it identifies the value, while ``values`` keeps what is published. A missing value is a value of
 its own: it has the last code of its dictionary, where the dictionary's text is null.
 
-A table may be *counted*: an entry then stands for several rows that are alike, and has their number
-as its weight. Where only a part of a table is at hand, its columns carry how often each value
+A table may be *counted*: an entry then represents several rows that are alike, and has their number
+as its weight. Where only a part of a table is given, its columns carry how often each value
 occurs in the whole.
 """
 
@@ -47,7 +47,7 @@ class Derives:
 
 @dataclass(frozen=True, eq=False)
 class Column(Derives):
-    """One column: a code for each row, and what the codes stand for."""
+    """One column: a code for each row, and what the codes represent."""
 
     name: str
     role: Role
@@ -58,7 +58,7 @@ class Column(Derives):
     numbers: NDArray[np.float64] | None = None  # (values,) for ordered types; NaN for null
     distance: Distance = Distance.EQUAL
     separator: str | None = None  # between the members of a multi-valued cell
-    weights: NDArray[np.int64] | None = None  # (entries,) the rows that each stands for; None: one
+    weights: NDArray[np.int64] | None = None  # (entries,) the rows that each represents; None: one
     total: NDArray[np.int64] | None = None  # (values,) in the whole table, where this is a part
 
     @property
@@ -193,7 +193,7 @@ class CodedTable(Derives):
 
 
 def exact_value(text: str, kind: ValueType) -> Decimal | date | str:
-    """Return what a cell stands for, exactly: as numbers ``7`` and ``007`` are equal."""
+    """Return what a cell represents, exactly: as numbers ``7`` and ``007`` are equal."""
     if kind is ValueType.DATE:
         return date.fromisoformat(text.strip())
     return Decimal(text.strip()) if kind.ordered else text

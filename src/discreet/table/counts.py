@@ -99,7 +99,7 @@ class ClassCounts:
     def single_rows(self, attribute: str) -> Iterator[ClassCounts]:
         """The finest partition: a class of one row for each value, in chunks; the same reference.
 
-        Classes of one row with the same value have the same counts, so one stands for all.
+        Classes of one row with the same value have the same counts, so one represents all.
         """
         if not attribute:
             yield ClassCounts(np.ones(1, np.int64), {})

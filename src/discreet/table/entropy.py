@@ -1,8 +1,8 @@
 """Where the order of published rows and the numbers of groups come from: secret entropy.
 
-A seed can be guessed, and whoever guesses it could draw the same order again and so put every
-published row back in its place in the source. So no order and no group number depends on the seed:
-it makes the method reproducible and nothing else.
+A seed can be guessed, and an attacker who guesses it could draw the same order again and so put
+every published row back in its place in the source. So no order and no group number depends on the
+seed: it makes the method reproducible and nothing else.
 """
 
 from __future__ import annotations
@@ -25,5 +25,5 @@ def fixed_order() -> bool:
 
 
 def secret_generator() -> np.random.Generator:
-    """A generator that nobody can run again: Philox with 128 bits of the system's entropy."""
+    """A generator that cannot be repeated: Philox with 128 bits of the system's entropy."""
     return np.random.Generator(np.random.Philox(key=secrets.randbits(128)))

@@ -25,7 +25,7 @@ class PastRelease:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """The people in each group; counterfeits are nobody."""
+        """The people in each group; counterfeits are not counted."""
         return np.bincount(self.group, minlength=self.groups).astype(np.int64)
 
 

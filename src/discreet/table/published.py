@@ -54,7 +54,7 @@ class PublishedTable:
     name: str
     columns: Sequence[PublishedColumn]
     rows: int
-    # (rows,) the source's row that each stands for; None where all of the source's are, in order
+    # (rows,) the source's row that each represents; None where all of the source's are, in order
     source_row: NDArray[np.int32] | None = None
     keeps_order: bool = False
 

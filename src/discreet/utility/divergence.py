@@ -139,7 +139,7 @@ def kl_divergence(original: CodedTable, release: Implied) -> float | None:
 
 
 def sample_of(rows: int) -> NDArray[np.int64]:
-    """The people who stand for all where all would take too long; always the same ones."""
+    """Return a fixed sample of rows, used where all rows would take too long."""
     return np.sort(np.random.default_rng(0).choice(rows, min(rows, SAMPLED), replace=False))
 
 

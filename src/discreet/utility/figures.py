@@ -175,7 +175,7 @@ class ProjectedMeasures(Figures):
         return _mean(found) if found else None
 
     def with_divergence(self, divergence: Divergence) -> Self:
-        """The association lost between sensitive attributes is Γα, what stands in one table."""
+        """The association lost between sensitive attributes is Γα, what is in one table."""
         release = replace(divergence.release, association_sensitive=self.association_loss)
         return replace(self, divergence=replace(divergence, release=release))
 

@@ -1,9 +1,9 @@
-"""One reader for all kinds of release, so that they can stand on one plot.
+"""One attacker for all kinds of release, so that they can be compared on one plot.
 
-The reader knows everybody's quasi-identifiers q and believes p2(s | q), what the release implies of
-a sensitive value given them (of a decomposed release the raked p2). What counts is the belief in
-the true value: its 99th percentile over people, since the greatest alone is 1 for many a release
-that is sound, and the mean is utility in disguise.
+The attacker knows every person's quasi-identifiers q and believes p2(s | q), what the release
+implies of a sensitive value given them (of a decomposed release the raked p2). What counts is the
+belief in the true value: its 99th percentile over people, since the greatest alone is 1 for many a
+release that is sound, and the mean is utility in disguise.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ class Teacher:
         return Learning(tuple(skills), count)
 
     def _floor(self, target: str) -> Score:
-        """Predict everybody by the shares of the values."""
+        """Predict every person by the shares of the values."""
         share = self._shares(self._train[target], target)
         return self._judge(np.broadcast_to(share, (len(self._test[target]), len(share))), target)
 

@@ -12,7 +12,7 @@ logarithm splits, so the sum needs no link between published and original rows:
 
     Σ over published rows log2 freq(cell) + suppressed · log2 n − Σ over values c_v · log2 c_v
 
-That is exact for every release in which each published row stands for one original row and the
+That is exact for every release in which each published row represents one original row and the
 rest are suppressed, whatever the recoding. For full-domain recoding without suppression it equals
 the measure that counts how often the cell is published; under local recoding, where one value may
 be published in several ways, that other measure differs.

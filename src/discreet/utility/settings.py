@@ -17,7 +17,8 @@ class MeasureSettings(BaseModel):
     sensitive: int = Field(default=1, ge=0, description="Sensitive attributes in a query.")
     selectivity: float = Field(default=0.05, gt=0, lt=1, description="Expected share of rows.")
     target: str | tuple[str, ...] | None = Field(
-        default=None, description="What learning predicts; each sensitive attribute if left out."
+        default=None,
+        description="Attribute that learning predicts; by default each sensitive attribute.",
     )
 
     @property

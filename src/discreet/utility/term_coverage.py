@@ -4,10 +4,10 @@ A published set says that its terms are there. Of the removed terms a reader kno
 so each row may have lost as many as the mean, any of the domain: a predicate that asks for some of
 the D terms and finds none of them holds with h = 1 − (1 − asked/D)^mean.
 
-Sets hardly repeat, so sums over them are the dearest of all queries. What a query gives the other
-attributes is the same for all sets beside them; over these the sum is h · rows + (1 − h) · (rows
-that show an asked term), and only the latter are counted set by set. A byte is enough for a query,
-so eight of them are a word, and one operation serves all eight.
+Sets hardly repeat, so sums over them are the most expensive of all queries. What a query gives the
+other attributes is the same for all sets beside them; over these the sum is h · rows + (1 − h) ·
+(rows that show an asked term), and only the latter are counted set by set. A byte is enough for a
+query, so eight of them are a word, and one operation serves all eight.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Beliefs of a reader who weighs every row that fits what is known.
+"""Beliefs of an attacker who weighs every row that fits what is known.
 
 In a group of n rows each is the target's with probability 1/n; where the target fits several
 groups, a row of group g weighs w(g)/n(g). The belief in a value, given values of other attributes
-that the reader knows of the target, is the weight of the rows that have both over the weight of
+that the attacker knows of the target, is the weight of the rows that have both over the weight of
 the rows that have what is known. All of it is counts, so targets who are alike to the reader are
 looked at once.
 """
@@ -92,7 +92,7 @@ def weighted_beliefs(
 def _beliefs_of_groups(
     reading: AdversaryView, of_row: Codes, truth: Codes, cardinality: int
 ) -> Beliefs:
-    """The beliefs of a reader who knows no sensitive value: all values of a place at once."""
+    """The beliefs of an attacker who knows no sensitive value: all values of a place at once."""
     placement, groups = reading.placement, reading.groups
     pairs = group_codes([reading.group_of_row, of_row], [groups, cardinality], reading.rows)
     first = pairs.first_row

@@ -1,8 +1,8 @@
 """Minimality of Mondrian, class by class: no cut that sizes allow may have passed.
 
-People of a class who stand on the same side of every such cut are of one *type*; a cut sees no
+People of a class who are on the same side of every such cut are of one *type*; a cut sees no
 more of a world than how many rows of each kind every type has. So worlds are counted by these
-numbers, each weighed by the arrangements that it stands for, and only where there are more than
+numbers, each weighed by the arrangements that it represents, and only where there are more than
 ``DEALINGS`` of them are worlds drawn. A class that no cut may divide tells nothing.
 """
 
@@ -52,7 +52,7 @@ class _Worlds:
 
 
 def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged] | None, str]:
-    """The belief in everybody's truth with only the worlds of each class in which no cut passes.
+    """The belief in every person's truth with only the worlds of each class in which no cut passes.
 
     Beside each a lower bound of it, which is less where worlds were drawn.
     """

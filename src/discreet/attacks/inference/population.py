@@ -1,4 +1,4 @@
-"""The population: everybody's quasi-identifiers, also of people who are not in the table."""
+"""The population: every person's quasi-identifiers, also of people who are not in the table."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@
 
 A world gives every person one value, the same in all releases, such that each group can be
 published as it was. Worlds are counted one by one on components of persons; nothing is said of
-people in components with too many, or beyond the first ``MOST_COMPONENTS``. Where nobody says which
-people are known to agree, tuple-equivalence takes every pair that may agree in turn, and reports
-the worst.
+people in components with too many, or beyond the first ``MOST_COMPONENTS``. Where it is not stated
+which people are known to agree, tuple-equivalence takes every pair that may agree in turn, and
+reports the worst.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _corresponding(series: Series, at: int) -> dict[Value, float] | None:
 
 
 def value_equivalence(series: Series, bound: float | None = None) -> CrossFinding:
-    """Who must have the same value as somebody that the reader never saw beside them."""
+    """Return persons who must share a value with a person of another group."""
     return _agreeing("value-equivalence", series, (), bound)
 
 
@@ -131,7 +131,7 @@ def tuple_equivalence(
     alike: Sequence[Sequence[str]] | None = None,
     bound: float | None = None,
 ) -> CrossFinding:
-    """The same for a reader who knows of some people, or of any one pair, that they agree."""
+    """The same for an attacker who knows of some people, or of any one pair, that they agree."""
     return _agreeing("tuple-equivalence", series, alike, bound)
 
 
@@ -155,7 +155,7 @@ def agreement(series: Series, alike: Sequence[Sequence[str]] = ()) -> tuple[Agre
 def _agreeing(
     attack: str, series: Series, alike: Sequence[Sequence[str]] | None, bound: float | None
 ) -> CrossFinding:
-    """For everybody the greatest belief to have one value with another; None: any pair is known."""
+    """Return for every person the greatest belief to share a value; None: any pair is known."""
     told = {(a, b) for group in alike or () for a in group for b in group}
     greatest: list[float] = []
     skipped = 0

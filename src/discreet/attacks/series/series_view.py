@@ -90,7 +90,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Invariance:
-    """How the values that people stand among change from release to release."""
+    """How the values of the groups of a person change from release to release."""
 
     returning: int  # people who are in two releases or more
     unchanged: int  # of them, always among the same values
@@ -135,7 +135,7 @@ def members_of(component: Ints) -> list[Ints]:
 
 @dataclass(frozen=True)
 class JointFinding:
-    """What a reader of all releases believes, who knows C."""
+    """What an attacker who has all releases believes, who knows C."""
 
     greatest: tuple[float, ...]  # the greatest belief by release; bounds where not exact
     above: int  # people with a belief above the bound in some release

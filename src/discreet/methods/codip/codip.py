@@ -93,7 +93,8 @@ class Codip(Method):
         "or cut in ever smaller parts.",
     )
     minimize: Measure = Field(
-        default="loss", description="The cost that a full-domain recoding of each table has least."
+        default="loss",
+        description="Cost function that a full-domain recoding of each table minimizes.",
     )
 
     @property

@@ -43,7 +43,7 @@ class Anatomy(ShardedMethod):
         description="The least number of rows, all of distinct values, in a group.",
     )
     prefer: Literal["nearby"] | None = Field(
-        default=None, description="Form groups among rows with near quasi-identifiers."
+        default=None, description="Form groups of rows with similar quasi-identifiers."
     )
 
     @property

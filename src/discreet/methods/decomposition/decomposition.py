@@ -101,7 +101,7 @@ class Decomposition(ShardedMethod):
         description="The least number of values left to an attacker who knows the primary one.",
     )
     prefer: Literal["nearby"] | None = Field(
-        default=None, description="Form groups among rows with near quasi-identifiers."
+        default=None, description="Form groups of rows with similar quasi-identifiers."
     )
 
     @property

@@ -77,7 +77,9 @@ class FullDomain(Method):
     suppression: float = Field(
         default=0.0, ge=0, le=1, description="The share of the rows that may be suppressed."
     )
-    minimize: Measure = Field(default="loss", description="The cost that the best node has least.")
+    minimize: Measure = Field(
+        default="loss", description="Cost function that the best node minimizes."
+    )
 
     @property
     def needs_hierarchies(self) -> bool:

@@ -109,8 +109,9 @@ class MsaDiversity(Method):
 
     grouping: Literal["curve", "blocks"] = Field(
         default="curve",
-        description="Along the curve (least loss), or in blocks that are cut without a look at "
-        "sensitive values (safer from a reader who knows the algorithm).",
+        description="Along the curve (least loss), or in blocks formed without sensitive "
+        "values (safer "
+        "against an attacker who knows the algorithm).",
     )
     publish: Literal["generalized", "buckets"] = Field(
         default="generalized",
@@ -123,7 +124,9 @@ class MsaDiversity(Method):
         default=256, ge=2, description="Greatest number of rows on the curve that wait for a group."
     )
     block: int | None = Field(
-        default=None, ge=2, description="Least rows of a block; several are tried if left out."
+        default=None,
+        ge=2,
+        description="Least number of rows in a block; by default several are tried.",
     )
 
     @property

@@ -48,9 +48,11 @@ class Gal(Method):
     entry: ClassVar[type[MethodEntry]] = GalEntry
 
     l: int = Field(ge=1, description="Least number of values that empty a part.")  # noqa: E741
-    k: int | None = Field(default=None, ge=1, description="Rows of a part; l if left out.")
+    k: int | None = Field(
+        default=None, ge=1, description="Least number of rows in a part; by default l."
+    )
     halves: Literal["both-safe", "suppress"] = Field(
-        default="both-safe", description="Whether a split may give up an unsafe half."
+        default="both-safe", description="Whether a split may suppress an unsafe half."
     )
 
     def run(self, task: Task) -> Generalized:

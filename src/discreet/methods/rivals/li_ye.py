@@ -48,9 +48,13 @@ class LiYe(Method):
     name: ClassVar[str] = "li-ye"
     entry: ClassVar[type[MethodEntry]] = LiYeEntry
 
-    alpha_qi: int = Field(ge=1, description="Distinct sensitive combinations of a class, at least.")
+    alpha_qi: int = Field(
+        ge=1, description="Least number of distinct sensitive combinations in a class."
+    )
     alpha_sa: int = Field(
-        ge=1, description="Distinct values of an attribute in a class; it is masked below that."
+        ge=1,
+        description="Least number of distinct values of an attribute in a class; "
+        "below it the attribute is masked.",
     )
 
     def run(self, task: Task) -> Generalized:

@@ -49,7 +49,7 @@ class Mmdcf(Method):
     name: ClassVar[str] = "mmdcf"
     entry: ClassVar[type[MethodEntry]] = MmdcfEntry
 
-    l: int = Field(ge=1, description="Rows of a group, at least.")  # noqa: E741 (the job's key)
+    l: int = Field(ge=1, description="Least number of rows in a group.")  # noqa: E741 (the job's key)
 
     @property
     def own_columns(self) -> tuple[str, ...]:

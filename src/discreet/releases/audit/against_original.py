@@ -1,4 +1,4 @@
-"""Whether a release speaks of the columns of its original, and of each as the job does.
+"""Whether a release covers the columns of its original, and of each as the job does.
 
 A column under another role, or a sensitive one under another distance, would be judged by another
 promise than the one that was asked for.

@@ -1,6 +1,6 @@
 """The audit: every promise derived again from published files alone.
 
-Nothing here knows how a release was made. It reads the files that stand in the folder, checks
+Nothing here knows how a release was made. It reads the files that are in the folder, checks
 them against the manifest (hashes, rows, columns, nothing that does not belong there), forms the
 classes anew from the published cells, and judges every requirement on their counts. With the
 original table it also checks that nothing was lost or invented.
@@ -63,8 +63,8 @@ class Audit(Result):
 
     promises: tuple[Promise, ...]
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
-    compared: bool  # whether the original table was at hand
-    unit: Unit = Unit.ROW  # people only where the original was at hand and shows one row each
+    compared: bool  # whether the original table was given
+    unit: Unit = Unit.ROW  # people only where the original was given and shows one row each
     readers: tuple[ReaderFinding, ...] = ()  # what readers of the release find beside its promises
     remarks: tuple[str, ...] = ()  # what could not be judged
     signed: bool | None = None  # by the trusted key; None where no key was given
@@ -73,14 +73,14 @@ class Audit(Result):
 
     @property
     def unproved(self) -> tuple[Promise, ...]:
-        """The promises that could not be derived from what was at hand."""
+        """The promises that could not be derived from what was given."""
         return tuple(promise for promise in self.promises if promise.unproved is not None)
 
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong: no problem, and every promise holds that could be derived.
 
-        ``unproved`` lists the promises that could not be derived from what was at hand.
+        ``unproved`` lists the promises that could not be derived from what was given.
         """
         return not self.problems and all(
             promise.holds or promise.unproved is not None for promise in self.promises
@@ -177,8 +177,8 @@ def audit_tables(
 ) -> Audit:
     """Audit published tables against a manifest.
 
-    ``source_rows`` is known to whoever made the release: the original's row behind each row.
-    ``knowledge`` is that of the original where there is one.
+    ``source_rows`` is known to the publisher who made the release: the original's row behind each
+    row. ``knowledge`` is that of the original where there is one.
     """
     kind = kind_of(manifest.kind)
     misshapen = form_problems(kind.forms(len(manifest.tables)), manifest)
@@ -222,7 +222,7 @@ def _changes(
     original: Task,
     source_rows: Mapping[str, NDArray[np.int32]] | None,
 ) -> list[str]:
-    """What was lost or invented against the original, or stands in its order."""
+    """What was lost or invented against the original, or is in its order."""
     unlike = unlike_original(tables, manifest, original)
     if unlike:
         return unlike
@@ -265,7 +265,7 @@ def _spec(manifest: Manifest, column: str, role: Role) -> ColumnSpec:
 
 
 def _not_derived(requirement: Requirement, reason: str) -> Promise:
-    """A promise that nobody could check: it is not claimed."""
+    """A promise that no person could check: it is not claimed."""
     return Promise(
         requirement=requirement.name,
         parameters=requirement.parameters(),

@@ -1,8 +1,9 @@
 """The figures of a manifest, derived from published tables alone.
 
-Whoever makes a release writes these figures into the manifest; an audit derives them again and
-refuses a manifest that says something else. A figure that needs the original does not belong here:
-a reader who lists every table that fits the files could keep those that give the stated figure.
+The pipeline that makes a release writes these figures into the manifest; an audit derives them
+again and refuses a manifest that says something else. A figure that needs the original does not
+belong here: an attacker who lists every table that fits the files could keep those that give the
+stated figure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What an audit can know of the labels that published terms link to.
 
 A release holds neither the knowledge table nor where it is: the manifest has a fingerprint of it
-and which of its columns are which. Whoever audits brings the table, by the job or by itself; a
+and which of its columns are which. Anyone who audits brings the table, by the job or by itself; a
 prior that was estimated from the original can be estimated again only with the original.
 """
 

@@ -1,7 +1,7 @@
-"""Whether published rows stand for rows of the original that they may stand for.
+"""Whether published rows represent rows of the original that they may represent.
 
-Whoever makes a release knows which source row each published row stands for. With that as a
-witness the check is direct: every published cell must cover the value of its own source row, and
+The pipeline that makes a release knows which source row each published row represents. With that as
+a witness the check is direct: every published cell must cover the value of its own source row, and
 no source row may be used twice. The witness only names rows; cells and values are read from the
 written files and the original, so a wrong witness can make the check fail and never make it pass.
 """
@@ -60,7 +60,7 @@ def _exact(published: Column, source: Column) -> Coverage:
 def untraced_rows(
     records: CodedTable, task: Task, levels: Mapping[str, int], source_row: Ints32
 ) -> int:
-    """How many published rows don't stand for their own source row."""
+    """How many published rows don't represent their own source row."""
     if len(source_row) != records.rows:
         return records.rows
 

@@ -86,7 +86,7 @@ class Kind(ABC):
         return []
 
     def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
-        """What the order of rows gives away. Some thousands of rows show it: all, or the first."""
+        """What the order of rows discloses. Some thousands of rows show it: all, or the first."""
         return []
 
     def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
@@ -110,7 +110,7 @@ class Kind(ABC):
         manifest: Manifest,
         source_rows: Mapping[str, NDArray[np.int32]],
     ) -> list[str]:
-        """The same for whoever made the release, and knows each row's source row.
+        """The same for the publisher who made the release, and knows each row's source row.
 
         A kind may check these instead of searching for a way to match published and source rows.
         """

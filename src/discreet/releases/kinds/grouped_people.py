@@ -22,7 +22,7 @@ from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
 from discreet.typing import Codes
 
-PUBLIC = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE)  # what stands beside a person's group
+PUBLIC = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE)  # what is beside a person's group
 
 
 def random_numbers(
@@ -79,7 +79,7 @@ def people_table(
 
 
 def source_rows(kept: NDArray[np.int64] | None) -> NDArray[np.int32] | None:
-    """The source's rows that published rows stand for, as a table keeps them."""
+    """The source's rows that published rows represent, as a table keeps them."""
     return None if kept is None else kept.astype(np.int32)
 
 
@@ -113,7 +113,7 @@ def row_problems(people: CodedTable, name: str, manifest: Manifest) -> list[str]
 
 
 def group_codes_in(people: CodedTable, other: CodedTable) -> NDArray[np.int64]:
-    """For each group number of another table, its code among the people's, −1 where nobody is."""
+    """Return for each group number of another table its code in the people's table, or −1."""
     return code_of_text(people[GROUP].text, other[GROUP].text)
 
 
@@ -136,7 +136,7 @@ def people_changes(people: CodedTable, name: str, task: Task, manifest: Manifest
 def traced_people(
     people: CodedTable, name: str, task: Task, manifest: Manifest, source_row: NDArray[np.int32]
 ) -> list[str]:
-    """The same for whoever knows the source's row behind each person."""
+    """The same for a caller that knows the source's row behind each person."""
     if task.table.rows != people.rows + manifest.suppressed_rows:
         return people_changes(people, name, task, manifest)
     return traced_rows(people, name, task, source_row)
@@ -145,7 +145,7 @@ def traced_people(
 def traced_rows(
     published: CodedTable, name: str, task: Task, source_row: NDArray[np.int32]
 ) -> list[str]:
-    """Whether every published row has the cells of the source's row that it stands for."""
+    """Whether every published row has the cells of the source's row that it represents."""
     columns = {c.name: c for c in published if c.role is not Role.STRUCTURE}
     untraced = untraced_rows(CodedTable(columns, published.rows), task, {}, source_row)
     return [f"{untraced} rows of '{name}' are not in the original"] if untraced else []

@@ -1,6 +1,6 @@
 """p2 of releases that keep quasi-identifiers exact and publish people in groups.
 
-Somebody in a group has each of the sensitive rows that the group may hold with a probability of
+A person in a group has each of the sensitive rows that the group may hold with a probability of
 (its mass in the group) / (people in the group). A bucketized release publishes these masses: they
 are counts. A decomposed release implies them (``raking``).
 

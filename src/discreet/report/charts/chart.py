@@ -1,7 +1,7 @@
 """A chart as a value: what is drawn, said once for the page (SVG) and for Python (Altair).
 
 A chart has a form, two scales, marks and reference lines, and the same figures as a table for
-whoever cannot see it. How each form places its marks:
+readers who cannot see it. How each form places its marks:
 
 ========  ==========================================================================================
 columns   ``lane`` is the category below, ``y`` the height

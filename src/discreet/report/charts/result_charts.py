@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 STRIPS = 8  # findings in the plot of beliefs, those with the greatest beliefs
 BARS = 24  # attributes in the plot of losses, those with the greatest
-LEAST_RATIO = 0.001  # where a release that lost nothing stands on a logarithmic axis
+LEAST_RATIO = 0.001  # where a release that lost nothing is on a logarithmic axis
 
 
 def size_charts(picture: Picture) -> list[Chart]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def origin(manifest: Manifest | None, job: Job | None) -> Iterator[Section]:
-    """The job that made a release and how to audit it, as far as they are at hand."""
+    """The job that made a release and how to audit it, as far as they are given."""
     if job is not None:
         from discreet.report.publishable import publishable_job
 

@@ -85,11 +85,11 @@ class RhoDifferent(Method):
     entry: ClassVar[type[MethodEntry]] = RepublicationEntry
 
     rho: float = Field(
-        default=0.5, gt=0, lt=1, description="The greatest belief that may be reached."
+        default=0.5, gt=0, lt=1, description="Greatest belief that an attacker may reach."
     )
     correlation: str | None = Field(
         default=None,
-        description="A CSV with old, new and probability; nothing is stated if left out.",
+        description="A CSV with old, new and probability; by default nothing is stated.",
     )
     unstated: Unstated = Field(
         default="spread",
@@ -99,7 +99,7 @@ class RhoDifferent(Method):
     group_size: int | None = Field(
         default=None,
         ge=2,
-        description="How many different values a first group has; ⌈2/ρ⌉ if left out.",
+        description="How many different values a first group has; by default ⌈2/ρ⌉.",
     )
 
     domain: tuple[Annotated[str, Field(coerce_numbers_to_str=True)] | None, ...] = Field(

@@ -117,7 +117,7 @@ def loss_of_buckets(
 
 
 def _counterfeits(tables: Mapping[str, CodedTable]) -> dict[str, int | float]:
-    """The sensitive rows that are nobody's, where a release may have some."""
+    """The sensitive rows that belong to no person, where a release may have some."""
     if COUNTERFEITS not in tables:
         return {}
     fakes = count_counterfeits(tables)

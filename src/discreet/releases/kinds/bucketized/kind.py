@@ -152,7 +152,7 @@ class BucketizedKind(Kind):
             problems.append(f"{invented} rows of '{SENSITIVE}' are not in the original")
         if problems or manifest.suppressed_rows:
             return problems
-        # Where a person's group is certain, the person's sensitive row must stand there.
+        # Where a person's group is certain, the person's sensitive row must be there.
         group = group_codes_in(people, sensitive)[sensitive[GROUP].codes].astype(np.int32)
         sole = sole_groups(people, task.table).astype(np.int32)
         known = sole >= 0
@@ -185,7 +185,7 @@ class BucketizedKind(Kind):
 
 
 def _count_problems(tables: Mapping[str, CodedTable], name: str) -> list[str]:
-    """Counts that are no whole number above 0: a value that nobody has would seem to occur."""
+    """Counts that are no whole number above 0: a value that no person has would seem to occur."""
     number = people_counted(tables[name]) if name in tables else None
     wrong = 0 if number is None else int((number < 1).sum())
     if number is None or wrong:

@@ -47,7 +47,7 @@ COUNTERFEITS = "counterfeits"
 def with_counterfeits(
     task: Task, outcome: Bucketized, fakes: Counterfeits
 ) -> dict[str, PublishedTable]:
-    """The tables where some sensitive rows are nobody's."""
+    """The tables where some sensitive rows belong to no person."""
     kept = np.flatnonzero(outcome.group_of_row >= 0)
     group = outcome.group_of_row[kept]
     number, groups = random_numbers(group, task.orders)

@@ -6,7 +6,7 @@ an upper bound of the probability that a random order has as few: no sound relea
 
 1. Let K places be looked at, whichever, and let b(i, j) = 1 if the row of T^S at the j-th of them
    does not fit the group at the i-th. A sound release has a uniformly random order of T^S,
-   independent of that of the people. Given which rows stand at these places on both sides, the
+   independent of that of the people. Given which rows are at these places on both sides, the
    misfits are Σ b(i, π(i)) for a uniformly random permutation π of K.
 2. No misfit: the number of permutations without one is the permanent of 1 − b. Of few rows it is
    computed; otherwise it is at most Π (r_i!)^(1/r_i), where r_i is the number of rows that fit

@@ -1,7 +1,7 @@
 """Decomposed releases: people in groups, the sets of values of each group, and T^S by itself.
 
 ``groups`` holds a row a person: quasi-identifiers, ``group``, insensitive columns. ``group_values``
-lists, sorted, each value of each attribute that somebody in a group may have. ``sensitive`` holds
+lists, sorted, each value of each attribute that a person in a group may have. ``sensitive`` holds
 the sensitive rows of all people with nothing that says whose they are.
 """
 
@@ -70,7 +70,9 @@ from discreet.utility.figures import Measures
 from discreet.utility.reading import ImpliedReading
 
 DERIVABLE = (SaDiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
-CHANCE = 1e-9  # below it, rows that stand where they would without a shuffle are no accident
+CHANCE = (
+    1e-9  # below it, rows in the order that they would have without a shuffle are no coincidence
+)
 
 
 class DecomposedKind(Kind):
@@ -222,7 +224,7 @@ class DecomposedKind(Kind):
 
 
 class _Kept(Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]]):
-    """What readers of T^S keep, found when it is asked for."""
+    """What attackers who use T^S keep, found when it is asked for."""
 
     def __init__(self, sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> None:
         self._sets, self._sensitive, self._names = sets, sensitive, names
@@ -364,7 +366,7 @@ def _set_problems(
     sensitive: CodedTable,
     primary: str,
 ) -> list[str]:
-    """Whether the sets name what exists, and whether any reader can strike out a value of them."""
+    """Whether the sets name what exists, and whether an attacker can rule out a value of them."""
     names = [column.name for column in sensitive.sensitive]
     problems = []
     if sets.unknown:

@@ -1,6 +1,6 @@
 """Readers of T^S: what is left of a person's other values once one sensitive value is known.
 
-The reader knows the release, in which group a person is, and the person's value of one attribute.
+The attacker knows the release, in which group a person is, and the person's value of one attribute.
 Three readers, each stronger than the one before:
 
 - ``pair`` keeps the values of the group's sets that occur in T^S together with the known one;
@@ -112,7 +112,7 @@ def _certain_people(
 
 
 def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
-    """Return what readers of T^S find in a release of up to ``FINDING_ROWS`` rows."""
+    """Return what attackers who use T^S find in a release of up to ``FINDING_ROWS`` rows."""
     if manifest.published_rows > FINDING_ROWS:
         return []
     primary = primary_of(manifest)

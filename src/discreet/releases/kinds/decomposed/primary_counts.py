@@ -1,9 +1,9 @@
 """Do groups and T^S agree on the primary attribute?
 
 In a group with as many people as primary values each value is one person's. A merged group has more
-people than values: each value is somebody's, and how often is not published. The counts agree if
-they can be chosen so that each value occurs in all groups together as often as in T^S: a flow from
-the groups' further people to the rows of T^S that are left when each value was counted once.
+people than values: each value belongs to a person, and how often is not published. The counts agree
+if they can be chosen so that each value occurs in all groups together as often as in T^S: a flow
+from the groups' further people to the rows of T^S that are left when each value was counted once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The masses that a decomposed release implies: rows of T^S raked into the groups' sets.
 
-Somebody in a group has a row of T^S whose values are all in the group's sets. Starting from the
+A person in a group has a row of T^S whose values are all in the group's sets. Starting from the
 rows' counts, masses are scaled in turn until each primary value of a group has the mass of its one
 person (a merged group as a whole that of its people) and each row of T^S its count: iterative
 proportional fitting, which finds the distribution nearest to "any row of T^S" that agrees with all

@@ -2,8 +2,8 @@
 
 All of it is read from published tables. A signature is a distinct row of T^S; it *supports* a group
 if all its values are in the group's sets. A published value that no signature supports could be
-struck out by any reader, and so could one that no assignment of all people to all rows gives to
-anybody of the group (``data.assignments``).
+ruled out by any attacker, and so could one that no assignment of all people to all rows gives to
+any person of the group (``data.assignments``).
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def view_of_classes(
     levels: Mapping[str, int],
     rng: np.random.Generator,
 ) -> AdversaryView:
-    """Read one generalized table with everybody's quasi-identifiers at hand."""
+    """Read one generalized table with every person's quasi-identifiers given."""
     people = [task.table[column.name] for column in table.quasi_identifiers]
     classes = classes_of(table.quasi_identifiers, table.rows)
     kinds = classes_of(people, task.table.rows)

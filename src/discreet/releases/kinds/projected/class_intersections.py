@@ -2,7 +2,7 @@
 
 A class of the base lies evenly over the values that its cells cover, so its part in a class of
 another table is the share of its values that lie in it, attribute by attribute. Where some of its
-values lie in no class of another table (the base spreads over combinations that nobody has), the
+values lie in no class of another table (the base spreads over combinations that no person has), the
 others answer by their whole tables. Where the classes of another table overlap (local recoding),
 values are split evenly between those that cover them, on average over the class of the base.
 """
@@ -74,7 +74,7 @@ class ClassTable:
         return self._combinations[names]
 
     def holds(self, name: str) -> bool:
-        """Whether a sensitive attribute stands in the table."""
+        """Whether a sensitive attribute is in the table."""
         return name in self._sensitive
 
     def draw_beside(self, drawn: Mapping[str, Codes], rng: np.random.Generator) -> dict[str, Codes]:

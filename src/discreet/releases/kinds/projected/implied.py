@@ -1,6 +1,6 @@
 """What a projected release is worth: each table by itself, and what the tables say together.
 
-p2 of a projected release. A query whose sensitive attributes all stand in one table is answered by
+p2 of a projected release. A query whose sensitive attributes all are in one table is answered by
 that table; one without any, by the base b, the table with the least loss. Else
 
     p2(q, s) = p_b(q, s_b) · Π p_u(s_u | class of q in table u)

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from discreet.errors import InputError
 from discreet.io.parquet.arrow_library import require_pyarrow
-from discreet.io.source import tell_nobody
+from discreet.io.source import ignore_progress
 from discreet.io.writing import PARQUET_ROWS, write_csv
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import PublishedColumn
@@ -36,7 +36,7 @@ def is_canonical_csv(path: Path, table: CodedTable) -> bool:
     with path.open("rb") as file:
         sink = _Compared(file)
         try:
-            write_csv(sink, columns, None, tell_nobody)
+            write_csv(sink, columns, None, ignore_progress)
         except _DifferentError:
             return False
         return not file.read(1)

@@ -45,8 +45,8 @@ NO_PATH = Path()
 Tell = Callable[[float], None]  # how much of a file is read or written, in [0, 1]
 
 
-def tell_nobody(share: float) -> None:
-    """Where nobody wants to know how far it is."""
+def ignore_progress(share: float) -> None:
+    """Report no progress."""
 
 
 class Source(BaseModel):

@@ -14,7 +14,7 @@ from discreet.io.csv.layout import header
 from discreet.io.csv.reader import read_delimited
 from discreet.io.frames import code_series
 from discreet.io.header import require_names
-from discreet.io.source import Source, Tell, tell_nobody
+from discreet.io.source import Source, Tell, ignore_progress
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
 
@@ -32,7 +32,7 @@ def column_names(source: Source) -> tuple[str, ...]:
 
 
 def read_table(
-    source: Source, specs: Mapping[str, ColumnSpec], tell: Tell = tell_nobody
+    source: Source, specs: Mapping[str, ColumnSpec], tell: Tell = ignore_progress
 ) -> CodedTable:
     """Read and code a table; specs name all its columns."""
     if source.is_text:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.errors import ReleaseError
 from discreet.io.column_dictionary import render
 from discreet.io.parquet.arrow_library import require_pyarrow
-from discreet.io.source import Tell, tell_nobody
+from discreet.io.source import Tell, ignore_progress
 from discreet.table.published import PublishedColumn
 from discreet.typing import AnyInts
 
@@ -37,7 +37,7 @@ def write_table(
     format: OutputFormat,
     columns: Sequence[PublishedColumn],
     order: AnyInts | None = None,
-    tell: Tell = tell_nobody,
+    tell: Tell = ignore_progress,
 ) -> None:
     """Write a table and bring it to the disk; nothing is left where that fails."""
     write = write_csv if format == "csv" else _write_parquet

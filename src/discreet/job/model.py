@@ -318,7 +318,7 @@ _OWN_ERRORS = {
 
 
 def _known_keys(trail: tuple[str | int, ...]) -> str:
-    """What a key that no person knows may have been meant to be."""
+    """Return a hint at the known key nearest to an unknown one."""
     *above, key = trail
     parts: dict[str, type[BaseModel]] = {
         "source": Source,

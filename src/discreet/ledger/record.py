@@ -124,12 +124,12 @@ class Entry:
 
 
 def hash_of_contents(data: bytes) -> str:
-    """The hash under which a block of bytes is in its entry."""
+    """Return the hash of a block of bytes, as its entry has it."""
     return hashlib.sha256(data).hexdigest()
 
 
 def require_people(people: PersonHashes, place: str) -> None:
-    """Refuse a table in which a person is twice."""
+    """Refuse a table with two rows of one person."""
     order = np.lexsort((people[:, 1], people[:, 0]))
     doubled = int((np.diff(people[order], axis=0) == 0).all(axis=1).sum())
     if doubled:

@@ -39,7 +39,7 @@ Progress = Callable[[str, float], None]  # the phase, and how much of it is done
 
 
 def no_progress(phase: str, share: float) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class Task:
 
     @cached_property
     def information(self) -> Information:
-        """What the sensitive attributes tell of each other."""
+        """What the sensitive attributes reveal about each other."""
         return measure_information(self.table.sensitive, self.sensitive_values)
 
     def count(self, classes: Classes) -> ClassCounts:
@@ -217,7 +217,7 @@ class Spread(StrEnum):
 
     COUNTS = "counts"  # once, on the distinct tuples of the table and their numbers
     CUTS = "cuts"  # on parts of near rows, which Mondrian's first cuts make
-    CURVE = "curve"  # on stretches of the Hilbert curve; who is left over in a second pass
+    CURVE = "curve"  # on stretches of the Hilbert curve; remaining rows in a second pass
     SHARDS = "shards"  # on parts that hold an even share of each value of one attribute
 
 

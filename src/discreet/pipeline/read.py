@@ -14,7 +14,7 @@ from discreet.io.csv.layout import suspect_header
 from discreet.io.databases import read_frame
 from discreet.io.frames import FrameKind, code_frame, frame_columns
 from discreet.io.header import check_columns
-from discreet.io.source import Source, Tell, tell_nobody
+from discreet.io.source import Source, Tell, ignore_progress
 from discreet.io.tables import column_names, read_table
 from discreet.job.identifying import ONE_ROW, Uses, count_uses
 from discreet.job.model import Job
@@ -44,13 +44,13 @@ class SourceRows:
     like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
 
 
-def read_data(job: Job, data: Any = None, tell: Tell = tell_nobody) -> CodedTable:
+def read_data(job: Job, data: Any = None, tell: Tell = ignore_progress) -> CodedTable:
     """The coded table of a job, from its source, from a path or from a frame."""
     return _read_columns(job, data, (), tell)
 
 
 def read_source(
-    job: Job, data: Any = None, ledger: Ledger | None = None, tell: Tell = tell_nobody
+    job: Job, data: Any = None, ledger: Ledger | None = None, tell: Tell = ignore_progress
 ) -> SourceRows:
     """Read a job's source, a path or a frame; for a ledger with the hash of every row's person.
 

@@ -18,7 +18,7 @@ from discreet.io.column_dictionary import recode, sort_dictionary
 from discreet.io.csv.file_pieces import FilePiece, cut_file, read_piece
 from discreet.io.csv.layout import Layout, nul_bytes, open_layout
 from discreet.io.csv.records import Fault, FaultyRecordError, records
-from discreet.io.source import Source, Tell, open_utf8, tell_nobody, wrong_encoding
+from discreet.io.source import Source, Tell, ignore_progress, open_utf8, wrong_encoding
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.typing import Codes, Ints
@@ -28,7 +28,7 @@ EMPTY = (1 << 32) - 1  # the number of an empty cell; beyond all others
 
 
 def read_delimited(
-    source: Source, specs: Mapping[str, ColumnSpec], tell: Tell = tell_nobody
+    source: Source, specs: Mapping[str, ColumnSpec], tell: Tell = ignore_progress
 ) -> CodedTable:
     """Code every column of a text file that may be published."""
     with open_utf8(source) as file:

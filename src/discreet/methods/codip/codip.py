@@ -3,8 +3,9 @@
 Fang, Ashrafi and Ng, "Privacy beyond single sensitive attribute", 2011. Each table holds all
 quasi-identifiers, generalized on its own, and a disjoint subset of the sensitive attributes; its
 rows are in a random order of their own. Fewer sensitive attributes in a table means that each can
-be closer to the table's distribution (Theorem 1), and that somebody who knows one value of a person
-can join it to fewer others; the price is the association between attributes in different tables.
+be closer to the table's distribution (Theorem 1), and that an attacker who knows one value of a
+person can join it to fewer others; the price is the association between attributes in different
+tables.
 
 =====================  =======================================================================
 paper                  here
@@ -26,7 +27,7 @@ a search for each block would cost seconds. Of the nodes at which a block passes
 the greedy one can be seen; ``plan: given`` checks a plan that the job writes. Full-domain recoding
 is crude, so ``recoding: mondrian`` cuts each table locally instead (``local_projections``).
 
-Nobody is suppressed: tables that lack different people would tell a reader who stood out where,
+No row is suppressed: tables without different rows would reveal which rows are outliers,
 and leaving rows out of one table would move the distribution that its t compares with.
 
 Which monotonicity holds: without suppression all requirements are closed under merging of classes,
@@ -188,7 +189,7 @@ class Projector:
         return least(accepted, self.ratios)
 
     def given(self) -> Plan:
-        """The plan that the job writes; a multi-valued attribute stands for all its bits."""
+        """The plan that the job writes; a multi-valued attribute represents all its bits."""
         bitmaps = self.task.bitmaps
         blocks = [
             [bit for name in table for bit in (bitmaps[name].bits if name in bitmaps else (name,))]

@@ -1,7 +1,7 @@
 """Projections whose quasi-identifiers are recoded locally, by Mondrian, table by table.
 
 Each block of attributes is a job of its own: Mondrian cuts as long as every part meets the
-requirements as far as they speak of the block. The whole table as one class is where it begins, so
+requirements as far as they cover the block. The search begins with the whole table as one class, so
 a block can be published exactly where that class passes, and the ceiling on the discernibility
 holds for the parts that it ends with.
 """
@@ -134,7 +134,7 @@ class LocalRecoder:
         return Recoded(outcome, _closeness(task, outcome))
 
     def _task(self, block: Block) -> Task:
-        """The part of the task that speaks of a block."""
+        """The part of the task that covers a block."""
         names = [self.attributes[a] for a in block]
         table = self.task.table
         columns = [*table.quasi_identifiers, *(table[name] for name in names)]

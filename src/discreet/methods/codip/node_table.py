@@ -1,11 +1,11 @@
 """Every full-domain recoding judged once for every sensitive attribute.
 
-The quasi-identifiers and their lattice are the same whatever sensitive attributes stand beside
+The quasi-identifiers and their lattice are the same whatever sensitive attributes are beside
 them, so one table of (node, attribute) decides all projections: a block of attributes can be
-published at a node where all of them pass. Nodes are numbered from the cheapest to the dearest,
-and for each attribute the passing ones are the bits of one whole number; the nodes of a block are
-then an *and*, and the cheapest its lowest bit: that is what makes checking a plan a matter of
-microseconds.
+published at a node where all of them pass. Nodes are numbered from the cheapest to the most
+expensive, and for each attribute the passing ones are the bits of one whole number; the nodes of a
+block are then an *and*, and the cheapest its lowest bit: that is what makes checking a plan a
+matter of microseconds.
 
 Only nodes that meet the requirements on sizes (these get easier upward, so few are tried) and the
 discernibility ceiling have a row. Multi-attribute ℓ-diversity depends on the block's other

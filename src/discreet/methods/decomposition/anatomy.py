@@ -2,7 +2,7 @@
 
 Xiao and Tao, "Anatomy: simple and effective privacy preservation"; here with the group forming of
 decomposition, of which it is the relative for a single attribute: every group has at least ℓ rows,
-no value twice, so nobody's value is believed with more than 1/ℓ.
+no value twice, so an attacker believes no value with more than 1/ℓ.
 
 Cost: linear in the rows.
 """

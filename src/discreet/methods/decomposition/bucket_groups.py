@@ -184,7 +184,7 @@ def _draw(
     """The signature of a random remaining row of a bucket.
 
     Labels are the signatures of the bucket's rows in random order. Rows that were taken for their
-    signature stand for random labels of it that are still unread: each label is skipped with the
+    signature represent random labels of it that are still unread: each label is skipped with the
     probability that it is one of those.
     """
     while True:

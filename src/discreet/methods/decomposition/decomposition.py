@@ -10,7 +10,7 @@ l_per                ``requirements.feasibility.permissible_ell``
 Largest-l procedure  ``bucket_groups``
 P(t, G)              the penalty in ``bucket_groups``
 residual tuples      ``residual_rows``
-LSV(S^i, G), noise   ``noise``: narrower than the paper's, which a reader of T^S can strike out
+LSV(S^i, G), noise   ``noise``: narrower than the paper's, which T^S rules out
 T^S                  the published table ``sensitive``
 ===================  ==========================================================================
 
@@ -21,7 +21,8 @@ more attributes strikes some out; and some assignment of all people to all rows 
 (``noise_support``). Where no such value exists, the group is merged with the nearest
 one by quasi-identifiers, of the same size if there is one: in a merged group a primary value has
 at most as many times 1/l_pri as it has rows, so the share stays within 1/l_pri. Group numbers are
-random. ``conditional_l`` puts a floor under what a reader of T^S keeps who knows the primary value.
+random. ``conditional_l`` bounds from below how many values remain for an attacker who knows the
+primary value and uses T^S.
 
 Cost: near-linear in the rows (``bucket_groups``); noise costs a look through the signatures of a
 group's most selective attribute for each value; the paper's algorithm is quadratic.

@@ -3,7 +3,7 @@
 Rows are ordered along a Hilbert curve through the quasi-identifiers and cut into blocks of equal
 size. Groups are formed inside each block, by sensitive values and chance alone; what blocks leave
 over goes on to blocks twice as large, three times, and in the end all of it into one. Which people
-of a block meet in a group is chance, so a reader who knows the algorithm learns nothing from it.
+of a block meet in a group is chance, so an attacker who knows the algorithm learns nothing from it.
 
 A block may only form a group if what is left can still be grouped. With r rows left, a value with
 more than r/ℓ − 1 rows has to be in the next group, wherever that is formed; a block that cannot

@@ -3,8 +3,8 @@
 A value belongs to a group only if some row of T^S *supports* it: a row whose primary value is one
 of the group's and all of whose values are in the group's sets. Noise therefore comes in whole rows
 of T^S: a row whose values are all in the sets already, but for attributes that still lack values,
-lends these its own. Whoever matches the group's people to rows of T^S can then use that row for the
-person with its primary value, and every other person's own row: the value stays possible.
+lends these its own. An attacker who matches the group's people to rows of T^S can use that row for
+the person with its primary value, and every other person's own row: the value stays possible.
 
 A floor under a reader's knowledge asks for more. For each primary value of a group, at least
 ``floor`` values of every other attribute must remain: for the reader ``pair`` those that occur with
@@ -256,7 +256,7 @@ def _add_noise(
     floor: int,
 ) -> tuple[Ints32, Ints32, Ints32, Ints32]:
     groups, attributes = len(group_start) - 1, codes.shape[1]
-    stamp = np.full(offset[attributes], -1, np.int64)  # places in the set of the group at hand
+    stamp = np.full(offset[attributes], -1, np.int64)  # places in the set of the current group
     largest = 0
     for group in range(groups):
         largest = max(largest, group_start[group + 1] - group_start[group])

@@ -1,7 +1,7 @@
 """Noise that survives counting all people against all rows of T^S.
 
 A noise value is lent by a row of T^S within the group's sets. That is not enough: the row has an
-owner, and a reader who assigns all people to all rows may find that the owner can have no other.
+owner, and an attacker who assigns all people to all rows may find that the owner can have no other.
 So each noise value needs an *exchange*: a person of the group gives the own row for the lending
 one, and all other people still find a row. The true table is one assignment, so real values need
 no proof.

@@ -5,7 +5,7 @@ lower. The search keeps, for all nodes, whether they may still be the optimum (`
 lower bound on their cost, and learns from every node that it examines:
 
 * it is beyond the budget in a condition that only gets easier upward: nothing below is open;
-* it is publishable at a cost: nothing that must cost more, or as much and stand later in the
+* it is publishable at a cost: nothing that must cost more, or as much and is later in the
   order of ties, is open;
 * where nothing may be suppressed, publishable nodes close everything above them, since all
   measures rise upward;
@@ -16,7 +16,8 @@ lower bound on their cost, and learns from every node that it examines:
 
 The next node is the cheapest open one if it is known to be within the budget: it would have to be
 examined in any case. Else it is the one that promises to close most: if it fails, the open nodes
-below it; if not, those that are dearer. The greater the smaller of the two numbers, the better.
+below it; if not, those that are more expensive. The greater the smaller of the two numbers, the
+better.
 
 Ties: less height, then the lexicographically least levels.
 """
@@ -107,7 +108,9 @@ class Search:
         self._within = np.zeros(lattice.nodes, bool)  # known to be within the budget
         self._rank = lattice.levels.sum(axis=1, dtype=np.int64) * lattice.nodes
         self._rank += np.arange(lattice.nodes)  # the order of ties
-        self._open = np.argsort(-guide.ravel(), kind="stable").astype(np.int32)  # dearest first
+        self._open = np.argsort(-guide.ravel(), kind="stable").astype(
+            np.int32
+        )  # most expensive first
 
     @property
     def share_closed(self) -> float:
@@ -170,7 +173,7 @@ def _cheapest(open_nodes: NDArray[np.int32], floor: Floats, surcharge: Floats) -
 
 @kernel
 def _most_telling(
-    open_nodes: NDArray[np.int32],  # dearest first
+    open_nodes: NDArray[np.int32],  # most expensive first
     within: Bools,
     shape: NDArray[np.int64],
 ) -> np.int64:
@@ -179,11 +182,11 @@ def _most_telling(
     for node in open_nodes:
         below[node] = not within[node]
     sum_below(below, shape)
-    chosen, most, dearer = open_nodes[0], 0, 0
+    chosen, most, costlier = open_nodes[0], 0, 0
     for node in open_nodes:
         if not within[node]:
-            dearer += 1
-            gain = min(dearer, below[node])
+            costlier += 1
+            gain = min(costlier, below[node])
             if gain > most:
                 most = gain
                 chosen = node

@@ -1,4 +1,4 @@
-"""All generalized tuples that could be published: closed, with enough rows, not too dear.
+"""All generalized tuples that could be published: closed, with enough rows, not too expensive.
 
 A candidate is a generalized tuple g, one node or range for each attribute. It is worth a look only
 if it covers the rows and values that every group needs, if a row pays no more than a ceiling for
@@ -7,9 +7,9 @@ same rows).
 
 They are enumerated attribute by attribute, each by splitting what the earlier attributes left:
 sorted by rank, the units below every node, or within every range, are a stretch of neighbours. A
-stretch with too few rows or values, too dear or no longer closed in an earlier attribute is dropped
-with all that it could become. So no tuple is ever generalized to what nobody shares, and nothing is
-sorted but short stretches. Cost: the units of all stretches that are not dropped.
+stretch with too few rows or values, too expensive or no longer closed in an earlier attribute is
+dropped with all that it could become. So no tuple is ever generalized to values that no rows share,
+and nothing is sorted but short stretches. Cost: the units of all stretches that are not dropped.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def enumerate_candidates(
         else:
             total = spent[depth] + cell_cost(space, depth, low[depth], high[depth])
         if total > ceiling:
-            if space.levels[depth] == 0:  # longer ranges are dearer
+            if space.levels[depth] == 0:  # longer ranges are more expensive
                 _next_range(space, buffer[depth], count[depth], depth, level, place)
             continue
         if rows < needs.rows or not _diverse(needs, tally, buffer[depth], begin, end):
@@ -188,7 +188,7 @@ def _next_within_range(
 ) -> tuple[int, int]:
     """The same of a free range: ``place`` is its begin, ``level`` the end of the last one, 0 first.
 
-    A range and a missing value have only the whole domain in common, which stands at the very end.
+    A range and a missing value have only the whole domain in common, which is at the very end.
     """
     rank = space.rank
     missing = space.missing[depth]

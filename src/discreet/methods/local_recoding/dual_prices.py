@@ -3,16 +3,16 @@
 Choosing what to publish is facility location in which a facility must serve at least k: candidate
 g serves rows that it covers at c(g) each. Give every row of unit i a price u_i. A candidate's
 regret is the least Σ (c(g) − u) over sets of rows that it covers and that have what every group
-needs: all rows whose price is above c(g), the dearest row of each value that is lacking then, and
-the dearest others up to k rows. Where several attributes need values, only the one that needs most
-is looked at: a regret that is too small leaves the bound valid. For any prices
+needs: all rows whose price is above c(g), the most expensive row of each value that is lacking
+then, and the most expensive others up to k rows. Where several attributes need values, only the one
+that needs most is looked at: a regret that is too small leaves the bound valid. For any prices
 
     L(u) = Σ u + Σ over candidates min(0, regret(g))
 
 is at most the cost of every release, because each class pays at least its rows' prices and the
-regret of its tuple. Candidates above the ceiling are never dearer to leave out as long as no price
-is above it. Maximizing L is a concave problem without constraints; L / rows is the bound that is
-reported.
+regret of its tuple. Candidates above the ceiling are never more expensive to leave out as long as
+no price is above it. Maximizing L is a concave problem without constraints; L / rows is the bound
+that is reported.
 
 The first prices are the cheapest candidate over each unit: then no regret is negative and L = Σ u.
 Subgradient steps make them better. A unit's derivative is its rows less what all candidates with
@@ -99,7 +99,7 @@ def _negative_regrets(
     usage[:] = 0
     total = 0.0
     free = rows.copy()  # less what brings values to the candidate that is looked at
-    dearest = np.empty(needs.rows + 1, np.int64)  # of the units at or below the cost
+    costliest = np.empty(needs.rows + 1, np.int64)  # of the units at or below the cost
     values = needs.values[0] if len(needs.values) else 0
     stamp = np.full(needs.cardinality, -1, np.int64)
     bringing = np.empty(values, np.int64)
@@ -127,9 +127,9 @@ def _negative_regrets(
         needed = needs.rows - taken - brought
         filled = 0
         if needed > 0:
-            filled = _dearest(member, free, price, cost, needed, dearest)
+            filled = _dearest(member, free, price, cost, needed, costliest)
             left = needed
-            for unit in dearest[:filled]:
+            for unit in costliest[:filled]:
                 share = min(left, free[unit])
                 regret += share * (cost - price[unit])
                 left -= share
@@ -140,7 +140,7 @@ def _negative_regrets(
                     usage[unit] += rows[unit]
             for unit in bringing[:brought]:
                 usage[unit] += 1
-            for unit in dearest[:filled]:
+            for unit in costliest[:filled]:
                 share = min(needed, free[unit])
                 usage[unit] += share
                 needed -= share
@@ -159,7 +159,7 @@ def _bringing(
     g: int,
     bringing: Ints,
 ) -> int:
-    """The dearest units that cost at most so much, each with another value; how many they are.
+    """Highest-priced units below a cost, one for each sensitive value; return how many.
 
     Values that are stamped are there already.
     """
@@ -189,24 +189,24 @@ def _bringing(
 
 @kernel
 def _dearest(
-    member: Ints32, free: Ints, price: Floats, cost: float, needed: int, dearest: Ints
+    member: Ints32, free: Ints, price: Floats, cost: float, needed: int, costliest: Ints
 ) -> int:
-    """The dearest units that cost at most so much and have the needed rows; how many they are."""
+    """Highest-priced units below a cost that have the needed rows; return how many."""
     filled = 0
     held = 0
     for unit in member:
         if price[unit] > cost or free[unit] == 0:
             continue
-        if held >= needed and price[unit] <= price[dearest[filled - 1]]:
+        if held >= needed and price[unit] <= price[costliest[filled - 1]]:
             continue
         place = filled
-        while place > 0 and price[dearest[place - 1]] < price[unit]:
-            dearest[place] = dearest[place - 1]
+        while place > 0 and price[costliest[place - 1]] < price[unit]:
+            costliest[place] = costliest[place - 1]
             place -= 1
-        dearest[place] = unit
+        costliest[place] = unit
         filled += 1
         held += free[unit]
-        while held - free[dearest[filled - 1]] >= needed:
+        while held - free[costliest[filled - 1]] >= needed:
             filled -= 1
-            held -= free[dearest[filled]]
+            held -= free[costliest[filled]]
     return filled

@@ -2,11 +2,11 @@
 
 The candidate with the least regret, the least Σ (c(g) − u) over sets of rows left under g that have
 what every group needs, is opened and takes those rows; rows of one unit may be split. The set is
-all rows whose price is not below c(g), a row of the dearest unit of each value that is lacking
-then, and the dearest others up to k rows: the least regret where one attribute needs values, nearly
-so where several do. Fewer rows are left after every choice, so a regret only rises, and a heap
-whose keys are renewed when they come to the top is exact. What is left in the end joins the
-cheapest open candidate that covers it, or goes home where that is cheaper: to a class that stands
+all rows whose price is not below c(g), a row of the most expensive unit of each value that is
+lacking then, and the most expensive others up to k rows: the least regret where one attribute needs
+values, nearly so where several do. Fewer rows are left after every choice, so a regret only rises,
+and a heap whose keys are renewed when they come to the top is exact. What is left in the end joins
+the cheapest open candidate that covers it, or goes home where that is cheaper: to a class that is
 already.
 """
 
@@ -44,7 +44,7 @@ def choose(
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Unit, candidate (−1: home) and rows of each piece, and what is left of each unit.
 
-    ``home_cost`` is what each unit pays in a class that stands already, ∞ if none covers it.
+    ``home_cost`` is what each unit pays in an existing class, ∞ if none covers it.
     """
     count = len(candidates.cost)
     member = _dearest_first(candidates, price)

@@ -26,7 +26,7 @@ from discreet.typing import Codes, Floats, Ints, Ints32
 class Space(NamedTuple):
     """The units of a table with their ranks, and the hierarchies as flat tables.
 
-    The node of rank r at level l of attribute j stands at ``first[j] + l · values[j] + r``.
+    The node of rank r at level l of attribute j is at ``first[j] + l · values[j] + r``.
     Losses are divided by the number of attributes, so that they add up to the mean over cells.
     """
 

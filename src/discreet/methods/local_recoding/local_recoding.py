@@ -60,7 +60,7 @@ from discreet.methods.local_recoding.hulls import (
     rank_by_value,
 )
 from discreet.methods.local_recoding.neighbourhood_search import search_neighbourhoods
-from discreet.methods.local_recoding.repair import mend
+from discreet.methods.local_recoding.repair import repair
 from discreet.methods.local_recoding.requirement_check import Promises
 from discreet.methods.local_recoding.rounds import Opening, group_in_rounds, open_candidates
 from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitGroups
@@ -252,7 +252,7 @@ class Recoding:
         made = self._passes(space, promises.needs, opening, plan)
         tell(0.3)
         if not promises.only_sizes:
-            made = mend(made, promises)
+            made = repair(made, promises)
         if plan.tries and promises.kept_by(made).all():
             tries = None
             if deadline is None:
@@ -288,10 +288,10 @@ class Recoding:
         return best
 
     def _whole(self, parts: Sequence[UnitGrouping]) -> UnitGrouping:
-        """The groups of a region; blocks that could not be mended alone are mended together."""
+        """The groups of a region; blocks that could not be repaired alone are repaired together."""
         made = self._joined(parts)
         if len(parts) > 1 and not self.promises.only_sizes:
-            made = mend(made, self.promises)
+            made = repair(made, self.promises)
         return made
 
     def _joined(self, parts: Sequence[UnitGrouping]) -> UnitGrouping:

@@ -2,10 +2,10 @@
 
 All groups are the root of a binary tree, and every node is cut in two as blocks are (``blocks``),
 each group standing where the middle of its hull is. A node knows of its groups the greatest of
-their least ranks and the least of their greatest ones: whoever joins one of them covers at least
-what lies between, so no join with any of them costs less than that hull does. A search goes down
-the cheaper side first and leaves out every node that can't bring anything cheaper than the groups
-it has. What it finds is what comparing all would find, but for the choice among equals.
+their least ranks and the least of their greatest ones: any group that joins one of them covers at
+least what lies between, so no join with any of them costs less than that hull does. A search goes
+down the cheaper side first and leaves out every node that can't bring anything cheaper than the
+groups it has. What it finds is what comparing all would find, but for the choice among equals.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ROUNDING = 1e-12
 class GroupTree(NamedTuple):
     """The nodes, each before all below it: the first side of a node follows it at once."""
 
-    order: Ints  # (groups,) those of each node stand together
+    order: Ints  # (groups,) those of each node are adjacent
     begin: Ints  # (nodes,)
     end: Ints  # (nodes,)
     second: Ints  # (nodes,) the node of the second side; −1 where a node is not cut
     low: Ints32  # (nodes, attributes) the greatest of the least ranks
     high: Ints32  # (nodes, attributes) the least of the greatest ranks
     size: Ints  # (nodes,) of the smallest group
-    cost: Floats  # (nodes,) of the dearest group
+    cost: Floats  # (nodes,) of the most expensive group
 
 
 def nearest_of_all(made: UnitGrouping, groups: Ints, count: int) -> tuple[Ints, Floats]:

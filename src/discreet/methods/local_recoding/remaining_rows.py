@@ -57,7 +57,7 @@ def _together(
     units: Ints,
     left: Ints,
 ) -> Pieces | None:
-    """The last rows as one group; None if nobody can spare what it needs."""
+    """The last rows as one group; None if no group can spare what it needs."""
     groups = int(number.max()) + 1
     _, _, size, cost = hulls_of(space, unit, number, rows, groups)
     lent = _lent(space, needs, unit, number, rows, size, cost, units, left)

@@ -27,11 +27,11 @@ from discreet.typing import Floats, Ints, Ints32
 NEAREST = 12  # groups that a failing one may be joined with
 LENDERS = 24  # groups whose rows it may borrow
 LOANS = 16  # rows that it may borrow, of which one is chosen
-PATIENCE = 2.0  # how much dearer than the best a remedy may be, else the group waits for a round
+PATIENCE = 2.0  # how much more expensive than the best a remedy may be, else the group waits
 
 
 class Remedies(NamedTuple):
-    """Ways to mend failing groups, each with a neighbour."""
+    """Ways to repair failing groups, each with a neighbour."""
 
     group: Ints
     neighbour: Ints
@@ -42,7 +42,7 @@ class Remedies(NamedTuple):
         return Remedies(*(field[chosen] for field in self))
 
 
-def mend(made: UnitGrouping, promises: Promises) -> UnitGrouping:
+def repair(made: UnitGrouping, promises: Promises) -> UnitGrouping:
     """Mend failing groups until all pass or one group is left."""
     while made.count > 1:
         failing = np.flatnonzero(~promises.kept_by(made))
@@ -124,22 +124,22 @@ def _helping(made: UnitGrouping, promises: Promises, remedies: Remedies) -> NDAr
     ones = np.ones(len(loan), np.int64)
     own_piece, own = _pieces_of(made, remedies.group)
     join_piece, join = _pieces_of(made, remedies.neighbour[joined])
-    mended = promises.passes(
+    repaired = promises.passes(
         np.concatenate((made.unit[own_piece], made.unit[join_piece], remedies.unit[loan])),
         np.concatenate((own, np.flatnonzero(joined)[join], loan)),
         np.concatenate((made.rows[own_piece], made.rows[join_piece], ones)),
         count,
     )
-    loan = loan[mended[loan]]
+    loan = loan[repaired[loan]]
     if len(loan):
         piece, left = _pieces_of(made, remedies.neighbour[loan])
-        mended[loan] = promises.passes(
+        repaired[loan] = promises.passes(
             np.concatenate((made.unit[piece], remedies.unit[loan])),
             np.concatenate((left, np.arange(len(loan)))),
             np.concatenate((made.rows[piece], -np.ones(len(loan), np.int64))),
             len(loan),
         )
-    return mended
+    return repaired
 
 
 def _pieces_of(made: UnitGrouping, groups: Ints) -> tuple[Ints, Ints]:
@@ -153,7 +153,7 @@ def _pieces_of(made: UnitGrouping, groups: Ints) -> tuple[Ints, Ints]:
 def _chosen(
     made: UnitGrouping, promises: Promises, remedies: Remedies, helps: NDArray[np.bool_]
 ) -> Remedies:
-    """The remedies to try, cheapest first: what helps and is not much dearer than the best one.
+    """Return the remedies to try, cheapest first: those not much more expensive than the best.
 
     Where nothing helps a group, the join that costs least for what it relieves.
     """
@@ -196,7 +196,7 @@ def _apply(made: UnitGrouping, chosen: Remedies, least: int) -> UnitGrouping:
     """Apply remedies in order, unless one of their groups was touched before.
 
     A group may lend to several as long as it keeps most of what it can spare; should it fail
-    after that, it is mended itself in the next round.
+    after that, it is repaired itself in the next round.
     """
     touched = np.zeros(made.count, bool)
     name = np.arange(made.count)

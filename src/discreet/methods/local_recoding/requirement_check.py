@@ -15,7 +15,7 @@ from discreet.table.classes import group_codes
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
 from discreet.typing import Bools, Floats, Ints
 
-FAR = 1e6  # stands for figures without end
+FAR = 1e6  # for unbounded figures
 
 
 class Promises:

@@ -112,7 +112,7 @@ class UnitGroups:
         return np.arange(before, before + count)
 
     def settled(self) -> UnitGrouping:
-        """The groups as they stand, without the dissolved ones."""
+        """The groups as they are, without the dissolved ones."""
         lengths = [len(members.unit) for members in self.members]
         return UnitGrouping.of(
             self.space,

@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 class DiverseGroups(NamedTuple):
     """Disjoint lists of rows."""
 
-    group_of_row: NDArray[np.int32]  # (rows,) NONE for a row that is left over
+    group_of_row: NDArray[np.int32]  # (rows,) NONE for a row that remains
     next_row: NDArray[np.int32]  # (rows,)
     first: NDArray[np.int32]  # (rows,) of each group; there are never more groups than rows
     size: NDArray[np.int32]  # (rows,)

@@ -2,7 +2,7 @@
 
 *Along the curve* (Abdalaal, 2012, 5.5): rows enter a pool in curve order. Where the newest row
 and some of the pool make a group, they leave it; a row that finds none before the pool is full is
-left over. Of the rows that may join, the one that collides with the fewest others that may is
+remaining. Of the rows that may join, the one that collides with the fewest others that may is
 taken first, the nearest of equals. (The paper's pseudo-code takes the most; its worked example
 agrees with the fewest.)
 

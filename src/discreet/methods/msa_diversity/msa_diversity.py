@@ -18,7 +18,7 @@ Departures. (1) Of the rows that may join a group the one with the fewest collis
 the paper's worked example and against its pseudo-code, which strands most people. (2) What is left
 over is placed, exchanged, or near groups are joined for it, so long as no value passes 1/ℓ: groups
 need not stay SA-distinct, because ℓ-pdiversity is ℓ-mdiversity. (3) A last pass exchanges members
-of near groups where that loses less. (4) Strict curve order leaks to a reader who knows the
+of near groups where that loses less. (4) Strict curve order leaks to an attacker who knows the
 algorithm; ``grouping: blocks`` cuts the curve without a look at sensitive values and groups inside
 a block by sensitive values and chance alone. (5) ℓ may be a fraction and differ between
 attributes, and ``k-anonymity`` may ask for more rows than ℓ: a smallest group then has as many rows
@@ -290,7 +290,7 @@ def along_curve(task: Task, bounds: Bounds, order: Ints, window: int, way: Way |
     if way is None and _unplaced(groups) > MANY_UNPLACED * len(order):
         groups = form_along(rows, window, Way.STACKS)
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
-    settle_left_overs(rows, groups, steps)
+    settle_remaining_rows(rows, groups, steps)
     reach = min(64, max(4, 400 * FEW_ROWS // len(order)))
     for _ in range(8 if len(order) <= FEW_ROWS else 1):
         if not improve(rows, groups, reach, LARGE * rows.least):
@@ -325,7 +325,7 @@ def in_blocks(task: Task, bounds: Bounds, order: Ints, block: int, window: int) 
     limits = Limits(0, 10_000, 8 * rows.least, 1)
     _tally(steps, settle_in_blocks(rows, groups, cuts, first_group, task.rng, limits))
     steps["across_blocks"] = int((groups.group_of_row < 0).sum())
-    settle_left_overs(rows, groups, steps)
+    settle_remaining_rows(rows, groups, steps)
     return Attempt(order, groups, steps, total_loss(rows, groups))
 
 
@@ -347,7 +347,7 @@ def _frequency(rows: Rows) -> NDArray[np.float64]:
     ])  # fmt: skip
 
 
-def settle_left_overs(rows: Rows, groups: DiverseGroups, steps: dict[str, int]) -> None:
+def settle_remaining_rows(rows: Rows, groups: DiverseGroups, steps: dict[str, int]) -> None:
     """Find a group for every row that has none: near groups first, then donors, then unions."""
     unplaced = np.flatnonzero(groups.group_of_row < 0)
     if len(unplaced) > MANY_UNPLACED * len(rows.values):
@@ -438,7 +438,7 @@ def absence(
 ) -> dict[str, dict[str, Any]]:
     """For each attribute the greatest share of a value among the suppressed, and in the table.
 
-    Whoever knows that a person was suppressed knows this much more; it is told to the publisher,
+    An attacker who knows that a person was suppressed learns this; it is reported to the publisher,
     never to the reader.
     """
     figures = {}

@@ -191,7 +191,7 @@ def settle(
     near: NDArray[np.int64],
     limits: Limits,
 ) -> NDArray[np.int64]:
-    """Place, exchange or join for each left-over in turn; how many rows each step took.
+    """Place, exchange or join each remaining row in turn; return how many rows each step took.
 
     ``near`` is room for the groups that are looked at for one row.
     """

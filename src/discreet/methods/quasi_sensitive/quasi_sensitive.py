@@ -410,7 +410,7 @@ def _infeasible(task: Task, works: Sequence[_Work]) -> InfeasibleError:
 
 
 def _with_no_terms(requirement: LinkRequirement, links: Links) -> float:
-    """The figure of a group in which nobody has any term."""
+    """The figure of a group in which no person has any term."""
     labels = len(links.knowledge.labels)
     everything = replace(
         links,

@@ -3,8 +3,8 @@
 A principle fails by a *violation*: p1 − c·(p_l + …) for (c,l)-diversity, the squared distance less
 t² or half the absolute distance less t for closeness; a group passes where none is above 0. The
 distances are sums over labels and follow every move; for diversity the labels that occur are
-looked through. Sums that follow moves drift by less than 10⁻¹², so whoever finds a solution checks
-it with ``passes``, which computes everything anew.
+looked through. Sums that follow moves drift by less than 10⁻¹², so a search that finds a solution
+checks it with ``passes``, which computes everything anew.
 """
 
 from __future__ import annotations

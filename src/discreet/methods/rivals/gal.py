@@ -9,7 +9,7 @@ paper                   here
 ======================  =====================================================================
 ℓ-diversity             ``covered_by``: no ℓ − 1 values occur in all rows of the part
 widest range            ``place``: the part's span on the scale of ``hilbert.scale_of_values``
-excluded tuples         ``halves: suppress``; nobody with ``halves: both-safe``
+excluded tuples         ``halves: suppress``; no row with ``halves: both-safe``
 ======================  =====================================================================
 
 What is not covered: any bound on probability. A value may fill nearly the whole of a part;

@@ -12,7 +12,7 @@ selectable capacity          Σ over attributes of the remaining rows with the b
 group                        ℓ buckets that pairwise differ in every attribute
 ===========================  ================================================================
 
-Equal capacities go by the values' order. A row that is left over joins a group from which it
+Equal capacities go by the values' order. A row that remains joins a group from which it
 differs in every attribute, the smallest first; else it is suppressed. Rows of one bucket are drawn
 by chance; quasi-identifiers are never read, and published as they are: membership is open to
 everyone. A group never has a value twice, so its greatest share is at most 1/ℓ: the method promises
@@ -143,7 +143,7 @@ def _fill(
             for j in range(attributes):
                 capacity[j, values[bucket, j]] -= 1
         groups += 1
-    _place_left_overs(values, start, taken, ell, groups, member_values, group_of_place)
+    _place_remaining_rows(values, start, taken, ell, groups, member_values, group_of_place)
 
 
 @kernel
@@ -158,7 +158,7 @@ def _differs(
 
 
 @kernel
-def _place_left_overs(
+def _place_remaining_rows(
     values: NDArray[np.int32],
     start: NDArray[np.int64],
     taken: NDArray[np.int64],

@@ -83,17 +83,17 @@ def rank_in_run(keys: NDArray[np.integer]) -> Ints:
 
 
 def group_different(rows: Ints, codes: Codes, place: Ints, values: int, size: int) -> Ints:
-    """Put rows into groups of ``size`` or a few more different values; −1 for what is left over.
+    """Put rows into groups of ``size`` or a few more different values; −1 for what remains.
 
     Along the curve, the next row is joined by the nearest rows with other values; a value that
     could not be placed otherwise goes first. If no value fills more than 1/size of the rows,
-    nobody is left over.
+    no person remains.
     """
     order = rows[np.argsort(place[rows], kind="stable")]
     group = np.full(len(rows), -1, np.int64)
     of_order = codes[order].astype(np.int64)
     _form_groups(of_order, values, size, group)
-    _place_left_over(of_order, group)
+    _place_remaining_rows(of_order, group)
     back = np.empty(len(rows), np.int64)
     back[np.argsort(place[rows], kind="stable")] = group
     return back
@@ -144,7 +144,7 @@ def _form_groups(code: Ints, values: int, size: int, group: Ints) -> None:
 
 
 @kernel
-def _place_left_over(code: Ints, group: Ints) -> None:
+def _place_remaining_rows(code: Ints, group: Ints) -> None:
     """Put rows that are left into the nearest group without their value."""
     groups = group.max() + 1 if len(group) else 0
     if groups <= 0:

@@ -1,7 +1,7 @@
 """A table compressed to its distinct combinations of quasi-identifier values, called tuples.
 
 After this the number of rows does not matter. Sensitive values are counted by tuple only when
-somebody asks for them, as entries (class, value, count) in the order of values: merging classes is
+they are requested, as entries (class, value, count) in the order of values: merging classes is
 then one pass without sorting, because an entry that joins another comes directly after it among
 those of its class.
 """

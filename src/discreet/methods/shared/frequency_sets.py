@@ -157,7 +157,7 @@ class FrequencySets:
         return found
 
     def forget(self, attribute: str) -> None:
-        """Free the counts of an attribute, which nobody will ask for again soon."""
+        """Free the counts of an attribute, which is not needed again soon."""
         for known in self._known:
             known.forget(attribute)
 

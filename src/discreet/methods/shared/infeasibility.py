@@ -68,7 +68,7 @@ def protects_nothing(
     counts: ClassCounts,
     domains: Domains,
 ) -> bool:
-    """Whether classes of single rows reach a figure too: whoever asks for it excludes nothing."""
+    """Whether classes of single rows reach a figure too: the requirement then excludes nothing."""
     name, smaller_is_better = requirement.figure
     if name not in achieved:
         return False

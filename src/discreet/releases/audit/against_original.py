@@ -1,4 +1,4 @@
-"""Whether a release covers the columns of its original, and of each as the job does.
+"""Whether the columns of a release have the roles, types and distances of the job.
 
 A column under another role, or a sensitive one under another distance, would be judged by another
 promise than the one that was asked for.

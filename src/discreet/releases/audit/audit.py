@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from discreet.errors import AuditError
 from discreet.hierarchies.files import hierarchy_from_rows
 from discreet.io.signatures import SIGNATURE, is_signed
-from discreet.io.source import Tell, tell_nobody
+from discreet.io.source import Tell, ignore_progress
 from discreet.io.tables import read_table
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Method, Task
@@ -73,14 +73,14 @@ class Audit(Result):
 
     @property
     def unproved(self) -> tuple[Promise, ...]:
-        """The promises that could not be derived from what was given."""
+        """The guarantees that could not be derived from the given files."""
         return tuple(promise for promise in self.promises if promise.unproved is not None)
 
     @property
     def ok(self) -> bool:
         """Whether nothing is wrong: no problem, and every promise holds that could be derived.
 
-        ``unproved`` lists the promises that could not be derived from what was given.
+        ``unproved`` lists the guarantees that could not be derived from the given files.
         """
         return not self.problems and all(
             promise.holds or promise.unproved is not None for promise in self.promises
@@ -235,7 +235,7 @@ def _changes(
 
 
 def read_tables(
-    folder: Path, manifest: Manifest, tell: Tell = tell_nobody
+    folder: Path, manifest: Manifest, tell: Tell = ignore_progress
 ) -> dict[str, CodedTable]:
     """The published tables of a folder, coded from what the files say."""
     require_readable(folder, manifest)
@@ -265,7 +265,7 @@ def _spec(manifest: Manifest, column: str, role: Role) -> ColumnSpec:
 
 
 def _not_derived(requirement: Requirement, reason: str) -> Promise:
-    """A promise that no person could check: it is not claimed."""
+    """Return a guarantee that could not be checked, and is not claimed."""
     return Promise(
         requirement=requirement.name,
         parameters=requirement.parameters(),

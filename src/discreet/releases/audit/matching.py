@@ -1,4 +1,4 @@
-"""How many published rows remain, however they are matched to rows of the original.
+"""How many published rows remain unmatched, however they are matched to rows of the original.
 
 Where cells of a column overlap (local recoding, pooled classes, relaxed cuts) an original row may
 be published in several ways, and whether nothing was invented is a question of matching: every
@@ -57,7 +57,7 @@ class BoxTree(NamedTuple):
 
 
 def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int | None:
-    """The least number of published rows that represent no row of their own; None if unknown."""
+    """The least number of published rows that match no row of the original; None if unknown."""
     columns = [column for column in records if column.role is not Role.QUASI_SENSITIVE]
     if not columns:  # sets may have lost terms, which is looked at elsewhere
         return max(records.rows - task.table.rows, 0)
@@ -91,7 +91,7 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
 
 
 def excess_problems(excess: int | None, rows: int, table: str) -> list[str]:
-    """What to say of rows of a table that remain."""
+    """Return the problem of rows of a table that remain unmatched."""
     if excess is None:
         return [
             f"cells of '{table}' overlap so much that its rows can't be matched to the original"

@@ -1,7 +1,7 @@
 """The chain of one person of a component: from one shared group to the next.
 
-A person who is *alone* in a group hangs together with nobody there. Such appearances are summed out
-of the person's own chain here; what several persons share is enumerated in ``enumeration``.
+A person who is *alone* in a group shares no group with another person. Such appearances are summed
+out of the person's own chain here; what several persons share is enumerated in ``enumeration``.
 """
 
 from __future__ import annotations

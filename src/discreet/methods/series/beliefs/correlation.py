@@ -7,7 +7,7 @@ knows what it rests on:
 - ``spread``: the unstated mass 1 − ΣP(·|old) lies evenly on all values for which nothing is stated,
 - ``stay``: it lies on the old value itself (with an empty C: values never change).
 
-C speaks of two releases in which a person appears one after the other, whatever lies between.
+C applies to two consecutive releases in which a person appears, whatever lies between.
 """
 
 from __future__ import annotations

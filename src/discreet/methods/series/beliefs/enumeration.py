@@ -3,10 +3,10 @@
 A component is walked release by release. Where several of its persons share a group, a *state* says
 which entry of the published values every person has (or had when last sharing a group, if the
 person comes back), and sums run forward and backward over the states. A person who is *alone* in a
-group hangs together with nobody there, so such appearances are no part of a state: they are summed
-out of the person's own chain, from one shared group to the next (``chains``). A group of one person
-with all values equally often therefore costs nothing and tells nothing. Sums are made for one of
-all states that differ only among persons of the same past (``twins``).
+group shares no group with another person, so such appearances are no part of a state: they are
+summed out of the person's own chain, from one shared group to the next (``chains``). A group of one
+person with all values equally often therefore costs nothing and tells nothing. Sums are made for
+one of all states that differ only among persons of the same past (``twins``).
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ def _moves(
 ) -> None:
     """The weight of going from one state to each of some others: by C where a person moves.
 
-    States stand in the order of their entries, so what leads to a person is kept from one to the
-    next as long as nobody before that person changes.
+    States are in the order of their entries, so what leads to a person is kept from one to the
+    next as long as no person before that person changes.
     """
     people = len(one)
     for i in range(len(targets)):

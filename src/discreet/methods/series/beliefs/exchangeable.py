@@ -18,7 +18,7 @@ from discreet.typing import Ints, Ints32
 def first_alike(group_of: Ints, states: Ints32, begin: Ints) -> Ints:
     """(states,) the first state that each is alike to, itself if there is none before it.
 
-    The states of a release stand in the order of their entries: exchanging two entries of twins
+    The states of a release are in the order of their entries: exchanging two entries of twins
     that are not in order leads to an earlier one.
     """
     twin = _twins(group_of)

@@ -1,4 +1,4 @@
-"""m-invariance: in every release of a series a person stands among the same sensitive values.
+"""m-invariance: in every release of a series the groups of a person have the same values.
 
 Xiao and Tao, "m-invariance: towards privacy preserving re-publication of dynamic datasets"
 (2007), as Abdalaal (2012, sections 4.2.2 to 4.2.5) uses it; He et al. (2011)
@@ -8,12 +8,12 @@ for equal multiplicities.
 | --- | --- |
 | signature of a group | the set of its sensitive values |
 | bucket BUC | all rows that are to be published with one signature |
-| counterfeit tuple | a sensitive row that is nobody's, counted in the release |
+| counterfeit tuple | a sensitive row that belongs to no person, counted in the release |
 | division, balancing, assignment, split | the four steps of ``MInvariance.run`` |
 
 Departures:
 
-- A returner after a gap keeps the old signature too: the ledger remembers everybody.
+- A returner after a gap keeps the old signature too: the ledger remembers every person.
 - A value that changed out of its person's signature needs a new one, which shares no value with
   any earlier one (equal or disjoint; an overlap would tell: {a, b} → {a, c} leaks a). Such people
   are joined with each other where that is possible, before new rows and counterfeits fill up.
@@ -22,7 +22,7 @@ Departures:
 - New rows that cannot be placed are held back by chance among those with the same value.
 - Groups come from blocks of the curve (see ``different_values``), not from strict curve order.
 
-If nobody's value ever changes, a reader of all releases believes no value of anybody with more
+If no value ever changes, an attacker who has all releases believes no value of a person with more
 than 1/m. With changes that is not so: someone kept in {f, g} while partners are replaced climbs
 0.75, 0.875, 0.94. For such data use ``rho-different``.
 

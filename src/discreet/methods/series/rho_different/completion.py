@@ -196,7 +196,7 @@ def _restore(
     low: float,
 ) -> tuple[Ints, float]:
     """The likeliest counterfeits, and the belief: none if that is low enough, else all values of
-    the family's last group that nobody has now.
+    the family's last group that no person has now.
 
     What is missing tells who left or changed; often nothing but all of it together helps.
     """

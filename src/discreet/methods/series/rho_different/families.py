@@ -130,8 +130,9 @@ def _judge(
 ) -> None:
     """The party of every member of every shape, −1 for who is held back or not in the table.
 
-    Published is whom the past does not give away, nor the past and C together: however the values
-    are, such a person can stand alone among all values equally often, which tells nothing.
+    A person is published unless earlier releases, alone or combined with C, already reveal them:
+    however the values are, such a person can be alone among all values equally often, which tells
+    nothing.
     """
     for shape in range(len(first)):
         family = first[shape]

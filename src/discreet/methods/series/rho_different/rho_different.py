@@ -1,4 +1,4 @@
-"""ρ-different: no reader of all releases believes any value of anybody with more than ρ.
+"""ρ-different: no attacker who has all releases believes any value of any person with more than ρ.
 
 Abdalaal (2012, section 4.3), with the promise made exact: given the correlation
 table C, its declared rule for what it leaves unstated, and known membership, no person (newcomers
@@ -13,14 +13,15 @@ of all releases.
 | Pr in tables 40, 41 | estimates (``beliefs.estimates``); the bound is kept for the exact belief |
 
 Families. The persons of a new group become a family: in later releases those of them who are
-there form one group again, and nobody joins them. So the persons who share groups stay few, and
-the belief of a reader of all releases is exact by enumeration (``beliefs.components``).
+there form one group again, and no other person joins them. So the persons who share groups stay
+few, and the belief of an attacker who has all releases is exact by enumeration
+(``beliefs.components``).
 
 What happens to a family in a new release is decided in two moves:
 
-1. *Without a look at the table's values*, from what is published and C alone: whoever a reader
+1. *Without using the table's values*, from what is published and C alone: a person whom an attacker
    would believe too much about even without the new release (the belief carried on by C is above
-   ρ) is held back, and so is a family that an earlier release gave away. The others are published.
+   ρ) is held back, and so is a family that an earlier release disclosed. The others are published.
    So the absence of a person tells nothing about the value.
 2. With the values: the group is published as it is, if that is safe; else with counterfeits of all
    values that its last group had and that are missing now; else counterfeits are added, each time
@@ -35,7 +36,7 @@ enough, else blank.
 
 Departures: larger first groups than ρ asks for (⌈2/ρ⌉ values), to leave room for what C adds;
 newcomers are never held back, those whose value is too frequent are joined by counterfeits; C
-speaks of consecutive appearances of a person, whatever lies between. What an earlier release has
+applies to consecutive appearances of a person, whatever lies between. What an earlier release has
 already broken cannot be repaired; the series check then refuses the release. The first release
 fixes the domain of values (``ledger.terms``): a new value would move beliefs about earlier ones.
 
@@ -79,7 +80,7 @@ from discreet.typing import Codes, Ints
 
 
 class RhoDifferent(Method):
-    """Keep every belief of a reader of all releases below ρ, where values change by known odds."""
+    """Keep every belief of an attacker who has all releases below ρ, for changing values."""
 
     name: ClassVar[str] = "rho-different"
     entry: ClassVar[type[MethodEntry]] = RepublicationEntry
@@ -158,7 +159,7 @@ class RhoDifferent(Method):
         of_fake = np.concatenate([fakes[0], fresh_fakes[0] + begun]).astype(np.int32)
         value = np.concatenate([fakes[1], fresh_fakes[1]]).astype(np.int32)
         if not (group >= 0).any():
-            raise _nobody(self.rho)
+            raise _all_held_back(self.rho)
         greatest = max(greatest, 1 / size if len(fresh) else 0.0)
         of_row = group.astype(np.int32)
         counterfeits = Counterfeits(of_fake, {column.name: value})
@@ -259,7 +260,7 @@ def _notes(families: Families, verdicts: Verdicts) -> dict[str, Any]:
     }
 
 
-def _nobody(rho: float) -> InfeasibleError:
+def _all_held_back(rho: float) -> InfeasibleError:
     return InfeasibleError(
         f"rho-different with rho = {rho:g}: every row would be held back, because earlier "
         "releases already reveal too much. Raise rho, or start a new series with other records."

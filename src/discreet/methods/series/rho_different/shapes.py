@@ -45,7 +45,7 @@ class Shapes:
         here: Bools,
         alike: Ints,
     ) -> Shapes:
-        """The shapes of families, whose persons stand one family after the other."""
+        """The shapes of families, whose persons are one family after the other."""
         member = member.copy()
         start = _order_and_measure(group_of, groups[0], family_start, member, here)
         original = np.empty(int(start[-1]), np.int32)

@@ -51,7 +51,13 @@ def wrapped(lines: Iterable[str], width: int) -> list[str]:
         if "  " in line.strip():  # columns of a table
             result.append(line)
         else:
-            result += textwrap.wrap(line, width, subsequent_indent=margin) or [""]
+            result += textwrap.wrap(
+                line,
+                width,
+                subsequent_indent=margin,
+                break_on_hyphens=False,
+                break_long_words=False,
+            ) or [""]
     return result
 
 

@@ -9,17 +9,18 @@ No message repeats a URL beyond its database's name.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
-
-import polars as pl
 
 from discreet.errors import InputError
 from discreet.io.header import require_names
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Dialect = Literal["sqlite", "postgresql"]
 SCHEMES: dict[str, Dialect] = {
@@ -34,12 +35,6 @@ READING = (
     sqlite3.SQLITE_READ,
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
-)
-TYPE_OF_DTYPE: tuple[tuple[Callable[[pl.DataType], bool], str], ...] = (
-    (lambda dtype: dtype.is_integer(), "BIGINT"),
-    (lambda dtype: dtype.is_float(), "DOUBLE PRECISION"),
-    (lambda dtype: dtype == pl.Date, "DATE"),
-    (lambda dtype: dtype == pl.Boolean, "BOOLEAN"),
 )
 
 
@@ -244,6 +239,8 @@ def read_frame(url: str, folder: Path, table: str | None, query: str | None) -> 
             names, rows = _fetch(database, select_of(table, query))
     finally:
         database.close()
+    import polars as pl  # a job that names a database, or a file, can be read without
+
     require_names(names, f"Database '{database.name}' ({what})")
     cells: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(names)
     return pl.DataFrame([_series(name, cells[at]) for at, name in enumerate(names)])
@@ -278,6 +275,8 @@ def _reads_alone(action: int, *_: object) -> int:
 
 def _series(name: str, cells: Sequence[Any]) -> pl.Series:
     """A column of a result: one type where all cells have one, else their text."""
+    import polars as pl
+
     kinds = {type(cell) for cell in cells if cell is not None}
     plain = len(kinds) <= 1 and not any(
         kind.__name__ in ("Decimal", "UUID", "dict", "list", "bytes", "memoryview")
@@ -330,7 +329,11 @@ def _write_frame(database: Database, name: str, frame: pl.DataFrame, *, force: b
 
 
 def _type_of(dtype: pl.DataType) -> str:
-    return next((found for fits, found in TYPE_OF_DTYPE if fits(dtype)), "TEXT")
+    if dtype.is_integer():
+        return "BIGINT"
+    if dtype.is_float():
+        return "DOUBLE PRECISION"
+    return {"Date": "DATE", "Boolean": "BOOLEAN"}.get(str(dtype), "TEXT")
 
 
 def _cell(value: Any) -> Any:

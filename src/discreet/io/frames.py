@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -40,14 +40,20 @@ def frame_kind(frame: object) -> FrameKind:
         return FrameKind.POLARS
     if isinstance(frame, pl.LazyFrame):
         return FrameKind.POLARS_LAZY
-    if nw.dependencies.is_pyarrow_table(frame):
+    if _is_of(frame, "pyarrow", "Table"):
         return FrameKind.ARROW
-    if nw.dependencies.is_pandas_dataframe(frame):
+    if _is_of(frame, "pandas", "DataFrame"):
         return FrameKind.PANDAS
     raise InputError(
         "A table may be a path or a pandas, Polars, Arrow or Spark table, not "
         f"{type(frame).__name__}."
     )
+
+
+def _is_of(frame: object, library: str, name: str) -> bool:
+    """Return whether an object is of a class of a library, which is not imported for it."""
+    module = sys.modules.get(library)
+    return module is not None and isinstance(frame, getattr(module, name))
 
 
 def is_spark_frame(frame: object) -> bool:
@@ -82,17 +88,17 @@ def code_frame(
     if isinstance(frame, pl.LazyFrame):
         with _collecting():
             native = frame.select(coded).collect()
-    if frame_kind(frame) is FrameKind.PANDAS:
+    kind = frame_kind(frame)
+    if kind is FrameKind.PANDAS:
         require_pyarrow(PANDAS_FRAMES)
-    table = nw.from_native(native, eager_only=True)
-    if len(table) == 0:
-        raise InputError("The table has columns but no rows. Nothing can be published.")
+    if len(native) == 0:
+        raise InputError("The table has columns and no row. Nothing can be published.")
     columns = {
-        name: code_series(_to_polars(table, name), specs[name], missing, "The table")
+        name: code_series(_to_polars(native, kind, name), specs[name], missing, "The table")
         for name in coded
     }
     left_out = tuple(name for name in names if name not in columns)
-    return CodedTable(columns, len(table), left_out)
+    return CodedTable(columns, len(native), left_out)
 
 
 @contextmanager
@@ -107,21 +113,27 @@ def _collecting() -> Iterator[None]:
         ) from None
 
 
-def _to_polars(table: nw.DataFrame[Any], name: str) -> pl.Series:
-    native = table.to_native()
-    kind = native.schema.field(name).type if nw.dependencies.is_pyarrow_table(native) else None
-    if nw.dependencies.is_pandas_dataframe(native):
-        _require_pandas_cells(name, native[name].dtype)
-        kind = _arrow_type(native[name])
-    if kind is not None:
-        _require_arrow_cells(name, kind)
+def _to_polars(frame: Any, kind: FrameKind, name: str) -> pl.Series:
+    """Return one column of a frame."""
+    if kind is FrameKind.ARROW:
+        _require_arrow_cells(name, frame.schema.field(name).type)
+    if kind is FrameKind.PANDAS:
+        _require_pandas_cells(name, frame[name].dtype)
+        _require_arrow_cells(name, _arrow_type(frame[name]))
+    column: pl.Series
     try:
-        return table.select(nw.col(name)).to_polars()[name]
+        if kind is FrameKind.ARROW:
+            column = pl.DataFrame(frame.select([name]))[name]
+        elif kind is FrameKind.PANDAS:
+            column = pl.from_pandas(frame[[name]])[name]
+        else:
+            column = frame.get_column(name)
     except Exception as error:  # whatever the library of the frame raises for mixed objects
         raise InputError(
             f"Column {name!r} of the table cannot be read as one type "
             f"({type(error).__name__}). Make its values one type, such as text."
         ) from None
+    return column
 
 
 def _require_pandas_cells(name: str, dtype: Any) -> None:

@@ -8,7 +8,7 @@
     │   ├── JobError           the job is wrong; all its problems at once
     │   ├── HierarchyError     a hierarchy does not fit its column
     │   └── ReleaseError       a release folder is damaged, or in the way
-    └── PromiseError           a promise cannot be met, or does not hold      exit 1
+    └── PromiseError           a guarantee cannot be met, or does not hold      exit 1
         ├── InfeasibleError    no release of this kind meets the requirements
         └── AuditError         the written files do not keep what they promise
 

@@ -1,4 +1,4 @@
-"""Several methods on one table: what each release is worth, and what one reader believes.
+"""Several methods on one table: what each release is worth, and what one attacker believes.
 
 The table is read once. Every setting then runs as a job of its own, is audited as it would be
 published, and is measured by the same figures; one that fails leaves its reason and stops no
@@ -211,7 +211,7 @@ class _Runner:
     seed: int
 
     def point(self, setting: Setting, progress: Progress) -> Point:
-        """What comes of one setting; a failure is a point too."""
+        """Return what comes of one setting; a failure is a point too."""
         started = time.perf_counter()
         point = Point(setting.label, setting.method, dict(setting.parameters))
         try:

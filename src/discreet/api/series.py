@@ -55,7 +55,7 @@ from discreet.table.published import GROUP
 from discreet.table.roles import Role
 
 Placed = Mapping[str, str]  # the group, as it is published, of every person
-Alike = Sequence[Sequence[str]]  # people whom a reader knows to have the same value
+Alike = Sequence[Sequence[str]]  # people whom an attacker knows to have the same value
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class SeriesAudit(Result):
     audits: tuple[Audit, ...]
     invariance: Invariance
     joint: JointFinding | None  # where some release promises ρ-difference
-    estimates: Estimates | None  # of readers who look at one person alone; no bounds
+    estimates: Estimates | None  # of attackers who look at one person alone; no bounds
     attacks: tuple[CrossFinding, ...]
     problems: tuple[str, ...]
     not_placed: int  # people who fit several groups of a release, or none
@@ -407,7 +407,7 @@ def describe(found: SeriesAudit) -> list[str]:
 
 
 def describe_attacks(found: SeriesAudit) -> list[str]:
-    """What attackers who have all releases believe, in sentences."""
+    """Return what attackers who have all releases believe, in sentences."""
     lines = []
     if found.joint is not None:
         shown = ", ".join(f"{belief:.3f}" for belief in found.joint.greatest)

@@ -1,9 +1,9 @@
 """Which jobs a comparison runs: methods, and the places where a varied parameter belongs.
 
 A parameter goes wherever it is known by its name: to the method, and to every requirement of the
-job that has it. ``l`` means the same to all methods, the number of values that a reader can't tell
-apart, whatever a method calls it. Where neither the method nor a requirement takes ``k``, ``l`` or
-``t``, the requirement is added that is usual for it.
+job that has it. ``l`` means the same to all methods, the number of values that an attacker can't
+tell apart, whatever a method calls it. Where neither the method nor a requirement takes ``k``,
+``l`` or ``t``, the requirement is added that is usual for it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Three publishers treat them: one makes every release anew (each safe by itself),
 m-invariance, one keeps ρ-difference. The figures are the beliefs of an attacker who has all
 releases so far who knows how often values change. For the first two they are estimates, from each
 person's own groups alone; for ρ-different they are exact, over all persons and releases at once.
-How often the reader's best guess is right is counted for all three.
+How often the attacker's best guess is right is counted for all three.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SimulatedRelease:
     counterfeits: int
     greatest: float  # belief about any person
     above: float  # the share of people about whom it is above ρ
-    right: float  # the share of people whose value now the reader guesses, from their own groups
+    right: float  # the share of people whose value now the attacker guesses, from their own groups
 
 
 @dataclass

@@ -1,1 +1,1 @@
-"""Adversaries: what a reader with stated knowledge believes after reading a release."""
+"""Adversaries: what an attacker with stated knowledge believes after reading a release."""

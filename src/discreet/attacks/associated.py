@@ -1,4 +1,4 @@
-"""Associated: a reader of several tables who knows how attributes that were split go together.
+"""Associated: an attacker with several tables who knows how attributes that were split go together.
 
 A release in several tables (CODIP) hides which value of one table belongs to which of another. One
 who knows from elsewhere how often values occur together puts the pieces together again: a world
@@ -105,7 +105,7 @@ class Associated(Attack):
         people: Sequence[NDArray[np.int64]],
         budget: _Budget,
     ) -> list[Finding]:
-        """What is believed of each of two attributes by way of the other."""
+        """Return what is believed of each of two attributes by way of the other."""
         lift = _lift(one, other)
         members: list[NDArray[np.int64]] = []
         beliefs: list[tuple[Floats, Floats]] = []

@@ -37,7 +37,7 @@ class Rule(BaseModel):
 
 
 class BackgroundKnowledge(Attack):
-    """Beliefs where a reader can rule out values for some people."""
+    """Beliefs where an attacker can rule out values for some people."""
 
     name: ClassVar[str] = "background-knowledge"
 

@@ -66,7 +66,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Finding:
-    """How well one reader does, over all targets."""
+    """How well one attacker does, over all targets."""
 
     attack: str
     knowledge: str  # what the attacker knows beside the release, in words
@@ -77,7 +77,7 @@ class Finding:
     greatest: float
     above: float  # the share of targets believed in above the threshold
     certain: float  # the share of targets whose truth is certain
-    baseline: float  # the mean belief of a reader of the overall distribution alone
+    baseline: float  # the mean belief of an attacker who knows only the overall distribution
     bound: float | None  # the greatest belief that the release's promises allow
     exceeded: bool  # whether some target is above its bound
     inside: bool  # whether some requirement covers such an attacker
@@ -98,7 +98,7 @@ class Finding:
 
     @property
     def shown_aim(self) -> str:
-        """The aim, with the attributes that the reader starts from."""
+        """The aim, with the attributes that the attacker starts from."""
         known = self.details.get("known")
         if "associated_with" in self.details:
             return f"{self.aim} ~ {self.details['associated_with']}"

@@ -4,7 +4,7 @@
 - *homogeneity*, which is also probabilistic disclosure: the share of a value in the target's group.
 - *skewness*: the same share beside the value's share in the table; their ratio is the gain.
 - *similarity*: the share of the values that are of one kind with the truth, by the levels of the
-  attribute's hierarchy or by kinds that the reader is told of.
+  attribute's hierarchy or by kinds that the attacker is told of.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def _expected_right(
     cardinality: int,
     counts: ValueCounts,
 ) -> float:
-    """How many guesses are right.
+    """Return how many guesses are right.
 
     Which of several equal rows is in which group cannot be known. Their values are given to
     their groups in every way that the groups' own values allow, and the average is taken.

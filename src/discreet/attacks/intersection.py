@@ -1,4 +1,4 @@
-"""Intersection: readers who put several tables about the same people side by side.
+"""Intersection: attackers who put several tables about the same people side by side.
 
 *One release in several tables* (CODIP): each table is read by itself, so a pair of values in two
 tables is believed with the product of its shares, and a pair in one table with its joint share;

@@ -183,7 +183,7 @@ def _method(scene: Scene) -> Method | None:
 
 
 def _publishes(method: Method, task: Task, group_of_person: NDArray[np.int32]) -> bool:
-    """Whether the method forms these very groups."""
+    """Return whether the method forms these very groups."""
     try:
         outcome = method.run(task)
     except InfeasibleError:
@@ -260,7 +260,7 @@ def _passes(
     row_of_person: NDArray[np.int64] | None,
     requirements: Sequence[Requirement],
 ) -> bool:
-    """Whether all classes meet some requirements, with each person's row as it was dealt."""
+    """Return whether all classes meet some requirements, with each person's row as it was dealt."""
     columns = [] if row_of_person is None else [
         column.take(row_of_person) for column in reading.sensitive.values()
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Quasi-sensitive linking: a reader looks the terms of a group up in an external table.
+"""Quasi-sensitive linking: an attacker looks the terms of a group up in an external table.
 
 A row's terms link to every label of the knowledge table that has them all, each as likely; what is
 believed of a person is the mean over the linked rows of the group. No person's true label is
@@ -73,7 +73,7 @@ class QuasiSensitiveLinking(Attack):
 
 
 def _bound(scene: Scene, name: str, greatest_prior: float) -> float | None:
-    """The greatest belief in a label that the promises leave."""
+    """The greatest belief in a label that the guarantees leave."""
     limits = []
     for requirement in scene.requirements:
         if not isinstance(requirement, QsClDiversity | QsTCloseness):

@@ -1,4 +1,4 @@
-"""Beliefs of readers of a decomposed release, who have T^S beside the groups' sets of values.
+"""Beliefs of attackers on a decomposed release, who have T^S beside the groups' sets of values.
 
 The attacker knows the target's group and, in *link-through-sensitive-table*, the target's value of
 one attribute. A value weighs as many rows of T^S as support it: rows with the known value (reader
@@ -7,7 +7,7 @@ people to all rows (``matching``), which is what follows from the release. Witho
 knowledge, *set-homogeneity* reads by ``row`` and by ``matching``.
 
 ``matching`` is exact where assignments can be counted (``assignment_shares``). Elsewhere it is an
-estimate, marked as such, and no lower than the beliefs of the weaker readers.
+estimate, marked as such, and no lower than the beliefs of the weaker attackers.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class _Matching:
         seed: int,
         weaker: Mapping[str, Found],
     ) -> Found:
-        """Beliefs in the truth; an estimate is no lower than those of weaker readers."""
+        """Beliefs in the truth; an estimate is no lower than those of weaker attackers."""
         begin, order = rows_by_value(self.sets, signatures.codes, known or 0, self.possible)
         found = row_beliefs(
             people, self.sets, signatures, begin, self.possible.row[order], target, known,
@@ -242,7 +242,7 @@ def _matching(
 
 
 def _rng(seed: int) -> np.random.Generator:
-    """All readers of one attribute look at the same sample of targets."""
+    """All attackers of one attribute look at the same sample of targets."""
     return np.random.default_rng(seed)
 
 

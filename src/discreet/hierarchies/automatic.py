@@ -57,7 +57,7 @@ def automatic_hierarchy(column: Column) -> Hierarchy:
 
 
 def propose(column: Column) -> str | dict[str, object]:
-    """What to write under ``hierarchy:`` for a column, by its type and values."""
+    """Return what to write under ``hierarchy:`` for a column, by its type and values."""
     values = present(column)
     if values <= 2:
         return "suppress"

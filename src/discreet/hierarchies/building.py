@@ -76,7 +76,7 @@ def assemble(
 
 
 def _null_beside_root(column: Column, groupings: Sequence[LevelGrouping]) -> bool:
-    """Whether a published missing value has no common ancestor with the other values.
+    """Return whether a published missing value has no common ancestor with the other values.
 
     A sensitive attribute's levels only measure distances, which need no level above.
     """

@@ -119,7 +119,7 @@ def _members(inside: str) -> tuple[str | None, ...] | None:
 
 
 def looks_like_notation(value: str) -> bool:
-    """Whether a source value would be misread as a suppressed cell, a range or a set."""
+    """Return whether a source value would be misread as a suppressed cell, a range or a set."""
     return value == SUPPRESSED or not isinstance(parse_cell(value), str)
 
 

@@ -1,6 +1,6 @@
 """Which values of the original a published cell covers.
 
-A cell covers what a reader must hold possible: an exact value itself, ``*`` everything, a range
+A cell covers what an attacker must hold possible: an exact value itself, ``*`` everything, a range
 the values between its ends, a set its members, an ancestor's label the leaves below it. A missing
 value is covered by itself, by ``*``, by a set that lists it and by a hierarchy's node above it,
 never by a range.
@@ -9,7 +9,7 @@ Dictionaries are sorted, so what a cell covers is nearly always a few runs of ne
 coverage is kept as runs, and a sum over the covered values is a difference of two prefix sums for
 each run. That is what keeps thousands of cells over tens of thousands of values cheap.
 
-A label that a hierarchy has on several levels is read on all of them (a reader can't tell them
+A label that a hierarchy has on several levels is read on all of them (an attacker can't tell them
 apart) unless the level is known. Behind a backslash is an escaped value, where the dictionary
 holds a value that needs the backslash; else the backslash is the value's own.
 """

@@ -26,7 +26,7 @@ def coverages_of(
     hierarchies: Mapping[str, Hierarchy],
     levels: Mapping[str, int],
 ) -> list[Coverage]:
-    """What the published cells cover of some people's quasi-identifiers."""
+    """Return what the published cells cover of some people's quasi-identifiers."""
     return [
         coverage_of_cells(
             published[column.name],

@@ -78,7 +78,7 @@ class Hierarchy:
 
 
 def public_place(place: str) -> str:
-    """What a release may say of where a hierarchy comes from: no path of this machine."""
+    """Return what a release may say of where a hierarchy comes from: no path of this machine."""
     path = PurePath(place)
     return path.name if path.is_absolute() or ".." in path.parts else place
 
@@ -116,8 +116,8 @@ def require_nested(hierarchy: Hierarchy) -> None:
             )
         if len(set(upper.labels)) < upper.nodes:
             raise HierarchyError(
-                f"{where}: two groups of level {number} have the same label, so that a reader "
-                "can't tell them apart. Give each its own label."
+                f"{where}: two groups of level {number} have the same label and cannot be "
+                "distinguished. Give each its own label."
             )
 
 
@@ -143,7 +143,7 @@ def ambiguous_labels(hierarchy: Hierarchy) -> list[str]:
 
 
 def _same_leaves(hierarchy: Hierarchy, lower: tuple[int, int], upper: tuple[int, int]) -> bool:
-    """Whether a node has the same leaves as one of a higher level."""
+    """Return whether a node has the same leaves as one of a higher level."""
     (low, low_node), (high, high_node) = lower, upper
     for step in hierarchy.steps[low:high]:
         low_node = int(step[low_node])

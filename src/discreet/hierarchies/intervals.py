@@ -124,7 +124,7 @@ def _written(text: str, number: float) -> Fraction:
 
 
 def _digits(*numbers: Fraction) -> int:
-    """How many decimals it takes to write some decimal numbers."""
+    """Return how many decimals it takes to write some decimal numbers."""
     digits = 0
     while any(10**digits % number.denominator for number in numbers):
         digits += 1

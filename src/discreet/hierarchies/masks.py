@@ -58,7 +58,7 @@ def masked(text: pl.Series, keep: int, side: Side, mask: str) -> LevelGrouping:
 
 
 def begins_alike(text: pl.Series, keep: int) -> NDArray[np.bool_]:
-    """Whether each value but the first of a sorted column begins like the one before it."""
+    """Return whether each value but the first of a sorted column begins like the one before it."""
     heads = text.str.head(keep)
     return (heads.slice(1) == heads.head(max(len(heads) - 1, 0))).to_numpy()
 

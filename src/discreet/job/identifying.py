@@ -72,7 +72,7 @@ def words_of(name: str) -> str:
 
 
 def identifying_values(column: Column) -> str | None:
-    """What a column holds that identifies people directly; None for ordinary values."""
+    """Return what a column holds that identifies people directly; None for ordinary values."""
     if column.separator is not None or column.type in (ValueType.NUMBER, ValueType.DATE):
         return None
     occurs = pl.Series(column.counts > 0)

@@ -1,4 +1,4 @@
-"""The job: what the columns are, what is promised, by which method, and where it goes.
+"""The job: what the columns are, what is guaranteed, by which method, and where it goes.
 
 A job comes from YAML (``Job.load``) or from Python (``Job(attributes=…, …)``). Every problem of a
 job is reported at once; those of a file with their line.
@@ -226,7 +226,7 @@ class Job(Part):
         return self
 
     def _may_be_bit(self, name: str) -> bool:
-        """Whether a name can be that of a bit, which only the data can tell."""
+        """Return whether a name can be that of a bit, which only the data can tell."""
         return any(self.becomes_set(of) and name.startswith(f"{of}=") for of in self.attributes)
 
     @property
@@ -252,7 +252,7 @@ class Job(Part):
         return attribute.multi_valued is not None or collected
 
     def _unlinked(self, place: str, names: tuple[str, ...]) -> list[str]:
-        """What keeps a requirement on linked labels from being met."""
+        """Return what keeps a requirement on linked labels from being met."""
         problems = [
             f"{place}: '{name}' has no knowledge table. Add `knowledge: {{path: …, label: …, "
             "term: …}` to it."

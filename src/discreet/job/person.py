@@ -76,7 +76,7 @@ class Person(Part):
 
 
 def person_problems(person: Person | None, attributes: Mapping[str, Attribute]) -> Iterator[str]:
-    """What a job says of persons that does not fit its attributes."""
+    """Return what a job says of persons that does not fit its attributes."""
     collapses = person is not None and person.rows == "collapse"
     for name, attribute in attributes.items():
         place = f"attributes.{name}"
@@ -114,7 +114,7 @@ _BY_ORDER = (CollapseRule.FIRST, CollapseRule.LAST)
 
 
 def _rule_problems(place: str, attribute: Attribute) -> Iterator[str]:
-    """What keeps the values of a person's rows from becoming one."""
+    """Return what keeps the values of a person's rows from becoming one."""
     if attribute.collapse is not None and not attribute.role.published:
         yield f"{place}: role '{attribute.role}' is not published. Remove 'collapse'."
         return

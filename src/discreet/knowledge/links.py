@@ -36,14 +36,14 @@ class Links:
         return np.diff(self.start)
 
     def rows_of_set(self, count_of_value: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many rows link to each set, from the number of rows with each value."""
+        """Return how many rows link to each set, from the number of rows with each value."""
         linked = self.set_of_value >= 0
         return np.bincount(
             self.set_of_value[linked], count_of_value[linked], len(self.start) - 1
         ).astype(np.int64)
 
     def unlinked_rows(self, count_of_value: NDArray[np.int64]) -> int:
-        """How many rows link to nothing."""
+        """Return how many rows link to nothing."""
         return int(count_of_value[self.set_of_value < 0].sum())
 
     def with_prior(self, prior: NDArray[np.float64] | None) -> Links:

@@ -52,7 +52,7 @@ class Knowledge:
 
 
 def words_for(labels: int) -> int:
-    """How many words a bit row over so many labels has."""
+    """Return how many words a bit row over so many labels has."""
     return max(1, -(-labels // WORD))
 
 

@@ -76,7 +76,7 @@ def load_key(path: Path) -> bytes:
 
 
 def check_value(key: bytes) -> str:
-    """What a ledger keeps of its key, to know it again."""
+    """Return what a ledger keeps of its key, to know it again."""
     return authenticate(key, CHECK)
 
 

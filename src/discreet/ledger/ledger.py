@@ -145,7 +145,7 @@ class Ledger:
         return self._known
 
     def _stated_head(self) -> str | None:
-        """What the store says of the last release; the same state as its rows."""
+        """Return what the store says of the last release; the same state as its rows."""
         return self._store.get(HEAD) if self._known is None else self._known_head
 
     @contextmanager
@@ -223,7 +223,7 @@ class Ledger:
                 )
 
     def verify(self) -> list[str]:
-        """What is wrong with the ledger or with the folders that it covers."""
+        """Return what is wrong with the ledger or with the folders that it covers."""
         problems = self._seal_problems()
         for entry in self.entries():
             data = self._store.contents(entry.number)

@@ -15,7 +15,7 @@ PRIVATE = "For the publisher only (not in the release):"
 
 
 def explain(manifest: Manifest) -> list[str]:
-    """What was published, what was done to it, and what it guarantees."""
+    """Return what was published, what was done to it, and what it guarantees."""
     return [
         *warnings(manifest.promises),
         *uncovered(manifest),
@@ -56,7 +56,7 @@ def warnings(promises: Sequence[Promise]) -> list[str]:
 
 
 def treatment(manifest: Manifest) -> list[str]:
-    """What was done to each column."""
+    """Return what was done to each column."""
     return [
         *_columns(manifest),
         *_sets(manifest),
@@ -71,7 +71,7 @@ def readers(manifest: Manifest) -> list[str]:
 
 
 def published(manifest: Manifest) -> str:
-    """How many rows were published, where, and how many were suppressed."""
+    """Return how many rows were published, where, and how many were suppressed."""
     source, published = manifest.source_rows, manifest.published_rows
     gone = manifest.suppressed_rows
     tables = " and ".join(f"'{name}'" for name in manifest.tables)
@@ -113,7 +113,7 @@ _RULES = {
 
 
 def _persons(counts: Mapping[str, int] | None) -> list[str]:
-    """How many rows of how many persons the source has."""
+    """Return how many rows of how many persons the source has."""
     if counts is None:
         return []
     unnamed = counts["unnamed"]
@@ -175,7 +175,7 @@ def _sets(manifest: Manifest) -> list[str]:
 
 
 def reader_sentences(findings: Sequence[ReaderFinding]) -> list[str]:
-    """Return what readers of the sensitive table learn beyond the guarantees, in sentences."""
+    """Return what attackers with the sensitive table learn beyond the guarantees, in sentences."""
     sentences = []
     for reader, how in _READERS.items():
         found = [one for one in findings if one.reader == reader]

@@ -36,7 +36,7 @@ class SizeBand:
 
 @dataclass(frozen=True)
 class Shares:
-    """What a reader of the groups believes of the values that people have."""
+    """What an attacker who knows the groups believes of the values that people have."""
 
     people: int
     greatest: float

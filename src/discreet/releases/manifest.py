@@ -133,7 +133,7 @@ def _finite(figure: float) -> float | int | None:
 
 
 class ReaderFinding(_Part):
-    """What a reader of a decomposed release finds beside its promises."""
+    """What an attacker on a decomposed release learns beyond the guarantees."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,4 @@
-"""Where a reader may place people: the groups that each fits, and how likely each group is.
+"""Where an attacker may place people: the groups that each fits, and how likely each group is.
 
 A world gives every person one published row. Where the cells of a release do not overlap, a
 person fits one group. Local recoding lets people fit several, and then a group's weight for a

@@ -44,14 +44,14 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
 
 
 def _naive(requirements: list[Requirement]) -> bool:
-    """Whether distinct values are counted and nothing bounds their shares."""
+    """Return whether distinct values are counted and nothing bounds their shares."""
     bounded = any(isinstance(r, PDiversity | AlphaKAnonymity) for r in requirements)
     diversities = [r for r in requirements if isinstance(r, Diversity)]
     return not bounded and any(isinstance(r, DistinctLDiversity) for r in diversities)
 
 
 def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> bool:
-    """Whether the method chose groups by sensitive values and quasi-identifiers together."""
+    """Return whether the method chose groups by sensitive values and quasi-identifiers together."""
     if manifest.method.blind_to_quasi_identifiers:
         return False
     return any(not isinstance(r, SizeRequirement) for r in requirements)

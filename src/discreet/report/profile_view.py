@@ -53,7 +53,7 @@ def _parts(profile: Profile) -> Iterator[RenderableType]:
 
 
 def persons_sentence(profile: Profile, persons: PersonCounts) -> str:
-    """How many rows persons have, and how many of them the quasi-identifiers tell apart."""
+    """Return how many rows persons have, and how many of them the quasi-identifiers tell apart."""
     listed = ", ".join(f"{rows}: {of:,}" for rows, of in persons.persons_by_rows.items())
     alone = profile.unique_persons
     unique = "" if alone is None else f" {alone:.1%} of the persons are unique by a row of theirs."

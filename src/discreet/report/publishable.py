@@ -2,7 +2,7 @@
 
 Left out: where the table comes from and goes to, folders of files, and every value of a sensitive
 attribute that a job may name (which are sensitive, how they generalize), since it may occur in rows
-that were suppressed. Requirements may name such values too; the report has the promises instead.
+that were suppressed. Requirements may name such values too; the report has the guarantees instead.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ class Requirement(Named):
         return {}
 
     def passes(self, counts: ClassCounts, domains: Domains) -> NDArray[np.bool_]:
-        """Which classes pass, for all its attributes together."""
+        """Return which classes pass, for all its attributes together."""
         result = np.ones(counts.classes, bool)
         for attribute in self.attributes(counts):
             result &= self.judge(counts, domains, attribute)
@@ -280,7 +280,7 @@ class AttributeRequirement(Requirement):
     def admits(
         self, values: ValueCounts, size: NDArray[np.int64], domain: Domain
     ) -> NDArray[np.bool_]:
-        """Which classes pass, from the same."""
+        """Return which classes pass, from the same."""
         return self.accepts(self.measure(values, size, domain))
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:

@@ -298,7 +298,7 @@ class NpdRecursiveClDiversity(Diversity):
         return {"c2": float((rarest / counts.size).min())}
 
     def _rarest(self, values: ValueCounts, domain: Domain) -> Ints:
-        """How often the rarest value of W occurs in each class."""
+        """Return how often the rarest value of W occurs in each class."""
         codes = codes_of(domain, self.not_ruled_out)
         if len(codes) < len(set(self.not_ruled_out)):
             return np.zeros(values.classes, np.int64)

@@ -99,7 +99,7 @@ def mutual_information(first: Column, second: Column) -> float:
 
 
 def joint_counts(first: Column, second: Column) -> NDArray[np.int64]:
-    """How often each pair of values occurs, in no particular order."""
+    """Return how often each pair of values occurs, in no particular order."""
     if first.cardinality * second.cardinality <= DENSE_LIMIT:
         if first.weights is not None:
             cells = first.codes.astype(np.int64) * second.cardinality + second.codes

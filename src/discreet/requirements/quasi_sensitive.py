@@ -1,6 +1,6 @@
 """QS (c,ℓ)-diversity and QS t-closeness: what a group's sets of terms disclose through a table.
 
-Shi, Xiong and Fung, "Anonymizing data with quasi-sensitive attribute values". A reader finds the
+Shi, Xiong and Fung, "Anonymizing data with quasi-sensitive attribute values". An attacker finds the
 group of a person, looks each row's terms up in the knowledge table E, and averages.
 
 ===================  =========================================================================

@@ -1,7 +1,7 @@
 """(l1, …, ld)-diversity: a least number of values for each sensitive attribute of its own.
 
 Ye and others, "Decomposition: privacy preservation for multiple sensitive attributes"; and a floor
-under what a reader keeps who knows one sensitive value and the table T^S of all sensitive rows.
+under what an attacker keeps who knows one sensitive value and the table T^S of all sensitive rows.
 
 l values are no belief of 1/l: a value that is common in the whole table stays likelier than others.
 """

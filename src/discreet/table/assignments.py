@@ -3,7 +3,7 @@
 A release says of each group how many people it has and, for each attribute, the set of values that
 they may have. Every primary value of the set occurs in the group; others may be noise. So a world
 that the release allows gives every person a row of T^S within the sets of the person's group, uses
-every row once, and gives each primary value of a group to at least one person of it. A reader
+every row once, and gives each primary value of a group to at least one person of it. An attacker
 rules out values that no such world has.
 
 That takes no enumeration. Each primary value of a group is a point with one person, and the further
@@ -75,7 +75,7 @@ def supporting_rows(
 def possible_rows(
     sets: Sets, codes: Ints32, count: Ints, primary: int, size: Ints, limit: int = EDGES
 ) -> PossibleRows | None:
-    """What people of each group have in some world; None where the graph would pass a limit.
+    """Return what people of each group have in some world; None where the graph would pass a limit.
 
     ``codes`` and ``count`` are of the signatures, ``size`` has the people of each group.
     """
@@ -121,7 +121,7 @@ def _usable(first: Ints, box: Ints32, supply: Ints, count: Ints) -> NDArray[np.b
 
 
 def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> NDArray[np.bool_]:
-    """Which entries of the sets no possible row of their group has."""
+    """Return which entries of the sets no possible row of their group has."""
     values = codes.max(axis=0, initial=-1).astype(np.int64) + 1
     return _impossible_values(
         sets.start, sets.value, sets.groups, codes, values, possible.start, possible.row

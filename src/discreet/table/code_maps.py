@@ -47,7 +47,7 @@ def recoded(published: Column, source: Column) -> Codes:
 
 
 def excess_rows(published: CodedTable, names: Sequence[str], original: CodedTable) -> int:
-    """How many published rows, by some exact columns, exceed what the original holds."""
+    """Return how many published rows, by some exact columns, exceed what the original holds."""
     columns = [published[name] for name in names]
     return excess(
         [column.codes for column in columns],
@@ -63,7 +63,7 @@ def excess(
     weights: NDArray[np.int64] | None = None,
     weights_of_others: NDArray[np.int64] | None = None,
 ) -> int:
-    """How many of some rows exceed what the others hold; a row may count more than once."""
+    """Return how many of some rows exceed what the others hold; a row may count more than once."""
     if not some:
         return 0
     rows = len(some[0])

@@ -77,8 +77,8 @@ class ClassCounts:
     size: NDArray[np.int64]  # (classes,)
     values: Mapping[str, ValueCounts]
     refined: Mapping[str, RefinedCounts] | None = None
-    # By reader and known attribute, then by attribute: the least number of values that a reader of
-    # the sensitive table keeps in each class. Only a decomposed release has these.
+    # By attacker and known attribute, then by attribute: the least number of values that remain
+    # possible in each class. Only a decomposed release has these.
     kept: Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]] | None = None
     sets: Mapping[str, ValueCounts] = field(default_factory=dict)
     real: NDArray[np.int64] | None = None  # (classes,) where some rows are counterfeits: the others

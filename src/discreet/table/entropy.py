@@ -20,7 +20,7 @@ WARNING = (
 
 
 def fixed_order() -> bool:
-    """Whether orders follow from the seed, as tests of exact files need it."""
+    """Return whether orders follow from the seed, as tests of exact files need it."""
     return os.environ.get(FIXED_ORDER) == "1"
 
 

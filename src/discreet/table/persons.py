@@ -130,7 +130,7 @@ def persons_of(identifiers: Sequence[Column], rows: int) -> Persons:
 
 
 def unique_persons(classes: Classes, persons: Persons) -> int:
-    """How many persons have a row in a class that holds no other person."""
+    """Return how many persons have a row in a class that holds no other person."""
     pair = np.unique(classes.class_of_row.astype(np.int64) * persons.count + persons.number)
     own, person = np.divmod(pair, persons.count)
     alone = np.bincount(own, minlength=classes.count)[own] == 1
@@ -138,7 +138,7 @@ def unique_persons(classes: Classes, persons: Persons) -> int:
 
 
 def varying_persons(column: Column, persons: Persons) -> int:
-    """How many persons have different values of a column; a missing value is one of them."""
+    """Return how many persons have different values of a column; a missing value is one of them."""
     codes = column.codes[persons.rows_in_order()]
     if not persons.count:
         return 0

@@ -89,7 +89,7 @@ class Divergence:
 
 
 def diverge(original: CodedTable, release: Implied) -> Divergence:
-    """How far a release is from the original, and the baseline."""
+    """Return how far a release is from the original, and the baseline."""
     pairs = _pairs(original)
     kept = [pair for pair in pairs if pair[0].cardinality * pair[1].cardinality <= PAIR_CELLS]
     sides = original.quasi_identifiers, original.sensitive
@@ -101,7 +101,7 @@ def diverge(original: CodedTable, release: Implied) -> Divergence:
 
 
 def distance(original: CodedTable, release: Implied, pairs: Sequence[Pair]) -> DistributionDistance:
-    """How far one distribution is from the original."""
+    """Return how far one distribution is from the original."""
     truth = exact([*original.quasi_identifiers, *original.sensitive], original.rows)
     figures: dict[bool, list[tuple[float, float, float]]] = {True: [], False: []}
     for first, second in pairs:

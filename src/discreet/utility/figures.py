@@ -138,7 +138,7 @@ class Measures(Figures):
 
 
 def counted_rows(suppressed_rows: int, rows: int) -> dict[str, int | float]:
-    """How many rows were suppressed; nothing where none were."""
+    """Return how many rows were suppressed; nothing where none were."""
     if not suppressed_rows:
         return {}
     return {"suppressed_rows": suppressed_rows, "suppressed_share": suppressed_rows / rows}

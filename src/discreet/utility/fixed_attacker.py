@@ -27,7 +27,7 @@ class WorstBelief:
 
 
 def fixed_reader(original: CodedTable, release: Implied) -> WorstBelief | None:
-    """What the reader believes; None where nothing is sensitive or cells overlap too much."""
+    """What the attacker believes; None where nothing is sensitive or cells overlap too much."""
     found = [beliefs_in(original, release, column.name) for column in original.sensitive]
     beliefs = [belief for belief in found if belief is not None and len(belief)]
     if not beliefs:

@@ -5,7 +5,7 @@ subclass of ``Implied``, which answers four questions:
 
 - ``estimate``: the mass of a predicate, for queries;
 - ``mass_of_people``: the mass of real people's values, for the divergence of the whole
-  distribution and for what a reader believes;
+  distribution and for what an attacker believes;
 - ``pair_table``: all masses of two attributes, for associations;
 - ``draw``: a table drawn from it, for learning.
 

@@ -79,7 +79,7 @@ class QueryWorkload(BaseModel):
 
 
 def sides_of(original: CodedTable, *, sets: bool) -> tuple[list[Column], list[Column]]:
-    """What a reader may know of people, and what is protected or may give it away."""
+    """Return what an attacker may know of people, and what is protected or may give it away."""
     others = original.quasi_sensitive if sets else []
     return original.quasi_identifiers, [*original.sensitive, *others]
 
@@ -128,7 +128,7 @@ def _draw_set(cardinality: int, share: float) -> Draw:
 
 @dataclass(frozen=True)
 class QueryError:
-    """The relative errors of one reader's estimates."""
+    """The relative errors of one attacker's estimates."""
 
     median: float | None  # of |act − est| / act over queries with act > 0: the headline
     mean: float  # of |act − est| / max(act, 0.001 n), over all queries

@@ -1,8 +1,8 @@
 """p2 of quasi-sensitive attributes: what published sets say about the terms of the original.
 
-A published set says that its terms are there. Of the removed terms a reader knows the number alone,
-so each row may have lost as many as the mean, any of the domain: a predicate that asks for some of
-the D terms and finds none of them holds with h = 1 − (1 − asked/D)^mean.
+A published set says that its terms are there. Of the removed terms an attacker knows the number
+alone, so each row may have lost as many as the mean, any of the domain: a predicate that asks for
+some of the D terms and finds none of them holds with h = 1 − (1 − asked/D)^mean.
 
 Sets hardly repeat, so sums over them are the most expensive of all queries. What a query gives the
 other attributes is the same for all sets beside them; over these the sum is h · rows + (1 − h) ·

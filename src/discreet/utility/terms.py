@@ -1,4 +1,4 @@
-"""What is left of quasi-sensitive attributes: removed terms, their cost, and what a reader learns.
+"""Utility of quasi-sensitive attributes: removed terms, their cost, and what an attacker learns.
 
 *Cost* of the whole column: Σ over rows of 1/w + 1/(w − 1) + … for each removed term, over the same
 for removing everything; rows that were suppressed have lost all. It needs no link between
@@ -7,7 +7,7 @@ published and original rows, as the sum over rows of what remains decides it.
 *Belief change*: |β − α| over labels and groups, β the belief that a published group leaves (labels
 of a row equally likely), α the prior.
 
-What a reader believes of the terms, for queries, is in ``term_coverage``.
+What an attacker believes of the terms, for queries, is in ``term_coverage``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from discreet.table.counts import count_values
 
 @dataclass(frozen=True)
 class BeliefChange:
-    """How far a reader's belief moves from the prior."""
+    """How far an attacker's belief moves from the prior."""
 
     mean: float  # over labels and groups
     greatest: float

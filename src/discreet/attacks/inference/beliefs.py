@@ -3,7 +3,7 @@
 In a group of n rows each is the target's with probability 1/n; where the target fits several
 groups, a row of group g weighs w(g)/n(g). The belief in a value, given values of other attributes
 that the attacker knows of the target, is the weight of the rows that have both over the weight of
-the rows that have what is known. All of it is counts, so targets who are alike to the reader are
+the rows that have what is known. All of it is counts, so targets who are alike to the attacker are
 looked at once.
 """
 
@@ -24,7 +24,7 @@ from discreet.typing import Codes
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """The beliefs in the truth, a line for targets who are alike to the reader."""
+    """The beliefs in the truth, a line for targets who are alike to the attacker."""
 
     belief: NDArray[np.float64]  # (lines,) in the true value
     count: NDArray[np.int64]  # (lines,) targets

@@ -1,4 +1,4 @@
-"""What the promises of a release allow a reader to believe.
+"""What the guarantees of a release allow an attacker to believe.
 
 Each requirement bounds the share that a value may have in a group (``share_bound``); a belief is
 such a share, or a mean of some, so the same number bounds the belief. With p the share of the value
@@ -72,7 +72,7 @@ def value_bounds(
     *,
     others_known: bool = False,
 ) -> ValueBounds:
-    """What is promised for an attribute; ``others_known``: also where other attributes are."""
+    """What is guaranteed for an attribute; ``others_known``: also where other attributes are."""
     share, domain = reading.share(attribute), domains[attribute]
     of_value, distinct = np.full(len(share), np.inf), 1
     for requirement in _speaking_of(requirements, attribute):
@@ -94,7 +94,7 @@ def kind_bounds(
     share: Floats,  # (kinds,) of the table
     apart: float | None,  # the least hierarchical distance between values of two kinds
 ) -> Floats:
-    """What is promised for kinds of values."""
+    """Return what is guaranteed for kinds of values."""
     bounds = np.full(len(share), np.inf)
     for requirement in _speaking_of(requirements, attribute):
         own = requirement.kind_share_bound(share, domains[attribute], apart)

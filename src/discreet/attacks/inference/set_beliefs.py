@@ -1,4 +1,4 @@
-"""How a reader of a decomposed release mixes what T^S says over the groups a target may be in."""
+"""How an attacker averages what T^S says over the groups that a target may be in."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Found:
 
     belief: Floats
     count: Ints
-    weight: Floats  # rows that the reader weighs, for the bound
+    weight: Floats  # rows that the attacker weighs, for the bound
     sampled: bool
 
 

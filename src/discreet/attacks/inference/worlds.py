@@ -9,7 +9,7 @@ from math import factorial
 
 
 def count_worlds(rows_of_group: Sequence[Sequence[int]]) -> int:
-    """How many worlds differ from each other."""
+    """Return how many worlds differ from each other."""
     worlds = 1
     for rows in rows_of_group:
         worlds *= factorial(len(rows))

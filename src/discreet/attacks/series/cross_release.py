@@ -47,7 +47,7 @@ class CrossFinding:
     targets: int
     mean: float  # of the greatest belief about each target
     greatest: float
-    certain: int  # targets about whom the reader is certain
+    certain: int  # targets about whom the attacker is certain
     bound: float | None  # what the releases promise together; None if nothing
     not_assessed: int = 0  # targets in components that are too large
 
@@ -81,7 +81,7 @@ def record_linking(frames: Sequence[pl.DataFrame]) -> CrossFinding:
 
 
 def value_association(series: Series, bound: float | None = None) -> CrossFinding:
-    """What is left possible for those who are in several releases, with values that stay."""
+    """Return what is left possible for those who are in several releases, with values that stay."""
     component = components(series.group_of, len(series.groups.start) - 1)
     greatest, found = greatest_beliefs(
         series.group_of, series.groups, STAY.matrix(series.values), component

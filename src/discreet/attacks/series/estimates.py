@@ -18,7 +18,7 @@ Estimates = dict[str, tuple[float, ...]]  # the greatest belief by release
 
 
 def estimates(series: Series, correlation: Correlation) -> Estimates:
-    """What readers believe who look at one person alone: tables 40 and 41."""
+    """Return what readers believe who look at one person alone: tables 40 and 41."""
     signature, first = _signatures(series)
     groups = [series.signature(int(group)) for group in first]
     beliefs: list[dict[Value, float]] = [{}]  # by state; nothing is believed before the first group

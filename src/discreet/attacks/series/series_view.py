@@ -1,4 +1,4 @@
-"""A series of releases as its reader sees it, and what the reader of all of them believes.
+"""A series of releases as an attacker sees it, and what an attacker who has all of them believes.
 
 The series knows who was in which group of every release (from a ledger or from a table of persons)
 and what each group was published with (from the published files). Nothing here knows how the
@@ -151,7 +151,7 @@ class JointFinding:
 def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
     """Exact Bayes over all persons and releases, component by component.
 
-    Components that look alike to a reader (``algorithms.shapes``) are enumerated once.
+    Components that look alike to an attacker (``algorithms.shapes``) are enumerated once.
     """
     matrix = _matrix(series, correlation)
     groups = series.groups

@@ -246,7 +246,7 @@ class Projector:
     # ---- when it can't be met
 
     def infeasible(self, plan: Plan | None) -> InfeasibleError:
-        """Which bound is in the way, by how much, and the nearest point of the frontier."""
+        """Return which bound is in the way, by how much, and the nearest point of the frontier."""
         blocks = plan or singletons(len(self.names))
         impassable = [block for block in blocks if not self.recoder.can_publish(block)]
         if impassable:

@@ -85,7 +85,7 @@ class Frontier:
 def frontier_of(
     plans: Sequence[Plan], ratios: Ratios, recoder: Recoder, names: Sequence[str]
 ) -> Frontier:
-    """What a recoding reaches for every plan."""
+    """Return what a recoding reaches for every plan."""
     baseline = recoder.best_closeness(plans[-1][0])
     steps = []
     for plan in plans:

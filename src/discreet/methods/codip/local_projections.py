@@ -40,7 +40,7 @@ class LocalRecoder:
         self._confused: dict[Block, float] = {}  # the discernibility of what Mondrian ends with
 
     def can_publish(self, block: Block) -> bool:
-        """Whether Mondrian finds classes for a block within the ceiling."""
+        """Return whether Mondrian finds classes for a block within the ceiling."""
         return self._find(block) is not None
 
     def chosen_closeness(self, block: Block) -> float | None:

@@ -219,7 +219,7 @@ class NodeTable:
         return self._closest[block]
 
     def can_publish(self, block: Block) -> bool:
-        """Whether a block passes at some node."""
+        """Return whether a block passes at some node."""
         return self.cheapest(block) is not None
 
     def chosen_closeness(self, block: Block) -> float | None:

@@ -26,7 +26,7 @@ class Recoder(Protocol):
         """Whether a table with these attributes can meet all requirements and the ceiling."""
 
     def recoded(self, block: Block) -> Recoded:
-        """What is published of a block that can be."""
+        """Return what is published of a block that can be."""
 
     def chosen_closeness(self, block: Block) -> float | None:
         """The t of what would be published; None where nothing can be."""

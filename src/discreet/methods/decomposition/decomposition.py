@@ -16,13 +16,13 @@ T^S                  the published table ``sensitive``
 
 Departures. Ties of the penalty, which the paper leaves open, go to the commonest signature of the
 bucket and then to chance. A noise value must be supported by a whole row of T^S within the group's
-sets; with the paper's rule (it occurs with one of the group's primary values) a reader of three and
-more attributes strikes some out; and some assignment of all people to all rows of T^S must use it
-(``noise_support``). Where no such value exists, the group is merged with the nearest
-one by quasi-identifiers, of the same size if there is one: in a merged group a primary value has
-at most as many times 1/l_pri as it has rows, so the share stays within 1/l_pri. Group numbers are
-random. ``conditional_l`` bounds from below how many values remain for an attacker who knows the
-primary value and uses T^S.
+sets; with the paper's rule (it occurs with one of the group's primary values) an attacker with
+three and more attributes rules some out; and some assignment of all people to all rows of T^S must
+use it (``noise_support``). Where no such value exists, the group is merged with the nearest one by
+quasi-identifiers, of the same size if there is one: in a merged group a primary value has at most
+as many times 1/l_pri as it has rows, so the share stays within 1/l_pri. Group numbers are random.
+``conditional_l`` bounds from below how many values remain for an attacker who knows the primary
+value and uses T^S.
 
 Cost: near-linear in the rows (``bucket_groups``); noise costs a look through the signatures of a
 group's most selective attribute for each value; the paper's algorithm is quadratic.
@@ -69,7 +69,7 @@ READERS = {"pair": PAIR, "row": ROW}
 
 
 class ConditionalL(BaseModel):
-    """A floor under what a reader keeps who knows the primary value and reads T^S."""
+    """A floor under what an attacker keeps who knows the primary value and reads T^S."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -178,8 +178,8 @@ class Decomposition(ShardedMethod):
         for requirement in asked:
             if requirement.known != primary:
                 raise InfeasibleError(
-                    f"{self.name}: what a reader knows must be the primary attribute '{primary}', "
-                    f"not '{requirement.known}'. Make that one primary."
+                    f"{self.name}: the known attribute must be the primary one, '{primary}', not "
+                    f"'{requirement.known}'. Make that one primary."
                 )
         if self.conditional_l is not None and targets.others:  # else it would say nothing
             own = self.conditional_l
@@ -260,9 +260,9 @@ def _infeasible(
     }
     requirement = SaDiversity(l=dict(targets.ell))
     return InfeasibleError(
-        f"decomposition: in some group {', '.join(parts)}; no value that a reader could not strike "
-        "out can be added, and merging it with others does not help: the attributes depend on each "
-        "other too closely. Ask for fewer values, or make another attribute primary.",
+        f"decomposition: in some group {', '.join(parts)}; no value that an attacker cannot rule "
+        "out can be added, and merging the group with others does not help: the attributes depend "
+        "too closely on each other. Ask for fewer values, or make another attribute primary.",
         [
             {
                 "requirement": requirement.name,

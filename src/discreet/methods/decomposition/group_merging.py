@@ -53,7 +53,7 @@ class SignatureGroups:
         self.group_of_row[self._rows[two]] = second
 
     def needs(self, groups: Sequence[int], fill: Fill) -> NDArray[np.int64]:
-        """How many values some groups need, those that cannot be found included."""
+        """Return how many values some groups need, those that cannot be found included."""
         rows = [self.rows_of(group) for group in groups]
         start = np.cumsum([0, *(len(part) for part in rows)]).astype(np.int64)
         noise = fill(start, self.signature_of_row[np.concatenate(rows)])

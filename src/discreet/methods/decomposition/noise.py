@@ -6,9 +6,9 @@ of T^S: a row whose values are all in the sets already, but for attributes that 
 lends these its own. An attacker who matches the group's people to rows of T^S can use that row for
 the person with its primary value, and every other person's own row: the value stays possible.
 
-A floor under a reader's knowledge asks for more. For each primary value of a group, at least
-``floor`` values of every other attribute must remain: for the reader ``pair`` those that occur with
-the primary value anywhere in T^S, for ``row`` those of rows that support the group.
+A floor under an attacker's knowledge asks for more. For each primary value of a group, at least
+``floor`` values of every other attribute must remain: for the attacker ``pair`` those that occur
+with the primary value anywhere in T^S, for ``row`` those of rows that support the group.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _count_open(
     seen: NDArray[np.bool_],
     left: Ints32,
 ) -> None:
-    """For each primary value of a group, which values of each other attribute a reader keeps."""
+    """For each primary value of a group, which values of each other attribute an attacker keeps."""
     seen[: held[0]] = False
     left[: held[0]] = 0
     for i in range(held[0]):

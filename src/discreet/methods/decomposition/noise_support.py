@@ -54,7 +54,7 @@ def support_noise(
 def _struck(
     sensitive: SensitiveTable, group_of_row: Ints32, groups: int, noise: Noise
 ) -> NDArray[np.bool_]:
-    """Which noise values no assignment has; all where the graph is too large to know."""
+    """Return which noise values no assignment has; all where the graph is too large to know."""
     codes = sensitive.codes[sensitive.classes.class_of_row]
     attributes = codes.shape[1]
     width = int(codes.max(initial=0)) + 1
@@ -110,7 +110,7 @@ def _holds(
     noise_attribute: list[np.int32],
     noise_value: list[np.int32],
 ) -> bool:
-    """Whether a group's set has a value, real or noise."""
+    """Return whether a group's set has a value, real or noise."""
     for i in range(group_start[group], group_start[group + 1]):
         if codes[signature[row_of_group[i]], attribute] == value:
             return True

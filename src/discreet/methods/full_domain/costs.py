@@ -97,7 +97,7 @@ def discernibility(size: NDArray[np.int64]) -> float:
 
 
 def discernibility_left(size: NDArray[np.int64], rows: int) -> float:
-    """What suppressing classes of these sizes adds to the discernibility."""
+    """Return what suppressing classes of these sizes adds to the discernibility."""
     return float(size.astype(np.float64) @ (rows - size).astype(np.float64))
 
 

@@ -268,7 +268,7 @@ class Recodings:
         return class_size(self.rows, classes.classes)
 
     def _surcharge(self, classes: FrequencySet, suppressed: Bools, measure: Measure) -> float:
-        """What suppressing some classes adds to the cost of a node."""
+        """Return what suppressing some classes adds to the cost of a node."""
         if measure in ("height", "class-size"):
             return 0.0
         chosen = np.flatnonzero(suppressed)
@@ -286,7 +286,7 @@ class Recodings:
     # ---- outcomes
 
     def outcome(self, node: Node, facts: dict[str, Any]) -> Generalized:
-        """What is published at a node."""
+        """Return what is published at a node."""
         classes = self.sets.bottom.roll_up(node)
         return self._recoded(classes, self._judge(classes, self.budget).passes, facts)
 

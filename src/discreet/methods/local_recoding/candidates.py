@@ -229,7 +229,7 @@ def _next_range(
 
 @kernel
 def _diverse(needs: Needs, tally: ValueTally, buffer: Ints32, begin: int, end: int) -> bool:
-    """Whether a stretch has all values that a group needs."""
+    """Return whether a stretch has all values that a group needs."""
     lacking = start_set(tally, needs)
     for p in range(begin, end):
         if lacking == 0:

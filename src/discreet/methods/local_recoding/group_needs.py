@@ -106,7 +106,7 @@ def add_unit(tally: ValueTally, needs: Needs, unit: int) -> int:
 
 @kernel
 def brings(tally: ValueTally, needs: Needs, unit: int) -> bool:
-    """Whether a unit has a value that the set lacks."""
+    """Return whether a unit has a value that the set lacks."""
     for j in range(len(needs.values)):
         if tally.lacking[j] > 0 and tally.stamp[j, needs.value[unit, j]] != tally.number[0]:
             return True

@@ -128,7 +128,7 @@ def build_space(
 
 @kernel
 def cell_cost(space: Space, attribute: int, low: int, high: int) -> float:
-    """What a row pays for a cell that covers two ranks."""
+    """Return what a row pays for a cell that covers two ranks."""
     first, values = space.first[attribute], space.values[attribute]
     if space.levels[attribute] == 0:
         if low == high:
@@ -144,7 +144,7 @@ def cell_cost(space: Space, attribute: int, low: int, high: int) -> float:
 
 @kernel
 def hull_cost(space: Space, low: Ints32, high: Ints32) -> float:
-    """What a row pays for a hull."""
+    """Return what a row pays for a hull."""
     cost = 0.0
     for attribute in range(len(low)):
         cost += cell_cost(space, attribute, low[attribute], high[attribute])
@@ -153,7 +153,7 @@ def hull_cost(space: Space, low: Ints32, high: Ints32) -> float:
 
 @kernel
 def joined_cost(space: Space, low: Ints32, high: Ints32, low2: Ints32, high2: Ints32) -> float:
-    """What a row pays for the hull of two hulls."""
+    """Return what a row pays for the hull of two hulls."""
     cost = 0.0
     for attribute in range(len(low)):
         cost += cell_cost(

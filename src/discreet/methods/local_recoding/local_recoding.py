@@ -27,7 +27,7 @@ The lower bound holds for every release that gives each row one node (or range) 
 keeps at least as many rows and values a class as the requirements imply: it is the dual of these
 needs alone, so it holds whatever else is promised.
 
-Groups with the same cells become one class. That keeps every promise, since all requirements are
+Groups with the same cells become one class. That keeps every guarantee, since all requirements are
 closed under merging; classes are judged once more at the end.
 
 Cost: follows the distinct tuples, not the rows; see ``candidates``. All randomness is the task's

@@ -91,7 +91,7 @@ def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> 
 def _adds_at_least(
     space: Space, low: Ints32, high: Ints32, size: int, cost: float, tree: GroupTree, node: int
 ) -> float:
-    """What a join of one group with any of a node adds at least."""
+    """Return what a join of one group with any of a node adds at least."""
     joined = joined_cost(space, low, high, tree.low[node], tree.high[node])
     other = tree.size[node] * max(joined - tree.cost[node], 0.0)
     return size * (joined - cost) + float(other)

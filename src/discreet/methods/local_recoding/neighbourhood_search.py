@@ -4,7 +4,7 @@ A neighbourhood is a group drawn by what its rows pay and the groups that are ch
 it. A group that has far more rows than it needs is not dissolved: it lends some rows that it can
 spare. The rows are grouped again by the priced greedy choice at prices that are drawn around the
 first ones, and may also go to a group that stays and covers them at no extra cost. The new
-grouping is kept if it is cheaper and every group that changed keeps the promises.
+grouping is kept if it is cheaper and every group that changed keeps the guarantees.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from discreet.methods.local_recoding.unit_groups import (
 )
 from discreet.typing import Floats, Ints
 
-Judge = Callable[[Sequence[UnitMembers]], bool]  # whether all these groups keep the promises
+Judge = Callable[[Sequence[UnitMembers]], bool]  # whether all these groups keep the guarantees
 
 PAIRS = 100_000  # of candidates and units in one neighbourhood
 LENT = 2  # times k rows: what a group lends at most
@@ -184,7 +184,7 @@ class _Search:
     def _settle(
         self, dissolved: Ints, lent: dict[int, UnitMembers], again: _Regrouped, paid: float
     ) -> bool:
-        """Keep a new grouping if it is cheaper and all that changed keeps the promises."""
+        """Keep a new grouping if it is cheaper and all that changed keeps the guarantees."""
         groups = self.groups
         own = ~again.stays
         made = UnitGrouping.of(groups.space, again.unit[own], again.group[own], again.rows[own])

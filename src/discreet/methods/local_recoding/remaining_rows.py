@@ -85,7 +85,7 @@ def _lent(
     units: Ints,
     left: Ints,
 ) -> Ints | None:
-    """What each piece lends to a group of some units until that has what it needs."""
+    """Return what each piece lends to a group of some units until that has what it needs."""
     lent = np.zeros(len(unit), np.int64)
     spare = size - needs.rows
     tally = new_tally(needs)

@@ -1,4 +1,4 @@
-"""Mending groups that fail a promise.
+"""Mending groups that fail a guarantee.
 
 A group that fails borrows one row from a neighbour that can spare it, or is joined with a
 neighbour: whatever costs least and lets every group that is touched pass. Where nothing helps, it

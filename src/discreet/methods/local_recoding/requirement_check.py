@@ -1,4 +1,4 @@
-"""Whether groups of units keep the promises of a task."""
+"""Whether groups of units keep the guarantees of a task."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Promises:
         return Promises(self._task, self._row_of_unit[units])
 
     def kept_by(self, made: UnitGrouping) -> Bools:
-        """Which groups keep every promise."""
+        """Return which groups keep every guarantee."""
         return self.passes(made.unit, made.group_of_piece, made.rows, made.count)
 
     def all_kept(self, members: Sequence[UnitMembers]) -> bool:
-        """Whether all of some groups do."""
+        """Return whether all of some groups do."""
         lengths = [len(part.unit) for part in members]
         return bool(
             self.passes(
@@ -52,7 +52,7 @@ class Promises:
         )
 
     def passes(self, unit: Ints, group: Ints, rows: Ints, groups: int) -> Bools:
-        """Which groups keep every promise, from their pieces."""
+        """Return which groups keep every guarantee, from their pieces."""
         if self.only_sizes:
             return np.bincount(group, rows, groups) >= self.least
         counts = self.counts(unit, group, rows, groups)

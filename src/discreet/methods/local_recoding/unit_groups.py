@@ -175,7 +175,7 @@ def join_adds(
     other: int,
     most: float,
 ) -> float:
-    """What all rows pay more if two groups are joined; given up once that is too much."""
+    """Return what all rows pay more if two groups are joined; given up once that is too much."""
     joined = 0.0
     more = 0.0
     for j in range(low.shape[1]):

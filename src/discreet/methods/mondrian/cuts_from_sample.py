@@ -3,10 +3,11 @@
 A table that no machine holds is cut into parts, and Mondrian runs on each. The cuts are those that
 the same code (``mondrian.partition``) makes on a sample of the rows, down to parts of a given size;
 they become a tree that finds the part of a row from its codes. A value that the sample lacks goes
-to a neighbour's side: where a row falls decides how tight cells are, never whether a promise holds.
+to a neighbour's side: where a row falls decides how tight cells are, never whether a guarantee
+holds.
 
-Whether every part can keep the promises is then asked of the counts of all rows; a cut with a side
-that cannot is taken back.
+Whether every part can keep the guarantees is then asked of the counts of all rows; a cut with a
+side that cannot is taken back.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class Mondrian(Method):
 
 
 def _said(place: str) -> str:
-    """What a release may say of where a hierarchy comes from: no path of this machine."""
+    """Return what a release may say of where a hierarchy comes from: no path of this machine."""
     path = PurePath(place)
     return path.name if path.is_absolute() or ".." in path.parts else place
 

@@ -79,7 +79,7 @@ class Judge:
         self._refined = any(r.needs_refined_counts for r in self.requirements)
 
     def passes(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Bools:
-        """Which of some pieces pass."""
+        """Return which of some pieces pass."""
         counts = self.counts(order, start, end, size)
         passes = np.ones(len(start), bool)
         for requirement in self.requirements:

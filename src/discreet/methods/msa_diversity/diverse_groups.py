@@ -83,7 +83,7 @@ def remove(groups: DiverseGroups, group: int, row: int) -> None:
 
 @kernel
 def collide(rows: Rows, one: int, other: int) -> bool:
-    """Whether two rows share a value of some sensitive attribute."""
+    """Return whether two rows share a value of some sensitive attribute."""
     for j in range(rows.values.shape[1]):
         if rows.values[one, j] == rows.values[other, j]:
             return True
@@ -141,7 +141,7 @@ def loss_with(rows: Rows, groups: DiverseGroups, group: int, added: int, without
 def _distinct(
     rows: Rows, groups: DiverseGroups, group: int, added: int, without: int, q: int
 ) -> int:
-    """How many further values than one a group has of a quasi-identifier."""
+    """Return how many further values than one a group has of a quasi-identifier."""
     found = 0
     member = groups.first[group]
     while member >= 0:

@@ -78,7 +78,7 @@ def _candidates(
 
 @kernel
 def may_join(rows: Rows, chosen: NDArray[np.int64], members: int, row: int) -> bool:
-    """Whether a row and the first members of a group can be part of a smallest group."""
+    """Return whether a row and the first members of a group can be part of a smallest group."""
     for j in range(rows.values.shape[1]):
         count = 1
         for i in range(members):

@@ -165,7 +165,7 @@ class MsaDiversity(Method):
             "suppressed_rows": suppressed,
             "steps": best.steps,
         }
-        private = {  # either would tell a reader how frequent a value is among the suppressed
+        private = {  # either would tell an attacker how frequent a value is among the suppressed
             "least_suppressed_rows": least,
             "absence": absence(task.table.sensitive, group_of_row),
         }
@@ -175,7 +175,7 @@ class MsaDiversity(Method):
         return Generalized(group_of_row, cells, facts, private=private)
 
     def _attempts(self, task: Task, bounds: Bounds, order: Ints) -> Iterator[Attempt]:
-        """What each strategy comes to."""
+        """Return what each strategy comes to."""
         if self.grouping == "blocks":
             sizes = [self.block] if self.block else [bounds.least * times for times in BLOCKS]
             if len(sizes) > 1 and len(order) > FEW_ROWS:  # choose on a stretch of the curve
@@ -439,7 +439,7 @@ def absence(
     """For each attribute the greatest share of a value among the suppressed, and in the table.
 
     An attacker who knows that a person was suppressed learns this; it is reported to the publisher,
-    never to the reader.
+    never to the attacker.
     """
     figures = {}
     for column in sensitive:

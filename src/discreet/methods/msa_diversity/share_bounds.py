@@ -29,7 +29,7 @@ class Bounds:
 
 
 def bounds_of(task: Task) -> Bounds:
-    """What the requirements ask of a group's counts.
+    """Return what the requirements ask of a group's counts.
 
     ℓ-pdiversity implies distinct and entropy ℓ-diversity, so those count as it. Any other
     requirement is checked on the outcome.
@@ -59,7 +59,7 @@ def _spoken_of(requirement: AttributeRequirement, sensitive: Sequence[Column]) -
 
 
 def require_feasible(task: Task, bounds: Bounds, suppression: float) -> int:
-    """How many rows must be suppressed at least; InfeasibleError where that is too many."""
+    """Return how many rows must be suppressed at least; InfeasibleError where that is too many."""
     rows = task.table.rows
     counts_of_ell: dict[int, list[NDArray[np.int64]]] = {}
     for column, ell in zip(task.table.sensitive, bounds.ell, strict=True):

@@ -84,7 +84,7 @@ def hopeless_sum(
     row: int,
     left: float,
 ) -> bool:
-    """Whether, by Lagrange, the rows from one on cost more than what is left."""
+    """Return whether, by Lagrange, the rows from one on cost more than what is left."""
     for number in range(len(principles.kind)):
         kind, bound = principles.kind[number], principles.bound[number]
         if kind == DIVERSITY:
@@ -107,7 +107,7 @@ def hopeless_below(
     row: int,
     left: float,
 ) -> bool:
-    """Whether the rows from one on can't make the group pass for less than what is left."""
+    """Return whether the rows from one on can't make the group pass for less than what is left."""
     rows = len(outcomes.start) - 1
     for undecided in range(row, rows):
         add(

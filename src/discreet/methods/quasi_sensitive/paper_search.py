@@ -179,7 +179,7 @@ def _reorder(
 
 @kernel
 def _progress(belief: NDArray[np.float64], principles: Principles) -> float:
-    """How far a group has come: Σ of ℓ' for diversity and of −(distance²) for closeness."""
+    """Return how far a group has come: Σ of ℓ' for diversity and of −(distance²) for closeness."""
     total = 0.0
     for number in range(len(principles.kind)):
         if principles.kind[number] == DIVERSITY:

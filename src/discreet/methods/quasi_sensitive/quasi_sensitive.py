@@ -240,7 +240,7 @@ class _Work:
         return not bool(self.removal.kept.all())
 
     def removed_of_row(self) -> NDArray[np.int64]:
-        """How many terms each searched row loses."""
+        """Return how many terms each searched row loses."""
         gone = np.concatenate(([0], np.cumsum(~self.removal.kept)))
         return np.asarray(np.diff(gone[self.groups.term_start]), np.int64)
 
@@ -343,7 +343,7 @@ def _without_drift(
 def _facts(
     task: Task, works: Sequence[_Work], passes: NDArray[np.bool_], class_of_row: NDArray[np.int32]
 ) -> dict[str, Any]:
-    """What the manifest says of the removal."""
+    """Return what the manifest says of the removal."""
     groups = int(passes.sum())
     optimal = passes.copy()
     cost = 0.0
@@ -379,7 +379,7 @@ def _facts_of(work: _Work, suppressed_terms: dict[str, int]) -> dict[str, int]:
 
 
 def _infeasible(task: Task, works: Sequence[_Work]) -> InfeasibleError:
-    """What fails where no group can be published, and what no terms at all would reach."""
+    """Return what fails where no group can be published, and what no terms at all would reach."""
     failures: list[dict[str, object]] = []
     sentences = []
     bounded = True

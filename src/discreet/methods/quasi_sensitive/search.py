@@ -45,14 +45,14 @@ def form(state: State, principles: Principles, outcomes: Outcomes, chosen: Ints,
 
 @kernel
 def chosen_passes(state: State, principles: Principles, outcomes: Outcomes, chosen: Ints) -> bool:
-    """Whether chosen outcomes pass, computed anew."""
+    """Return whether chosen outcomes pass, computed anew."""
     form(state, principles, outcomes, chosen, -1)
     return passes(state, principles)
 
 
 @kernel
 def cost_of(outcomes: Outcomes, chosen: Ints) -> float:
-    """What chosen outcomes cost, not normalized."""
+    """Return what chosen outcomes cost, not normalized."""
     total = 0.0
     for row in range(len(chosen)):
         total += outcomes.cost[chosen[row]]

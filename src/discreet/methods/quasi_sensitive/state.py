@@ -22,7 +22,7 @@ TOLERANCE = 5e-10  # half of what the audit allows
 
 
 class Principles(NamedTuple):
-    """What every group must satisfy, and what a reader holds for likely."""
+    """What every group must satisfy, and what an attacker holds for likely."""
 
     kind: NDArray[np.int64]  # (principles,)
     bound: NDArray[np.float64]  # (principles,) c or t
@@ -143,7 +143,7 @@ def violation(state: State, principles: Principles) -> float:
 
 @kernel
 def passes(state: State, principles: Principles) -> bool:
-    """Whether a state that was just formed passes; the distances are computed anew."""
+    """Return whether a state that was just formed passes; the distances are computed anew."""
     for number in range(len(principles.kind)):
         kind, bound = principles.kind[number], principles.bound[number]
         if kind == DIVERSITY:

@@ -73,7 +73,7 @@ class FrequencySet:
         self._entries.pop(attribute, None)
 
     def counts(self, *, refined: bool = False) -> ClassCounts:
-        """What requirements read; each attribute is counted when it is first looked at."""
+        """Return what requirements read; each attribute is counted when it is first looked at."""
         names = tuple(self.table.sensitive)
         values = OnDemand(names, lambda name: self.entries(name).by_class(self.classes))
         inner = OnDemand(names, self._refine) if refined else None

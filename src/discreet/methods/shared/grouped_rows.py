@@ -47,7 +47,7 @@ def cells_of_groups(task: Task, group_of_row: GroupOfRow) -> dict[str, CellColum
 
 
 def merged_where_equal(task: Task, group_of_row: GroupOfRow) -> GroupOfRow:
-    """Merge groups with the same published cells: a reader sees one class."""
+    """Merge groups with the same published cells: an attacker sees one class."""
     cells = cells_of_groups(task, group_of_row)
     kept = group_of_row >= 0
     seen = group_codes(

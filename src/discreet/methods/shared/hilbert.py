@@ -93,7 +93,7 @@ def leaf_order(column: Column, hierarchy: Hierarchy | None) -> NDArray[np.int64]
 
 
 def _bits_of(scale: NDArray[np.float64]) -> int:
-    """How many bits keep values apart that are apart."""
+    """Return how many bits keep values apart that are apart."""
     gaps = np.diff(np.unique(scale))
     if not len(gaps):
         return 1

@@ -56,7 +56,7 @@ def infeasible(
 
 
 def advice(remedies: Sequence[str], *, useless: bool) -> str:
-    """What to do: ask for less where that protects anything, or one of the remedies."""
+    """Return what to do: ask for less where that protects anything, or one of the remedies."""
     first = "leave the attribute out" if useless else "ask for at most that"
     joined = ", or ".join([first, *remedies])
     return f"{joined[0].upper()}{joined[1:]}."

@@ -107,7 +107,7 @@ def _other_distances(
 
 
 def _is_masked(column: Column, source: Column) -> bool:
-    """Whether some cells are ``*``, so that the others are no numbers any more."""
+    """Return whether some cells are ``*``, so that the others are no numbers any more."""
     return SUPPRESSED in column.text.to_list() and SUPPRESSED not in source.text.to_list()
 
 

@@ -1,4 +1,4 @@
-"""The audit: every promise derived again from published files alone.
+"""The audit: every guarantee derived again from published files alone.
 
 Nothing here knows how a release was made. It reads the files that are in the folder, checks
 them against the manifest (hashes, rows, columns, nothing that does not belong there), forms the
@@ -65,7 +65,7 @@ class Audit(Result):
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
     compared: bool  # whether the original table was given
     unit: Unit = Unit.ROW  # people only where the original was given and shows one row each
-    readers: tuple[ReaderFinding, ...] = ()  # what readers of the release find beside its promises
+    readers: tuple[ReaderFinding, ...] = ()  # what attackers learn beyond its guarantees
     remarks: tuple[str, ...] = ()  # what could not be judged
     signed: bool | None = None  # by the trusted key; None where no key was given
     picture: Picture = field(default_factory=Picture, repr=False)  # of its groups, for the report
@@ -78,7 +78,7 @@ class Audit(Result):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong: no problem, and every promise holds that could be derived.
+        """Whether nothing is wrong: no problem, and every guarantee holds that could be derived.
 
         ``unproved`` lists the guarantees that could not be derived from the given files.
         """
@@ -101,7 +101,7 @@ class Audit(Result):
 
 
 def require_sound(audit: Audit) -> None:
-    """Raise unless an audit proved every promise and found nothing wrong."""
+    """Raise unless an audit proved every guarantee and found nothing wrong."""
     if audit.ok and not audit.unproved:
         return
     broken = [
@@ -120,7 +120,7 @@ def audit_folder(
     trust: str | Path | None = None,
     method: Method | None = None,
 ) -> Audit:
-    """Audit a release folder; promises about linked labels need the knowledge or the original.
+    """Audit a release folder; guarantees about linked labels need the knowledge or the original.
 
     ``method`` is that of the original's job: the release must be one that it makes. ``trust`` is
     the public key by which the manifest, and with it every file, must be signed.
@@ -222,7 +222,7 @@ def _changes(
     original: Task,
     source_rows: Mapping[str, NDArray[np.int32]] | None,
 ) -> list[str]:
-    """What was lost or invented against the original, or is in its order."""
+    """Return what was lost or invented against the original, or is in its order."""
     unlike = unlike_original(tables, manifest, original)
     if unlike:
         return unlike
@@ -346,6 +346,6 @@ def _same_figures(
 
 
 def _unproved(manifest: Manifest) -> list[Promise]:
-    """The promises of a damaged release: none holds, with no figure, until the files are whole."""
+    """Return the guarantees of a damaged release: none is proved until the files are intact."""
     nothing: dict[str, Any] = {"holds": False, "achieved": {}, "by_attribute": {}}
     return [promise.model_copy(update=nothing) for promise in manifest.promises]

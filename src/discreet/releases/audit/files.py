@@ -158,7 +158,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _is_parts(path: Path) -> bool:
-    """Whether a table in several files is a folder of these and of nothing else."""
+    """Return whether a table in several files is a folder of these and of nothing else."""
     if path.is_symlink() or not path.is_dir():
         return False
     entries = sorted(entry for entry in path.iterdir() if entry.name not in FOREIGN)

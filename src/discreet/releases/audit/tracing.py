@@ -30,7 +30,7 @@ TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stay
 
 
 def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Coverage:
-    """Which values of the original each cell of a published column covers."""
+    """Return which values of the original each cell of a published column covers."""
     source = task.table[published.name]
     if published.role is not Role.QUASI_IDENTIFIER:
         return _exact(published, source)
@@ -60,7 +60,7 @@ def _exact(published: Column, source: Column) -> Coverage:
 def untraced_rows(
     records: CodedTable, task: Task, levels: Mapping[str, int], source_row: Ints32
 ) -> int:
-    """How many published rows don't represent their own source row."""
+    """Return how many published rows don't represent their own source row."""
     if len(source_row) != records.rows:
         return records.rows
 
@@ -91,7 +91,7 @@ def untraced_rows(
 
 
 def _with_added_terms(published: Column, source: Column, source_row: Ints32) -> NDArray[np.bool_]:
-    """Which rows have a term that their source row lacks, or lost a cell of no terms."""
+    """Return which rows have a term that their source row lacks, or lost a cell of no terms."""
     terms, held = terms_of(published), terms_of(source)
     of_source = terms.codes_in(held.names.to_list())
     missing = published.text.is_null().to_numpy()  # empty, not ``*``
@@ -147,7 +147,7 @@ def _outside(
     source_row: Ints32,  # (rows,)
     covers: NDArray[np.bool_],  # (cells, values)
 ) -> NDArray[np.bool_]:
-    """Which cells don't cover the value of their source row, by a table."""
+    """Return which cells don't cover the value of their source row, by a table."""
     wrong = np.empty(len(cell), np.bool_)
     for row in range(len(cell)):
         wrong[row] = not covers[cell[row], value[source_row[row]]]
@@ -163,7 +163,7 @@ def _uncovered(
     low: Codes,  # (runs,)
     high: Codes,  # (runs,)
 ) -> NDArray[np.bool_]:
-    """Which cells don't cover the value of their source row, by the runs of codes."""
+    """Return which cells don't cover the value of their source row, by the runs of codes."""
     wrong = np.zeros(len(cell), np.bool_)
     for row in range(len(cell)):
         held = value[source_row[row]]
@@ -176,7 +176,7 @@ def _uncovered(
 
 @kernel
 def _used_before(source_row: Ints32, source_rows: int) -> NDArray[np.bool_]:
-    """Which rows name a source row that is not there or that an earlier row has named."""
+    """Return which rows name a source row that is not there or that an earlier row has named."""
     used = np.zeros(source_rows, np.bool_)
     wrong = np.zeros(len(source_row), np.bool_)
     for row in range(len(source_row)):

@@ -31,7 +31,7 @@ from discreet.utility.reading import ImpliedReading
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Counts that a promise must hold for: one a release, or one a projection."""
+    """Counts that a guarantee must hold for: one a release, or one a projection."""
 
     counts: ClassCounts
     domains: Domains
@@ -58,13 +58,13 @@ class Kind(ABC):
 
     @abstractmethod
     def suppressed(self, outcome: Any) -> int:
-        """How many source rows are in no table."""
+        """Return how many source rows are in no table."""
 
     @abstractmethod
     def views(
         self, tables: Mapping[str, CodedTable], domains: Domains, *, refined: bool
     ) -> list[View]:
-        """The counts that decide the promises, from published tables alone."""
+        """The counts that decide the guarantees, from published tables alone."""
 
     @abstractmethod
     def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
@@ -76,7 +76,7 @@ class Kind(ABC):
 
     @abstractmethod
     def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        """What the published tables contradict, in themselves or in the manifest."""
+        """Return what the published tables contradict, in themselves or in the manifest."""
 
     def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         """Where columns or orders that the release made are not in their one canonical form.
@@ -90,18 +90,18 @@ class Kind(ABC):
         return []
 
     def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
-        """What the published tables leave open, in sentences; no reason to refuse them."""
+        """Return what the published tables leave open, in sentences; no reason to refuse them."""
         return []
 
     def readers(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
-        """Return what readers of sound tables find beside the promises."""
+        """Return what attackers learn beyond the guarantees."""
         return []
 
     @abstractmethod
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
-        """What was lost or invented, against the original table."""
+        """Return what was lost or invented, against the original table."""
 
     def traced_changes(
         self,
@@ -133,7 +133,7 @@ class Kind(ABC):
         return []
 
     def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict:
-        """Judge one promise: it must hold in every view that has its attributes."""
+        """Judge one guarantee: it must hold in every view that has its attributes."""
         verdicts = []
         for view in views:
             wanted = set(requirement.attributes(view.counts)) - {""}

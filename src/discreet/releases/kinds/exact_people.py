@@ -47,7 +47,7 @@ def source_codes(published: CodedTable, column: Column) -> Codes:
 
 
 def source_counts(published: CodedTable, column: Column) -> NDArray[np.int64]:
-    """How often each of the original's values is published."""
+    """Return how often each of the original's values is published."""
     codes = source_codes(published, column)
     return np.bincount(codes, minlength=column.cardinality).astype(np.int64)
 

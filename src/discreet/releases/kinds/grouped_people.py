@@ -97,7 +97,7 @@ def refuse_roles(table: CodedTable, method: str) -> None:
 
 
 def row_problems(people: CodedTable, name: str, manifest: Manifest) -> list[str]:
-    """What the row counts of the table of people contradict."""
+    """Return what the row counts of the table of people contradict."""
     problems = []
     if people.rows != manifest.published_rows:
         problems.append(
@@ -118,7 +118,7 @@ def group_codes_in(people: CodedTable, other: CodedTable) -> NDArray[np.int64]:
 
 
 def people_changes(people: CodedTable, name: str, task: Task, manifest: Manifest) -> list[str]:
-    """Whether quasi-identifiers and insensitive columns are those of the original."""
+    """Return whether quasi-identifiers and insensitive columns are those of the original."""
     problems = []
     original = task.table
     if original.rows != people.rows + manifest.suppressed_rows:
@@ -145,7 +145,7 @@ def traced_people(
 def traced_rows(
     published: CodedTable, name: str, task: Task, source_row: NDArray[np.int32]
 ) -> list[str]:
-    """Whether every published row has the cells of the source's row that it represents."""
+    """Return whether every published row has the cells of the source's row that it represents."""
     columns = {c.name: c for c in published if c.role is not Role.STRUCTURE}
     untraced = untraced_rows(CodedTable(columns, published.rows), task, {}, source_row)
     return [f"{untraced} rows of '{name}' are not in the original"] if untraced else []
@@ -155,7 +155,7 @@ def sole_groups(people: CodedTable, original: CodedTable) -> NDArray[np.int64]:
     """For each original row the group that it must be in, −1 where its like are in several.
 
     Only for a release without suppression: rows that agree in all that is published of them are
-    the same to a reader, and where all of these are in one group, so is each of them.
+    the same to an attacker, and where all of these are in one group, so is each of them.
     """
     columns = [column for column in people if column.role is not Role.STRUCTURE]
     cardinalities = [column.cardinality + 1 for column in columns]

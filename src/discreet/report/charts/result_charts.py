@@ -20,7 +20,7 @@ LEAST_RATIO = 0.001  # where a release that lost nothing is on a logarithmic axi
 
 
 def size_charts(picture: Picture) -> list[Chart]:
-    """How many rows are in groups of which size, for each table that has groups."""
+    """Return how many rows are in groups of which size, for each table that has groups."""
     title, why = (
         (
             "How many rows look alike",
@@ -62,7 +62,7 @@ def size_charts(picture: Picture) -> list[Chart]:
 
 
 def share_chart(picture: Picture) -> Chart | None:
-    """What an attacker who knows the groups alone believes in the true values."""
+    """Return what an attacker who knows the groups alone believes in the true values."""
     shown = sorted(picture.beliefs.items(), key=lambda one: -one[1].greatest)[:STRIPS]
     if not shown:
         return None
@@ -82,12 +82,12 @@ def share_chart(picture: Picture) -> Chart | None:
 
 
 def picture_is_cut(picture: Picture) -> bool:
-    """Whether the plot of beliefs leaves attributes out."""
+    """Return whether the plot of beliefs leaves attributes out."""
     return len(picture.beliefs) > STRIPS
 
 
 def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
-    """How many targets each attack believes in how much: its strongest finding."""
+    """Return how many targets each attack believes in how much: its strongest finding."""
     strongest: dict[str, Finding] = {}
     for finding in sorted(findings, key=lambda f: (-f.greatest, -f.mean)):
         if finding.is_belief and finding.targets:
@@ -123,7 +123,7 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
 
 
 def loss_charts(utility: Mapping[str, Any]) -> list[Chart]:
-    """How much of its range a cell of each quasi-identifier leaves open, for each table."""
+    """Return how much of its range a cell of each quasi-identifier leaves open, for each table."""
     losses: Mapping[str, Any] = utility.get("tables") or {"": utility}
     found = [_loss_chart(of.get("loss_by_attribute", {}), table) for table, of in losses.items()]
     return [chart for chart in found if chart is not None]
@@ -176,7 +176,7 @@ _PLAN_LINES = (
 
 
 def plan_chart(frontier: Frontier) -> Chart:
-    """What each number of tables of a projected release loses, exposes and reaches."""
+    """Return what each number of tables of a projected release loses, exposes and reaches."""
     steps = sorted(frontier.steps, key=lambda step: step.tables)
     marks = [
         Mark(x=step.tables, y=figure, series=name)
@@ -248,7 +248,7 @@ def frontier_chart(comparison: Comparison) -> Chart | None:
 
 
 def learning_chart(comparison: Comparison) -> Chart | None:
-    """What can be learned from each release, against the same risk."""
+    """Return what can be learned from each release, against the same risk."""
     placed = [p for p in _compared(comparison) if p.skill is not None]
     if not placed:
         return None

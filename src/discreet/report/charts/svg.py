@@ -47,7 +47,7 @@ def _svg(chart: Chart, height: float, parts: list[str]) -> str:
 
 
 def legend(chart: Chart) -> str:
-    """What the colours and shapes of a chart represent; nothing for a single series."""
+    """Return what the colours and shapes of a chart represent; nothing for a single series."""
     if len(chart.series) < 2:
         return ""
     items = "".join(

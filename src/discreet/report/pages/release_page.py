@@ -137,7 +137,7 @@ def _method_facts(facts: Mapping[str, Any]) -> Html:
 
 
 def audit_page(audit: Audit) -> Page:
-    """What an audit found."""
+    """Return what an audit found."""
     heading, tone = verdict(audit.promises)
     if audit.problems:
         heading, tone = "The files contradict the release", "bad"

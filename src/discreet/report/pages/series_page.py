@@ -12,7 +12,7 @@ from discreet.report.pieces import Card, Page, Section, figures, sentences, tabl
 def series_page(
     said: Sequence[str], releases: int, beliefs: Sequence[float], bound: float | None, *, ok: bool
 ) -> Page:
-    """What was found in sentences, and where it is known the greatest belief by release."""
+    """Return what was found in sentences, and where it is known the greatest belief by release."""
     sections = [Section("What was found", sentences(said), "Findings")]
     if beliefs:
         drawn = figures([series_chart({"all releases": beliefs}, bound)])

@@ -2,9 +2,9 @@
 
 n persons with the same groups in all releases are exchangeable, so each has a value that occurs c
 times in a group with at most c/n. A *blank* appearance, alone in a group with all values equally
-often, tells a reader nothing; as long as it is not followed by another group it is as if the person
-had been absent. What the past and C disclose about a blank appearance is bounded by the most that
-beliefs of at most c/n can give any one value.
+often, tells an attacker nothing; as long as it is not followed by another group it is as if the
+person had been absent. What the past and C disclose about a blank appearance is bounded by the most
+that beliefs of at most c/n can give any one value.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a reader of a whole series believes: exact Bayes over all persons and releases at once.
+"""Beliefs of an attacker who has a whole series: exact Bayes over all persons and releases.
 
 A *world* gives every person, in every release where the person appears, one of the sensitive rows
 of the person's group, no row to two persons. A world weighs the product of P(new | old) over each

@@ -1,7 +1,7 @@
 """How a person's sensitive value follows the one before it: the correlation table C.
 
 Abdalaal (2012, section 4.3, tables 37 and 39). C states P(new | old) for some pairs
-of values. What it leaves unstated is filled by a declared rule, so that every reader of a promise
+of values. What it leaves unstated is filled by a declared rule, so that every reader of a guarantee
 knows what it rests on:
 
 - ``spread``: the unstated mass 1 − ΣP(·|old) lies evenly on all values for which nothing is stated,

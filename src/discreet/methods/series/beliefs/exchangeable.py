@@ -1,8 +1,8 @@
 """Persons of a component with the same past, and the states that tell them apart in vain.
 
-Persons who were in the same groups in every release are *twins*: a reader knows the same about all
-of them. States that differ only in which of them has which entry are alike, so what is summed for
-the first of them, whose twins have their entries in order, holds for all. Four persons who were
+Persons who were in the same groups in every release are *twins*: an attacker knows the same about
+all of them. States that differ only in which of them has which entry are alike, so what is summed
+for the first of them, whose twins have their entries in order, holds for all. Four persons who were
 always together have 24 states in a release without counterfeits, and all are alike.
 """
 

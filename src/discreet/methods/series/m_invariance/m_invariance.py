@@ -148,7 +148,7 @@ def _balance(
 
 
 def _affordable(take: NDArray[np.int64], have: NDArray[np.int64], m: int) -> NDArray[np.int64]:
-    """How many rows of each value may be taken so that the rest can still be grouped."""
+    """Return how many rows of each value may be taken so that the rest can still be grouped."""
     take = take.copy()
     for _ in range(len(take) + 1):
         rest = have - take

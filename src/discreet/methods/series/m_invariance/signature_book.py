@@ -94,7 +94,7 @@ class SignatureBook:
         return np.repeat(of_entry, need), np.repeat(value, need)
 
     def padding(self, signature: Ints, codes: Codes, least: int) -> tuple[Ints, Ints]:
-        """What balanced buckets lack until each value occurs at least so often."""
+        """Return what balanced buckets lack until each value occurs at least so often."""
         of_entry, value, count = self.counts(signature, codes)
         most = np.zeros(len(self.signatures) + 1, np.int64)
         np.maximum.at(most, of_entry, count)

@@ -296,5 +296,5 @@ def _greatest_with(
     belief = np.zeros((group_of.shape[0], group_of.shape[1], len(matrix)))
     if component_beliefs(group_of, start, values, counts, matrix, belief) != EXACT:
         return 2.0
-    share = rows.max() / rows.sum()  # for a reader of this release alone
+    share = rows.max() / rows.sum()  # for an attacker who has only this release
     return float(max(belief.max(), share))

@@ -1,10 +1,10 @@
 """Families too large to enumerate: who is published, by the cohort certificate alone.
 
 Members with the same past are a cohort. If some of them are published together now and the others
-not, both parts are smaller cohorts from then on, also in the eyes of a reader of earlier releases.
-So each part must be large enough for every count of the past, or empty; where too few are absent,
-some are held back for company: those who come first by their keyed hashes, which values have no
-part in.
+not, both parts are smaller cohorts from then on, also in the eyes of an attacker who has earlier
+releases. So each part must be large enough for every count of the past, or empty; where too few are
+absent, some are held back for company: those who come first by their keyed hashes, which values
+have no part in.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ which C states nothing, say, or all of them if each stays with the same probabil
 depend on which of them a family has, only on how often it has each, and where. So the values of a
 family are renamed among those alike, in the order of how often they occur in its groups, the first
 group first; equal counts everywhere mean that the names may be exchanged as well. What remains is
-the same for all families that a reader reckons with in the same way.
+the same for all families that an attacker reckons with in the same way.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _give_names(touched: Ints, counts: Ints, alike: Ints) -> Ints:
 
 @kernel
 def _comes_first(one: Ints, other: Ints) -> bool:
-    """Whether the first counts that differ are greater."""
+    """Return whether the first counts that differ are greater."""
     for at in range(len(one)):
         if one[at] != other[at]:
             return bool(one[at] > other[at])

@@ -2,8 +2,8 @@
 
 Abdalaal (2012, section 4.3), with the promise made exact: given the correlation
 table C, its declared rule for what it leaves unstated, and known membership, no person (newcomers
-included) has in any release (earlier ones included) a value with a posterior above ρ for a reader
-of all releases.
+included) has in any release (earlier ones included) a value with a posterior above ρ for an
+attacker of all releases.
 
 | paper | here |
 | --- | --- |
@@ -26,7 +26,7 @@ What happens to a family in a new release is decided in two moves:
 2. With the values: the group is published as it is, if that is safe; else with counterfeits of all
    values that its last group had and that are missing now; else counterfeits are added, each time
    the one that lowers the greatest belief most (no value may fill more than ρ of the group either,
-   for a reader of this release alone); and where that does not end, each member is published
+   for an attacker who has only this release); and where that does not end, each member is published
    *blank*, alone among all values once each, which moves no belief at all and so is safe for every
    value.
 
@@ -179,7 +179,7 @@ class RhoDifferent(Method):
         )
 
     def _first_size(self, values: int) -> int:
-        """How many different values a first group has."""
+        """Return how many different values a first group has."""
         least = math.ceil(1 / self.rho - 1e-9)
         if values < least:
             raise InfeasibleError(
@@ -253,7 +253,7 @@ def _require_known(
 
 
 def _notes(families: Families, verdicts: Verdicts) -> dict[str, Any]:
-    """What the publisher must know and a reader need not."""
+    """Return what the publisher must know and an attacker need not."""
     return {
         "too_large": int(verdicts.too_large.sum()),
         "families": families.count,

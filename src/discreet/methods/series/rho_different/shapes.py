@@ -1,7 +1,7 @@
 """The shape of a family: all that beliefs about it depend on, without its names.
 
 Two families whose members were present and absent alike, in groups that were published with the
-same values, look the same to a reader. A family is written down as a run of numbers with its
+same values, look the same to an attacker. A family is written down as a run of numbers with its
 members in an order that the past alone decides; equal runs are one shape, and what is enumerated
 for it holds for all its families. Values that C does not tell apart are renamed first
 (``renaming``). A million people then have some thousand shapes.

@@ -75,7 +75,7 @@ def with_counterfeits(
 
 
 def counterfeits_of(people: CodedTable, tables: Mapping[str, CodedTable]) -> NDArray[np.int64]:
-    """How many counterfeits each group has, by the people's codes of groups."""
+    """Return how many counterfeits each group has, by the people's codes of groups."""
     found = np.zeros(people[GROUP].cardinality, np.int64)
     if COUNTERFEITS in tables:
         table = tables[COUNTERFEITS]
@@ -88,7 +88,7 @@ def counterfeits_of(people: CodedTable, tables: Mapping[str, CodedTable]) -> NDA
 
 
 def count_counterfeits(tables: Mapping[str, CodedTable]) -> int:
-    """How many counterfeits a release says it has."""
+    """Return how many counterfeits a release says it has."""
     number = people_counted(tables[COUNTERFEITS]) if COUNTERFEITS in tables else None
     return 0 if number is None else int(number.sum())
 
@@ -110,7 +110,7 @@ def value_counts(
 
 
 def people_counted(sensitive: CodedTable) -> NDArray[np.int64] | None:
-    """What each row of a table is counted as, where it has such a column."""
+    """Return what each row of a table is counted as, where it has such a column."""
     if COUNT not in sensitive.columns or sensitive[COUNT].role is not Role.STRUCTURE:
         return None
     column = sensitive[COUNT]

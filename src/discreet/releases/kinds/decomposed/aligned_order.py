@@ -70,7 +70,7 @@ def _fitting_orders(fits: NDArray[np.bool_]) -> float:
 def _fits(
     sets: Sets, signatures: SensitiveSignatures, group: Codes, signature: Codes
 ) -> NDArray[np.bool_]:
-    """Whether the sets of group i hold every value of the j-th row of T^S."""
+    """Return whether the sets of group i hold every value of the j-th row of T^S."""
     fits = np.ones((len(group), len(signature)), np.bool_)
     for attribute in range(signatures.codes.shape[1]):
         values, value_of_row = np.unique(

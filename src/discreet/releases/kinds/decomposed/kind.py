@@ -344,7 +344,7 @@ def _order_problems(sets: Sets, signatures: SensitiveSignatures, people: CodedTa
 
 
 def _unjudged(tables: Mapping[str, CodedTable]) -> list[str]:
-    """What to say where people and rows are too many to look for assignments."""
+    """Return what to say where people and rows are too many to look for assignments."""
     sensitive = tables[SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
     sets, signatures = read_sets(tables, names), signatures_of(sensitive, names)
@@ -432,7 +432,7 @@ def _not_in_sets(
     start: NDArray[np.int64],
     value: NDArray[np.int32],
 ) -> int:
-    """How many people, of those whose group is known, have a value that the group lacks."""
+    """Return how many people, of those whose group is known, have a value that the group lacks."""
     lost = 0
     for row in range(len(group)):
         if group[row] < 0:

@@ -1,7 +1,7 @@
 """Readers of T^S: what is left of a person's other values once one sensitive value is known.
 
 The attacker knows the release, in which group a person is, and the person's value of one attribute.
-Three readers, each stronger than the one before:
+Three attackers, each stronger than the one before:
 
 - ``pair`` keeps the values of the group's sets that occur in T^S together with the known one;
 - ``row`` keeps those of rows of T^S with the known value that lie wholly within the sets;
@@ -38,17 +38,17 @@ from discreet.table.kernels import kernel
 from discreet.table.published import GROUP
 from discreet.typing import Ints, Ints32
 
-FINDING_ROWS = 100_000  # of a release whose audit tells what readers find
+FINDING_ROWS = 100_000  # of a release whose audit tells what attackers find
 
 
 @dataclass(frozen=True)
 class LinkFinding:
-    """How well one reader does against one attribute, over all people and known values."""
+    """How well one attacker does against one attribute, over all people and known values."""
 
     reader: str
     known: str
     attribute: str
-    least: int  # values left to the reader in the worst case
+    least: int  # values left to the attacker in the worst case
     certain: int  # people whose value is certain: a single one is left
     people: int
     exact: bool  # False where ``certain`` is the most that the release leaves possible
@@ -61,7 +61,7 @@ class LinkFinding:
 def link_through_sensitive_table(
     tables: Mapping[str, CodedTable], known: str, primary: str
 ) -> list[LinkFinding]:
-    """What each reader who knows one attribute finds out about the others."""
+    """Return what each reader who knows one attribute finds out about the others."""
     people, sensitive = tables[PEOPLE], tables[SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
     for name in (known, primary):
@@ -136,7 +136,7 @@ def matched_values(
 
 @kernel
 def _count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints32:
-    """How many values of each attribute the rows of each entry have."""
+    """Return how many values of each attribute the rows of each entry have."""
     seen = np.full(offset[len(offset) - 1], -1, np.int64)
     kept = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
     for entry in range(len(begin) - 1):

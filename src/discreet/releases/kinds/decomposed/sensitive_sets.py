@@ -63,7 +63,7 @@ def read_sets(tables: Mapping[str, CodedTable], attributes: Sequence[str]) -> Se
 def are_listed_in_order(
     values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
 ) -> bool:
-    """Whether ``group_values`` is sorted by group, attribute and value, each entry once."""
+    """Return whether ``group_values`` is sorted by group, attribute and value, each entry once."""
     number = values[GROUP].text.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
     attribute, value = _coded_values(values, sensitive, attributes)
     widest = max(sensitive[name].cardinality for name in attributes)
@@ -139,7 +139,7 @@ def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> Sensit
 
 
 def count_unsupported(sets: Sets, signatures: SensitiveSignatures) -> Ints:
-    """How many values of each attribute no row of T^S supports in their group."""
+    """Return how many values of each attribute no row of T^S supports in their group."""
     return _count_unsupported(
         sets.start,
         sets.value,
@@ -152,7 +152,7 @@ def count_unsupported(sets: Sets, signatures: SensitiveSignatures) -> Ints:
 
 
 def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader: str) -> Ints32:
-    """For each known value of each group, how many values of each attribute a reader keeps.
+    """For each known value of each group, how many values of each attribute an attacker keeps.
 
     A row for each entry of the known attribute's sets, in their order.
     """

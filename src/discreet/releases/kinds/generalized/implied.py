@@ -123,7 +123,7 @@ def measure_parts(
 def _masked(
     sensitive: Sequence[Column], coverages: Mapping[str, Coverage]
 ) -> dict[str, int | float]:
-    """How many sensitive cells leave several values open; nothing where none do."""
+    """Return how many sensitive cells leave several values open; nothing where none do."""
     masked = sum(int(c.counts[coverages[c.name].size > 1].sum()) for c in sensitive)
     cells = sum(len(column.codes) for column in sensitive)
     return {"masked_cells": masked, "masked_share": masked / cells} if masked else {}

@@ -74,7 +74,7 @@ class ClassTable:
         return self._combinations[names]
 
     def holds(self, name: str) -> bool:
-        """Whether a sensitive attribute is in the table."""
+        """Return whether a sensitive attribute is in the table."""
         return name in self._sensitive
 
     def draw_beside(self, drawn: Mapping[str, Codes], rng: np.random.Generator) -> dict[str, Codes]:

@@ -1,4 +1,4 @@
-"""Attack a release with the adversaries that apply to it."""
+"""Attack a release with the attacks that apply to it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def attack(
     threshold: float = 0.5,
     progress: Progress = no_progress,
 ) -> AttackReport:
-    """Attack a release with every adversary that applies, or with those that are named.
+    """Attack a release with every attack that applies, or with those that are named.
 
     ``original`` is a job or the path of one; for a release in memory, or with ``job``, it may be
     the frame that was published. It lends the people's quasi-identifiers, and the truth by which

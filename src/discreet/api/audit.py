@@ -29,7 +29,7 @@ def audit(
     trust: str | Path | None = None,
     progress: Progress = no_progress,
 ) -> Audit:
-    """Derive every promise again from published files alone.
+    """Derive every guarantee again from published files alone.
 
     With ``original``, a job or the path of one, also check that nothing was lost or invented. A
     release in memory was audited when it was made; that audit is returned. Promises about the

@@ -154,7 +154,7 @@ def compare(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Comparison:
-    """Run several methods on one table, and set utility against risk.
+    """Run several methods on one table, and compare utility against disclosure risk.
 
     ``data`` is a frame, a path, or None for the job's own source. ``methods`` are names or methods
     with parameters; ``vary`` gives values of parameters, and every method runs with each

@@ -1,4 +1,4 @@
-"""Measure what a release is still worth against the original."""
+"""Measure the utility of a release against the original."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def measure(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Utility:
-    """Measure what a release is still worth against the original.
+    """Measure the utility of a release against the original.
 
     ``original`` is a job or the path of one; for a release in memory, or with ``job``, it may be
     the frame that was published. How many queries there are, and of which sort, is the job's to

@@ -111,7 +111,7 @@ def audit_series(
     correlation: str | Path | None = None,
     alike: Alike | None = None,
 ) -> SeriesAudit:
-    """Audit releases of the same people together: what do all of them reveal?
+    """Audit releases of the same records together: what do all of them reveal?
 
     Either ``ledger`` (open, its settings, or its place) says who is in which group of all its
     releases; or ``persons``, a CSV file with the columns ``release`` (1, 2, …), ``person`` and the

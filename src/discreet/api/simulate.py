@@ -41,7 +41,7 @@ METHODS = (INDEPENDENT, MInvariance.name, RhoDifferent.name)
 
 @dataclass(frozen=True)
 class SimulatedPopulation:
-    """How people come, go and change between two releases, as shares."""
+    """Shares of records that are added, removed and changed between two releases."""
 
     people: int = 2000
     releases: int = 6
@@ -123,7 +123,7 @@ def simulate(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Simulation:
-    """Publish a made-up population again and again, by three publishers.
+    """Publish a synthetic population repeatedly, by three publishers.
 
     One makes every release anew, one keeps m-invariance, one keeps ρ-difference. The result shows
     what an attacker with all releases believes, by release.

@@ -1,4 +1,4 @@
-"""What a table is like before it is published: which rows are unique, and what can be promised.
+"""Profile of a table before publication: which rows are unique, and what can be guaranteed.
 
 A profile holds counts and shares only, never a value of the table; of a knowledge table it names
 the labels that most rows link to.
@@ -117,7 +117,7 @@ class LinkProfile:
 
 @dataclass(frozen=True)
 class Profile(Result):
-    """What a table is like."""
+    """Columns, uniqueness of rows and feasible guarantees of a table."""
 
     rows: int
     columns: tuple[ColumnProfile, ...]

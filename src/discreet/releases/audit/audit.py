@@ -59,7 +59,7 @@ from discreet.table.roles import Distance, Role, Unit, ValueType
 
 @dataclass(frozen=True)
 class Audit(Result):
-    """What an audit found."""
+    """Result of an audit."""
 
     promises: tuple[Promise, ...]
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original

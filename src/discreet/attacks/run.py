@@ -23,6 +23,7 @@ from discreet.attacks.base import (
 from discreet.attacks.inference.population import Population
 from discreet.attacks.registry import all_attacks
 from discreet.attacks.risk import Risk, risks_of
+from discreet.errors import InputError
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.audit.audit import domains_of
 from discreet.releases.manifest import Manifest
@@ -136,6 +137,11 @@ def run_attacks(
     progress: Progress = no_progress,
 ) -> AttackReport:
     """Run some attacks, or all, on published tables."""
+    if manifest.keeps_rows:
+        raise InputError(
+            "Attacks do not tell persons with several rows apart yet. Use 'person: {…, rows: "
+            "collapse}' to attack a release with one row for each person."
+        )
     rng = np.random.default_rng(SEED)
     progress("reading the release", 0.0)
     readings = kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)

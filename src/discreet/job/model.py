@@ -313,7 +313,7 @@ _WORDS = {
 _OWN_ERRORS = {
     "named_unknown", "named_form", "requirements", "nothing_published", "source_place",
     "source_table", "source_url", "output_url", "ledger_place", "ledger_url", "value_error",
-    "role_unknown", "person_one",
+    "role_unknown", "person_rows",
 }  # fmt: skip
 
 

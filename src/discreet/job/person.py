@@ -38,10 +38,11 @@ class Person(Part):
     model_config = ConfigDict(json_schema_extra=_short_forms)
 
     column: Names = Field(description="The identifier of a person, or several that name one.")
-    rows: Literal["one", "collapse"] = Field(
+    rows: Literal["one", "collapse", "keep"] = Field(
         "one",
         description="'one': every person must have one row. 'collapse': reduce the rows of a "
-        "person to one. {count: NAME} also collapses, and publishes the number of rows as NAME.",
+        "person to one. {count: NAME} also collapses, and publishes the number of rows as NAME. "
+        "'keep': publish all rows; groups are of persons.",
     )
     count: str | None = Field(
         None, description="The attribute that becomes the number of a person's rows."
@@ -62,9 +63,9 @@ class Person(Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Person:
-        if self.rows == "one" and (self.order is not None or self.count is not None):
+        if self.rows != "collapse" and (self.order is not None or self.count is not None):
             raise PydanticCustomError(
-                "person_one",
+                "person_rows",
                 "'order' and 'count' are for 'rows: collapse'. Remove them, or collapse the rows.",
             )
         return self

@@ -27,11 +27,11 @@ from discreet.requirements.base import Domain, Domains, Requirement, requirement
 from discreet.requirements.mutual_information import Information, measure_information
 from discreet.table.bitmaps import Bitmap
 from discreet.table.classes import Classes
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.table.entropy import secret_generator
 from discreet.table.past_releases import History
-from discreet.table.persons import OneRowEach
+from discreet.table.persons import OneRowEach, Persons
 from discreet.table.roles import Unit
 from discreet.typing import Codes
 
@@ -59,7 +59,8 @@ class Task:
     people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
     correlation: Correlation | None = None  # how values follow each other, where the job says so
     unit: Unit = Unit.ROW  # person where an identifier proves that every person has one row
-    persons: OneRowEach | None = None  # where the job names the persons of its rows
+    persons: OneRowEach | None = None  # where the job names persons, each with one row
+    kept: Persons | None = None  # where all rows of persons are published: the person of each
     repeated: tuple[str, ...] = ()  # in a sentence each: identifiers whose values repeat
     # of orders and group numbers, never of a method
     orders: np.random.Generator = field(default_factory=secret_generator)
@@ -258,6 +259,15 @@ class Method(Named):
     def needs_history(self) -> bool:
         """Whether it must know what was published before, and so needs a ledger."""
         return False
+
+    @property
+    def unfit_for_persons(self) -> str | None:
+        """Why it cannot publish several rows of a person, with a remedy; None where it can."""
+        return f"{self.name} cannot publish several rows of a person. Use mondrian"
+
+    def cell_hierarchy(self, task: Task, column: Column) -> Hierarchy | None:
+        """Return the hierarchy whose labels a published column has; None for ranges and sets."""
+        return task.hierarchies.get(column.name)
 
     def joined_facts(self, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """The facts of a release made in parts: numbers that count something are added up."""

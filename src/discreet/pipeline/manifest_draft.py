@@ -65,7 +65,7 @@ def form_manifest(
         attributes={c.name: _attribute_entry(c, task, job, c.name in masked) for c in task.table},
         bitmaps={name: BitmapEntry.of(bitmap) for name, bitmap in task.bitmaps.items()},
         unit=task.unit,
-        person=None if task.persons is None else PersonEntry.of(task.persons),
+        person=PersonEntry.of(task),
         source_rows=task.table.rows,
         published_rows=task.table.rows - suppressed,
         suppressed_rows=suppressed,

@@ -20,11 +20,13 @@ from discreet.io.writing import OutputFormat, write_table
 from discreet.job.model import Job
 from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Generalized, Outcome, Progress, Task
+from discreet.methods.shared.person_groups import group_persons
 from discreet.pipeline.engine import Engine, FormedTables, Reading
 from discreet.pipeline.manifest_draft import require_members, unpublished_bits
 from discreet.pipeline.read import SourceRows, hash_of_source, read_source
 from discreet.pipeline.record import Draft, draft_of
 from discreet.releases.audit.audit import Audit, audit_tables, read_tables, specs_of
+from discreet.releases.audit.kept_rows import packed_rows
 from discreet.releases.manifest import Manifest, TableEntry
 from discreet.releases.measure import measure_release
 from discreet.releases.registry import kind_of_outcome
@@ -51,6 +53,9 @@ class OneMachine(Engine[SourceRows, Outcome]):
 
     def run(self, job: Job, task: Task, source: SourceRows, seed: int) -> Outcome:
         task.progress(job.method.name, 0.0)
+        persons = task.kept
+        if persons is not None:
+            return interruptible(lambda: group_persons(job.method, task, persons))
         return interruptible(lambda: job.method.run(task))
 
     def form(self, job: Job, task: Task, source: SourceRows, outcome: Outcome) -> LocalTables:
@@ -60,7 +65,7 @@ class OneMachine(Engine[SourceRows, Outcome]):
         require_members(task, gone)
         published = {name: table.without(gone).compacted() for name, table in published.items()}
         task = task.without(gone)
-        return LocalTables(
+        formed = LocalTables(
             task=task,
             kind=kind.name,
             entries={
@@ -74,7 +79,7 @@ class OneMachine(Engine[SourceRows, Outcome]):
             suppressed=kind.suppressed(outcome),
             facts=outcome.facts,
             promises=outcome.promises,
-            private=outcome.private,
+            private=dict(outcome.private),
             gone=gone,
             masked=outcome.masked if isinstance(outcome, Generalized) else (),
             published=published,
@@ -84,6 +89,10 @@ class OneMachine(Engine[SourceRows, Outcome]):
             },
             like=source.like,
         )
+        if task.kept is not None:
+            rows = formed.source_rows()
+            formed.private["source_rows"] = {name: packed_rows(rows[name]) for name in rows}
+        return formed
 
     def draft(
         self, job: Job, ledger: Ledger | None, tables: FormedTables, outcome: Outcome

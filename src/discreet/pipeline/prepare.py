@@ -32,6 +32,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
 from discreet.pipeline.series_history import with_history
+from discreet.requirements.on_persons import unfit_for_persons
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
@@ -70,10 +71,11 @@ def prepare_task(
     Only dictionaries and counts are looked at, so the source may lie on many machines.
     """
     task, problems = _form(job, source.table, rng, progress)
-    if source.persons is None:
+    if source.persons is None and source.kept is None:
         task = _with_unit(task, source.uses)
     else:
-        task = replace(task, unit=Unit.PERSON, persons=source.persons)
+        task = replace(task, unit=Unit.PERSON, persons=source.persons, kept=source.kept)
+    problems += _unfit_for_persons(job, task)
     if ledger is not None and source.people is not None:
         progress("ledger", 0.0)
         task = with_history(replace(task, people=source.people), job, ledger)
@@ -126,6 +128,21 @@ def _with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
     complete = any(found.values == task.table.rows for found in uses.values())
     unit = Unit.PERSON if complete and not repeated else Unit.ROW
     return replace(task, unit=unit, repeated=repeated)
+
+
+def _unfit_for_persons(job: Job, task: Task) -> list[str]:
+    """What keeps all rows of persons from being published."""
+    if task.kept is None:
+        return []
+    problems = [
+        f"requirements: {name} cannot be judged on persons with several rows. Use 'person: {{…, "
+        "rows: collapse}', or another requirement."
+        for name in unfit_for_persons(task.requirements)
+    ]
+    unfit = job.method.unfit_for_persons
+    if unfit is not None:
+        problems.append(f"method: {unfit}, or 'person: {{…, rows: collapse}}'.")
+    return problems
 
 
 def require_publishable(job: Job, task: Task) -> None:

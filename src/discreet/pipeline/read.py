@@ -25,7 +25,7 @@ from discreet.pipeline.collapse import collapse
 from discreet.releases.manifest import sha256_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.persons import OneRowEach, persons_of
+from discreet.table.persons import OneRowEach, Persons, persons_of
 from discreet.table.roles import Role, ValueType
 from discreet.typing import PersonHashes
 
@@ -39,6 +39,7 @@ class SourceRows:
     table: CodedTable  # all rows, or an entry for each value of a column with its count
     uses: Mapping[str, Uses]  # by identifier: how often its values are used
     persons: OneRowEach | None = None  # where the job names persons, each of whom has one row
+    kept: Persons | None = None  # where persons keep several rows: the person of each
     people: PersonHashes | None = None  # (rows, 2) keyed hashes, where there is a ledger
     sha256: str | None = None  # of the source file
     like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
@@ -72,10 +73,13 @@ def read_source(
         if job.collapses:
             people = None if people is None else people[persons.first_row]
             table = collapse(job, table, persons, unpublished)
-        elif persons.counts.most > 1:
+        elif job.person.rows == "one" and persons.counts.most > 1:
             raise InputError(f"{persons.counts.sentence(job.person.place)} {ONE_ROW}")
-        stated = OneRowEach(persons.counts, job.person_rules, job.person.count)
-        source = replace(source, table=table, persons=stated)
+        if job.person.rows == "keep":
+            source = replace(source, kept=persons)
+        else:
+            stated = OneRowEach(persons.counts, job.person_rules, job.person.count)
+            source = replace(source, table=table, persons=stated)
     if people is not None:
         require_people(people, " and ".join(job.ledger_person))
     return replace(source, people=people)

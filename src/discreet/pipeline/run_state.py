@@ -54,6 +54,7 @@ class RunState:
         private |= {"insecure_fixed_order": True} if fixed_order() else {}
         private |= {**tables.private, "method": tables.facts}
         counts = None if source.persons is None else source.persons.counts
+        counts = counts if source.kept is None else source.kept.counts
         private |= {} if counts is None else {"persons": asdict(counts)}
         private |= {} if source.sha256 is None else {"source_sha256": source.sha256}
         private |= {} if draft is None else {"held_back": draft.held_back}

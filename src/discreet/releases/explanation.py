@@ -86,8 +86,15 @@ def published(manifest: Manifest) -> str:
 def collapsed(manifest: Manifest) -> list[str]:
     """How the rows of a person became one."""
     person = manifest.person
-    if person is None or person.rows == "one":
-        return [] if person is None else ["Each row is one person."]
+    if person is None:
+        return []
+    if person.rows == "one":
+        return ["Each row is one person."]
+    if person.rows == "keep":
+        return [
+            "A person may have several rows, and all of them carry the cells of the person's "
+            "group; the guarantees count persons."
+        ]
     by_rule: dict[CollapseRule, list[str]] = {}
     for name, rule in person.rules.items():
         by_rule.setdefault(rule, []).append(name)

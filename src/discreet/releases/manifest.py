@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,8 +16,11 @@ from discreet.methods.registry import AnyMethodEntry
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.registry import REQUIREMENTS
 from discreet.table.bitmaps import Bitmap
-from discreet.table.persons import CollapseRule, OneRowEach
+from discreet.table.persons import CollapseRule
 from discreet.table.roles import Distance, Role, Unit, ValueType
+
+if TYPE_CHECKING:
+    from discreet.methods.base import Task
 
 FILE_NAME = "manifest.json"
 FORMAT = 1
@@ -180,13 +183,18 @@ class PersonEntry(_Part):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rows: Literal["one", "collapse"]
+    rows: Literal["one", "collapse", "keep"]
     rules: dict[str, CollapseRule] = Field(default_factory=dict)  # by published attribute
     count: str | None = None  # the attribute that is the number of a person's rows
 
     @classmethod
-    def of(cls, persons: OneRowEach) -> PersonEntry:
-        """The entry of a release about persons."""
+    def of(cls, task: Task) -> PersonEntry | None:
+        """The entry of a release about persons; None where the job names none."""
+        persons = task.persons
+        if task.kept is not None:
+            return cls(rows="keep")
+        if persons is None:
+            return None
         rows: Literal["one", "collapse"] = "one" if persons.rules is None else "collapse"
         return cls(rows=rows, rules=dict(persons.rules or {}), count=persons.count)
 
@@ -214,6 +222,11 @@ class Manifest(_Part):
     readers: list[ReaderFinding] = Field(default_factory=list)  # of decomposed releases
     utility: Utility = Field(default_factory=Utility)
     report_sha256: str | None = None  # of the page beside it, where there is one
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether a person may have several published rows, and guarantees count persons."""
+        return self.person is not None and self.person.rows == "keep"
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:

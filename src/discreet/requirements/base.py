@@ -22,6 +22,7 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.person_counts import PersonBasis
 from discreet.table.roles import Distance, Role
 from discreet.typing import Floats
 
@@ -111,6 +112,8 @@ class Requirement(Named):
     absorbing: ClassVar[bool] = False
     # Whether classes are compared with all counted classes together, not judged on their own.
     against_table: ClassVar[bool] = False
+    # What is counted where persons have several rows; None where it cannot be judged on persons.
+    person_basis: ClassVar[PersonBasis | None] = None
 
     @property
     def figure(self) -> tuple[str, bool]:

@@ -28,6 +28,7 @@ from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain, 
 from discreet.requirements.exact_ratios import by_class
 from discreet.table.counts import ValueCounts
 from discreet.table.kernels import kernel
+from discreet.table.person_counts import PersonBasis
 from discreet.table.roles import Distance
 from discreet.typing import Codes, Floats, Ints
 
@@ -41,6 +42,7 @@ class TCloseness(AttributeRequirement):
     """
 
     name: ClassVar[str] = "t-closeness"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "t"
     smaller_is_better: ClassVar[bool] = True
     against_table: ClassVar[bool] = True

@@ -42,6 +42,7 @@ from discreet.requirements.base import (
 from discreet.requirements.exact_ratios import by_class, exact, scaled
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels import kernel
+from discreet.table.person_counts import PersonBasis
 from discreet.typing import Floats, Ints
 
 Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None
@@ -59,6 +60,7 @@ class DistinctLDiversity(Diversity):
     """At least ``l`` values occur in every class. Absorbing: merging only adds values."""
 
     name: ClassVar[str] = "distinct-l-diversity"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
     figure_name: ClassVar[str] = "l"
     counts_values: ClassVar[bool] = True
     absorbing: ClassVar[bool] = True
@@ -91,6 +93,7 @@ class EntropyLDiversity(Diversity):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "l"
 
     l: float = Field(  # noqa: E741 (the job's key)
@@ -139,6 +142,7 @@ class RecursiveClDiversity(Diversity):
     """
 
     name: ClassVar[str] = "recursive-cl-diversity"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "c"
     smaller_is_better: ClassVar[bool] = True
 
@@ -256,6 +260,7 @@ class NpdRecursiveClDiversity(Diversity):
     """
 
     name: ClassVar[str] = "npd-recursive-cl-diversity"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "c1"
     smaller_is_better: ClassVar[bool] = True
 
@@ -340,6 +345,7 @@ class PDiversity(Diversity):
     """
 
     name: ClassVar[str] = "p-diversity"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
     figure_name: ClassVar[str] = "l"
 
     l: float = Field(  # noqa: E741 (the job's key)

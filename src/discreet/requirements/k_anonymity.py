@@ -10,6 +10,7 @@ from pydantic import Field
 
 from discreet.requirements.base import Domains, SizeRequirement
 from discreet.table.counts import ClassCounts
+from discreet.table.person_counts import PersonBasis
 from discreet.typing import Floats
 
 
@@ -17,6 +18,7 @@ class KAnonymity(SizeRequirement):
     """Every class has at least ``k`` rows. Absorbing: a merged class is only larger."""
 
     name: ClassVar[str] = "k-anonymity"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.PERSONS
     figure_name: ClassVar[str] = "k"
     absorbing: ClassVar[bool] = True
 

@@ -32,6 +32,7 @@ from discreet.requirements.diversity import Value
 from discreet.requirements.exact_ratios import by_class, exact, scaled
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.person_counts import PersonBasis
 from discreet.typing import Floats, Ints
 
 
@@ -44,6 +45,7 @@ class AlphaKAnonymity(AttributeRequirement):
     """
 
     name: ClassVar[str] = "alpha-k-anonymity"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
     figure_name: ClassVar[str] = "alpha"
     smaller_is_better: ClassVar[bool] = True
 
@@ -130,6 +132,7 @@ class BetaLikeness(AttributeRequirement):
     """
 
     name: ClassVar[str] = "beta-likeness"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "beta"
     smaller_is_better: ClassVar[bool] = True
     against_table: ClassVar[bool] = True
@@ -182,6 +185,7 @@ class DeltaDisclosure(AttributeRequirement):
     """
 
     name: ClassVar[str] = "delta-disclosure"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "delta"
     smaller_is_better: ClassVar[bool] = True
     against_table: ClassVar[bool] = True

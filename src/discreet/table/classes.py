@@ -36,6 +36,12 @@ class Classes:
     def count(self) -> int:
         return len(self.size)
 
+    @classmethod
+    def of_numbers(cls, number: NDArray[np.int32]) -> Classes:
+        """The classes of rows with the same number, from 0 without a gap."""
+        _, first, size = np.unique(number, return_index=True, return_counts=True)
+        return cls(number, first, size)
+
 
 def classes_of(
     columns: Sequence[Column], rows: int, weights: NDArray[np.int64] | None = None

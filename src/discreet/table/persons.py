@@ -97,6 +97,10 @@ class Persons:
         """The first row of each person."""
         return self.rows_in_order()[self.start]
 
+    def take(self, rows: NDArray[np.integer]) -> Persons:
+        """The persons of some rows, under the same numbers."""
+        return Persons(self.number[rows], self.count, self.unnamed)
+
     def rows_in_order(self, order: Codes | None = None) -> NDArray[np.int64]:
         """The rows, person by person; those of one person by a column, else as in the table."""
         if order is None:

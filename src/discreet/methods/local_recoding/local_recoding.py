@@ -69,6 +69,7 @@ from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.table.classes import classes_of, group_codes
+from discreet.table.coded_table import Column
 from discreet.typing import Ints
 
 FIRST_CEILING = 0.12
@@ -126,6 +127,16 @@ class LocalRecoding(Method):
         if self.ranges and self.cells == "levels":
             raise ValueError("'ranges: true' and 'cells: levels' exclude each other. Drop one.")
         return self
+
+    @property
+    def unfit_for_persons(self) -> str | None:
+        if self.cells == "free":
+            return None
+        return "with several rows of a person, groups may be merged. Use 'cells: free'"
+
+    def cell_hierarchy(self, task: Task, column: Column) -> Hierarchy | None:
+        free = self.ranges and column.type.ordered
+        return None if free else task.hierarchies.get(column.name)
 
     def most_suppressed(self, rows: int) -> int:
         return 0

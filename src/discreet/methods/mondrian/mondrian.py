@@ -76,6 +76,12 @@ class Mondrian(Method):
     def needs_hierarchies(self) -> bool:
         return self.cells == "levels"
 
+    @property
+    def unfit_for_persons(self) -> str | None:
+        if self.cells == "free":
+            return None
+        return "with several rows of a person, groups may be merged. Use 'cells: free'"
+
     def most_suppressed(self, rows: int) -> int:
         return 0
 

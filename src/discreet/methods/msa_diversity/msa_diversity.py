@@ -133,6 +133,15 @@ class MsaDiversity(Method):
     def own_columns(self) -> tuple[str, ...]:
         return (GROUP,) if self.publish == "buckets" else ()
 
+    @property
+    def unfit_for_persons(self) -> str | None:
+        if self.publish == "generalized":
+            return None
+        return "with several rows of a person, groups may be merged. Use 'publish: generalized'"
+
+    def cell_hierarchy(self, task: Task, column: Column) -> Hierarchy | None:
+        return published_hierarchy(task, column)
+
     def most_suppressed(self, rows: int) -> int:
         return math.floor(self.suppression * rows + 1e-9)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +30,11 @@ def published_hierarchy(task: Task, column: Column) -> Hierarchy | None:
     return task.hierarchies.get(column.name) if column.numbers is None else None
 
 
-def cells_of_groups(task: Task, group_of_row: GroupOfRow) -> dict[str, CellColumn]:
+def cells_of_groups(
+    task: Task,
+    group_of_row: GroupOfRow,
+    hierarchy_of: Callable[[Task, Column], Hierarchy | None] = published_hierarchy,
+) -> dict[str, CellColumn]:
     """The tightest cells of every group."""
     kept = np.flatnonzero(group_of_row >= 0)
     of_group = group_of_row[kept]
@@ -39,7 +43,7 @@ def cells_of_groups(task: Task, group_of_row: GroupOfRow) -> dict[str, CellColum
     rows = kept[order]
     cells = {}
     for column in task.table.quasi_identifiers:
-        hierarchy = published_hierarchy(task, column)
+        hierarchy = hierarchy_of(task, column)
         if hierarchy is not None:
             require_one_meaning(hierarchy)
         cells[column.name] = tightened(column, hierarchy, column.codes[rows], start)

@@ -72,7 +72,7 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
         problems.append(
             "the manifest says that every person has one row, which no identifier shows"
         )
-    if manifest.person != (None if task.persons is None else PersonEntry.of(task.persons)):
+    if manifest.person != PersonEntry.of(task):
         problems.append("the manifest says something else of a person's rows than the job")
     if unknown:
         problems.append(f"columns that the original lacks: {', '.join(unknown)}")

@@ -39,6 +39,12 @@ from discreet.releases.audit.files import (
     require_readable,
     source_of_table,
 )
+from discreet.releases.audit.kept_rows import (
+    NOT_IN_THE_FILES,
+    persons_of_rows,
+    promise_on_persons,
+    scattered_persons,
+)
 from discreet.releases.audit.linked_labels import (
     linked_domains,
     other_knowledge,
@@ -119,6 +125,7 @@ def audit_folder(
     knowledge: Mapping[str, Knowledge] | None = None,
     trust: str | Path | None = None,
     method: Method | None = None,
+    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
 ) -> Audit:
     """Audit a release folder; guarantees about linked labels need the knowledge or the original.
 
@@ -151,7 +158,7 @@ def audit_folder(
         if method is not None:
             hidden += unlike_method(manifest, original, method)
     tables = read_tables(folder, manifest)
-    found = audit_tables(tables, manifest, original, knowledge=knowledge)
+    found = audit_tables(tables, manifest, original, source_rows, knowledge)
     problems, unknown = form_problems_of_files(folder, manifest, tables)
     problems += [*hidden, *_misstated(manifest, found.promises)]
     if (folder / FILE_NAME).read_bytes() != manifest.to_json().encode():
@@ -189,9 +196,15 @@ def audit_tables(
     found = linked_domains(tables, manifest, original, knowledge or {})
     views = kind.views(tables, domains_of(tables, manifest) | found, refined=refined)
     promises = []
+    persons = persons_of_rows(tables, original, source_rows) if manifest.keeps_rows else None
     for requirement in requirements:
         reason = underivable(requirement, found, manifest)
-        if reason is None:
+        if manifest.keeps_rows and persons is None:
+            reason = NOT_IN_THE_FILES
+        if reason is None and persons is not None:
+            domains = domains_of(tables, manifest)
+            promises.append(promise_on_persons(requirement, tables, persons, domains))
+        elif reason is None:
             promises.append(Promise.of(requirement, kind.verdict(requirement, views)))
         else:
             promises.append(_not_derived(requirement, reason))
@@ -199,6 +212,7 @@ def audit_tables(
     problems += kind.inconsistencies(tables, manifest)
     problems += kind.structure_problems(tables) + kind.order_problems(tables)
     problems += other_knowledge(found, manifest)
+    problems += [] if persons is None else scattered_persons(tables, persons)
     if original is not None:
         problems += _changes(tables, manifest, original, source_rows)
     remarks = () if problems else tuple(kind.remarks(tables))

@@ -73,9 +73,12 @@ def underivable(requirement: Requirement, domains: Domains, manifest: Manifest) 
 def public_promise(promise: Promise, manifest: Manifest) -> Promise:
     """Return a guarantee as a release states it: without figures that need the original.
 
-    The distance from a prior that was estimated from the original is such a figure.
+    The distance from a prior that was estimated from the original is such a figure, and so is
+    what was achieved for persons with several rows.
     """
     requirement = promise.to_requirement()
+    if manifest.keeps_rows:
+        return promise.model_copy(update={"achieved": {}, "by_attribute": {}})
     if not (isinstance(requirement, LinkRequirement) and requirement.needs_prior):
         return promise
     every = (

@@ -1,0 +1,128 @@
+"""The counts of classes whose members are persons with one or several rows each.
+
+Let P be the persons with a row in a class. A requirement is judged on one of four counts:
+
+* the number of persons;
+* *touched*: how many persons of P have a value in at least one of their rows of the class;
+* *mass*: every person weighs 1, spread evenly over their rows of the class;
+* *matched*: of the values, as many as different persons can supply, one each.
+
+Where every person has one row, all are the counts of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import Enum, auto
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.classes import Classes
+from discreet.table.coded_table import Column
+from discreet.table.counts import ClassCounts, ValueCounts, order_by_class
+from discreet.table.persons import Persons
+
+WEIGHT = 2**40  # of all persons together, at most: ratios of counts are compared exactly
+
+
+class PersonBasis(Enum):
+    """What a requirement counts where persons have several rows."""
+
+    PERSONS = auto()
+    TOUCHED = auto()
+    MASS = auto()
+    MATCHED = auto()
+
+
+def count_persons(
+    classes: Classes, persons: Persons, sensitive: Sequence[Column], basis: PersonBasis
+) -> ClassCounts:
+    """Count the persons of every class, and their values on one basis."""
+    pair = classes.class_of_row.astype(np.int64) * persons.count + persons.number
+    member, of_row, rows = np.unique(pair, return_inverse=True, return_counts=True)
+    class_of_member = (member // max(persons.count, 1)).astype(np.int32)
+    size = np.bincount(class_of_member, minlength=classes.count).astype(np.int64)
+    if basis is PersonBasis.PERSONS:
+        return ClassCounts(size, {})
+    scale = _scale(rows, len(member)) if basis is PersonBasis.MASS else 1
+    values = {}
+    for column in sensitive:
+        touch, times = np.unique(
+            of_row.astype(np.int64) * column.cardinality + column.codes, return_counts=True
+        )
+        of_member, value = np.divmod(touch, max(column.cardinality, 1))
+        if basis is PersonBasis.MASS:
+            weight = _shares(of_member, times, rows, scale)
+        else:
+            weight = np.ones(len(touch), np.int64)
+        if basis is PersonBasis.MATCHED:
+            kept = _matched(class_of_member[of_member], value, of_member, column.cardinality)
+            of_member, value, weight = of_member[kept], value[kept], weight[kept]
+        values[column.name] = _summed(
+            class_of_member[of_member], value, weight, classes.count, column.cardinality
+        )
+    return ClassCounts(size * scale, values)
+
+
+def _scale(rows: NDArray[np.int64], members: int) -> int:
+    """What a person weighs, so that each row of theirs weighs a whole number.
+
+    Where that is too much, shares are rounded; up to a million persons to a millionth.
+    """
+    return min(math.lcm(*np.unique(rows).tolist()), max(WEIGHT // max(members, 1), 1))
+
+
+def _shares(
+    of_member: NDArray[np.int64],
+    times: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    scale: int,
+) -> NDArray[np.int64]:
+    """The weight of each value of a member; those of a member add up to the scale."""
+    before = np.cumsum(times) - times
+    first = np.flatnonzero(np.diff(of_member, prepend=-1))
+    offset = np.repeat(before[first], np.diff(first, append=len(of_member)))
+    low, whole = before - offset, rows[of_member]
+    weight: NDArray[np.int64] = scale * (low + times) // whole - scale * low // whole
+    return weight
+
+
+def _matched(
+    of_class: NDArray[np.int32],
+    value: NDArray[np.int64],
+    member: NDArray[np.int64],
+    cardinality: int,
+) -> NDArray[np.intp]:
+    """One touch of each value that a maximum matching gives to a person of its own."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    own = of_class.astype(np.int64) * cardinality + value
+    values, number = np.unique(own, return_inverse=True)
+    if not len(values):
+        return np.zeros(0, np.intp)
+    graph = coo_array(
+        (np.ones(len(own), np.int8), (number, member)), (len(values), int(member.max()) + 1)
+    ).tocsr()
+    person = maximum_bipartite_matching(graph, perm_type="column")  # of each value; −1 for none
+    return np.flatnonzero(person[number] == member)
+
+
+def _summed(
+    of_class: NDArray[np.int32],
+    value: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    classes: int,
+    cardinality: int,
+) -> ValueCounts:
+    """The weights of each value of each class, added up."""
+    key = of_class.astype(np.int64) * cardinality + value
+    entry, place = np.unique(key, return_inverse=True)
+    count = np.zeros(len(entry), np.int64)
+    np.add.at(count, place, weight)
+    found = (entry // max(cardinality, 1)).astype(np.int32)
+    code = (entry % max(cardinality, 1)).astype(np.int32)
+    start, order = order_by_class(found, code, classes, cardinality)
+    return ValueCounts(start, code[order], count[order], cardinality)

@@ -87,14 +87,15 @@ def write_csv(
     # A line with nothing on it is no row to many readers, so a lone missing cell is quoted.
     missing = '""' if len(columns) == 1 else ""
     cells = [_quoted(render(c.dictionary), NEEDS_QUOTES).fill_null(missing) for c in columns]
-    codes = [_narrow(column) for column in columns]
+    codes = _packed_codes(columns)
     rows = _row_count(columns, order)
     size = _rows_at_once(cells)
     for number, part in enumerate(_slices(rows, size, order)):
         tell(number * size / rows)
+        found = codes[part] if isinstance(part, slice) else codes.take(part)
         gathered = [
-            text.gather(pl.Series(column[part])).alias(str(place))
-            for place, (text, column) in enumerate(zip(cells, codes, strict=True))
+            text.gather(pl.Series(np.ascontiguousarray(found[str(place)]))).alias(str(place))
+            for place, text in enumerate(cells)
         ]
         block = io.BytesIO()
         pl.DataFrame(gathered).write_csv(block, include_header=False, quote_style="never")
@@ -115,11 +116,21 @@ def _quoted(cells: pl.Series, pattern: str) -> pl.Series:
     return cells.to_frame("cell").select(quoted).to_series()
 
 
-def _narrow(column: PublishedColumn) -> NDArray[np.integer]:
-    """The codes in the narrowest type: to gather them in random order is to miss the cache."""
+def _packed_codes(columns: Sequence[PublishedColumn]) -> NDArray[np.void]:
+    """Return the codes row by row, in the narrowest types.
+
+    To gather rows in random order is to miss the cache: once a row, not once a cell.
+    """
+    types = [(str(place), _narrow_type(column)) for place, column in enumerate(columns)]
+    packed = np.empty(len(columns[0].codes), types)
+    for (name, _), column in zip(types, columns, strict=True):
+        packed[name] = column.codes
+    return packed
+
+
+def _narrow_type(column: PublishedColumn) -> type[np.integer]:
     size = len(column.dictionary)
-    dtype = np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.int32
-    return column.codes.astype(dtype, copy=False)
+    return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.int32
 
 
 def _write_parquet(

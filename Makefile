@@ -6,7 +6,7 @@ LOWEST := .venv-lowest
 LOCK := requirements/development.txt
 PIP := pip install --quiet --disable-pip-version-check
 
-.PHONY: setup demo test test-one explore mass lint lowest lock bench docs screenshots fresh clean
+.PHONY: setup demo test test-one explore mass lint lowest lock bench docs coverage screenshots fresh clean
 
 setup: $(VENV)/.installed
 
@@ -83,6 +83,13 @@ screenshots: $(VENV)/.tested
 docs: $(VENV)/.documented
 	$(BIN)/python -m tests.docs.reference
 	$(BIN)/mkdocs build --strict
+
+# Lines that one process of tests runs, kernels as Python: PART="tests/papers tests/releases", or all.
+coverage: $(VENV)/.tested
+	$(BIN)/python -m $(PIP) --constraint $(LOCK) coverage
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --source=src/discreet -m pytest -m "not data" $(PART)
+	$(BIN)/python -m coverage json --quiet -o .coverage.json
+	$(BIN)/python -m tests.docs.coverage .coverage.json
 
 # Compiled kernels and bytecode.
 fresh:

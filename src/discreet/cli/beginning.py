@@ -27,7 +27,7 @@ JOB_ENDINGS = (".yaml", ".yml")
 
 
 def init(
-    data: Annotated[Path, typer.Argument(help="Table: CSV, Parquet or database.")],
+    data: Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet or Arrow file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Job file to write.")] = Path(
         "job.yaml"
     ),

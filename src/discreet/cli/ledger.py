@@ -81,7 +81,7 @@ def show(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Show one release: parameters, groups and held-back records (as keyed hashes)."""
+    """Show one release; held-back records as keyed hashes."""
     with guarded(as_json=json, debug=debug):
         from discreet.ledger.keys import hex_of
         from discreet.ledger.ledger import Ledger
@@ -101,7 +101,7 @@ def show(
 
 @app.command("verify")
 def verify(place: Place, key: KeyFile = None, json: Json = False, debug: Debug = False) -> None:
-    """Check every seal of a ledger, and that the published folders are unchanged."""
+    """Check the seals of a ledger and the published folders."""
     with guarded(as_json=json, debug=debug):
         from discreet.ledger.ledger import Ledger
 
@@ -145,7 +145,7 @@ def correlate(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Estimate transition probabilities of values from two tables of the same records."""
+    """Estimate transition probabilities from two tables."""
     with guarded(as_json=json, debug=debug):
         from discreet.errors import InputError
         from discreet.io.correlations import value_pairs, write_correlation

@@ -53,7 +53,7 @@ def _parts(profile: Profile) -> Iterator[RenderableType]:
 
 
 def persons_sentence(profile: Profile, persons: PersonCounts) -> str:
-    """Return how many rows persons have, and how many of them the quasi-identifiers tell apart."""
+    """Return how many rows persons have, and how many persons are unique."""
     listed = ", ".join(f"{rows}: {of:,}" for rows, of in persons.persons_by_rows.items())
     alone = profile.unique_persons
     unique = "" if alone is None else f" {alone:.1%} of the persons are unique by a row of theirs."
@@ -78,8 +78,9 @@ def _columns(profile: Profile) -> Table:
 
 def _risk_sentence(profile: Profile, risk: SubsetRisk) -> Text:
     return Text(
-        f"An attacker who knows all {len(profile.quasi_identifiers)} quasi-identifiers tells "
-        f"{risk.classes:,} classes apart: average re-identification risk {risk.average_risk:.4f}, "
+        f"An attacker who knows all {len(profile.quasi_identifiers)} quasi-identifiers "
+        f"distinguishes {risk.classes:,} classes: average re-identification risk "
+        f"{risk.average_risk:.4f}, "
         f"{risk.unique_share:.1%} of the rows unique.\n"
     )
 
@@ -125,7 +126,7 @@ def _sensitive(profile: Profile) -> Table:
 
 def _suppression(profile: Profile) -> Table:
     ells = [f">ℓ = {ell}" for ell in profile.least_suppressed]
-    table = _table("Rows that p-diversity must suppress at least", "attribute", *ells)
+    table = _table("Least share of rows that p-diversity must suppress", "attribute", *ells)
 
     def add(name: str, share_of_ell: Mapping[int, float]) -> None:
         table.add_row(Text(name), *(f"{share:.1%}" for share in share_of_ell.values()))
@@ -149,7 +150,7 @@ def _associations(profile: Profile) -> Table:
         f"Mutual information between sensitive attributes{of_all}",
         "attributes",
         ">nats",
-        ">of the lesser entropy",
+        ">of the smaller entropy",
     )
     for pair in shown:
         figures = f"{pair.mutual_information:.4f}", f"{pair.normalized:.1%}"

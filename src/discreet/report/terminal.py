@@ -259,6 +259,9 @@ def _summary_of(found: Utility) -> dict[str, Any]:
 
 def _figures(utility: Mapping[str, Any]) -> list[str]:
     lines = _headline(utility)
+    if utility.get("class_size") and len(lines) < 3:
+        said = f"rows on average, in {utility['classes']:,} groups"
+        lines.append(_figure("group size", f"{utility['class_size']:.1f}", said))
     return ["Utility against the original (private: not in the release)", *lines] if lines else []
 
 

@@ -108,8 +108,8 @@ def belief_chart(findings: Sequence[Finding], threshold: float) -> Chart | None:
         name="beliefs",
         form="strips",
         title="What each attacker believes",
-        note="Targets by the belief in their true value, where each attack gets furthest. A red "
-        "mark is the bound that the release guarantees.",
+        note="Targets by the belief in their true value, for the strongest finding of each attack. "
+        "A red mark is the bound that the release guarantees.",
         x=Scale("belief in the truth"),
         y=Scale("targets"),
         marks=tuple(marks),

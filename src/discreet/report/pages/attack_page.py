@@ -83,8 +83,8 @@ def attack_page(
         tone=tone,
         lede=(
             report.summary,
-            "Each attacker below sees the published files and has the stated knowledge, "
-            "nothing of how the release was made; beliefs were scored against the original.",
+            "Each attacker below has the published files and the stated background knowledge, and "
+            "nothing else of how the release was made; beliefs were scored against the original.",
         ),
         cards=list(_cards(report, exceeded, bounded)),
         sections=sections,

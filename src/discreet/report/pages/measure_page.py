@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MEANING = {
     "loss": "mean over quasi-identifier cells: 0 = exact, 1 = suppressed",
     "loss_sensitive": "mean share of the sensitive values that remain possible for a row",
-    "classes": "groups of rows that look alike",
+    "classes": "number of groups",
     "class_size": "source rows over groups",
     "discernibility": "Σ |group|², suppressed rows counted as a group of all",
     "entropy": "bits, over all quasi-identifier cells",
@@ -41,6 +41,10 @@ MEANING = {
     "pairs_left_out": "two-way tables that are too large to compare",
     "median": "median relative error of COUNT queries",
     "skill": "of a model: 1 as from the original, 0 as from the unlinked baseline",
+    "mean_log_sets": "mean over rows of ln(product of the sizes of the group's sets)",
+    "kl_uniform": "KL divergence if all combinations of listed values are equally likely",
+    "divergence_ratio_uniform": "D if all combinations of listed values are equally likely",
+    "query_error_uniform": "median if all combinations of listed values are equally likely",
 }
 DRAWN = ("loss_by_attribute",)  # a plot has these
 
@@ -52,7 +56,7 @@ def measure_page(
     drawn = figures(measure_charts(measured))
     parts = [drawn] if drawn else []
     sections = [
-        Section("What was lost", joined(parts), "Loss"),
+        Section("Information loss", joined(parts), "Loss"),
         Section("All figures", figure_table(measured), "Figures"),
         Section(
             "How to repeat the run",
@@ -156,6 +160,6 @@ def _cards(measured: Mapping[str, Any], ratio: float | None) -> Iterator[Card]:
         yield Card("kl-divergence", "KL divergence", kl, f"{kl:.2f}", "nats")
     if "classes" in measured:
         yield Card(
-            "groups", "groups of rows that look alike", measured["classes"],
+            "groups", "groups", measured["classes"],
             f"{measured['classes']:,}",
         )  # fmt: skip

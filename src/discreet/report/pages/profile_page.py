@@ -33,8 +33,8 @@ def profile_page(profile: Profile) -> Page:
         ""
         if risk is None
         else f"An attacker who knows all {len(profile.quasi_identifiers)} quasi-identifiers "
-        f"({', '.join(profile.quasi_identifiers)}) tells {risk.classes:,} groups of the "
-        f"{profile.rows:,} rows apart."
+        f"({', '.join(profile.quasi_identifiers)}) distinguishes {risk.classes:,} groups "
+        f"among {profile.rows:,} rows."
     )
     proposed = (
         ""
@@ -75,7 +75,7 @@ def _cards(profile: Profile) -> Iterator[Card]:
         least = min(profile.sensitive, key=lambda one: one.l_per)
         yield Card(
             "largest-l", "largest ℓ for all sensitive attributes", least.l_per, f"{least.l_per}",
-            f"'{least.name}' allows no more as a share",
+            f"limited by '{least.name}'",
         )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def _sections(profile: Profile) -> Iterator[Section]:
 
 
 def _promises(profile: Profile) -> Html:
-    head = ("attribute", "distinct ℓ", "entropy ℓ", "ℓ as a share", "largest share", "t, raw")
+    head = ("attribute", "distinct ℓ", "entropy ℓ", "l_per", "largest share", "t, raw")
     rows = [
         (s.name, f"{s.values:,}", f"{s.entropy_l:.2f}", f"{s.l_per}", f"{s.largest_share:.1%}",
          "–" if s.raw_t is None else f"{s.raw_t:.3f}")
@@ -107,7 +107,7 @@ def _promises(profile: Profile) -> Html:
     return joined(
         [
             table(head, rows, range(1, 6)),
-            subheading("Rows that p-diversity must suppress at least"),
+            subheading("Least share of rows that p-diversity must suppress"),
             table(("attribute", *(f"ℓ = {ell}" for ell in ells)), gone, range(1, len(ells) + 1)),
             paragraph(f"Suggested primary attribute: {profile.primary}."),
         ]
@@ -120,7 +120,7 @@ def _pairs(profile: Profile) -> Html:
         (f"{p.first}, {p.second}", f"{p.mutual_information:.4f}", f"{p.normalized:.1%}")
         for p in strongest[:SHOWN_PAIRS]
     ]
-    return table(("attributes", "nats", "of the lesser entropy"), rows, {1, 2})
+    return table(("attributes", "nats", "of the smaller entropy"), rows, {1, 2})
 
 
 def _columns(profile: Profile) -> Html:

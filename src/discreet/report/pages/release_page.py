@@ -94,7 +94,7 @@ def private_page(
         ),
         Section("What attackers can learn", _learnt(manifest, picture, attacks), "Attackers"),
         Section(
-            "What was lost",
+            "Information loss",
             figures(loss_charts(utility), beside=figure_table(utility)),
             "Loss",
         ),

@@ -105,7 +105,7 @@ def test_nothing_can_be_met(job):
         (["--methods", "mondrian", "--vary", "l"], "name each parameter once, with its values"),
         (["--methods", "mondrian", "--vary", "l="], "'l' has no value"),
         (["--methods", "mondrian,mondrian"], "mondrian is named twice"),
-        (["--methods", "mondrian", "--for", "fun"], "There is no use 'fun'"),
+        (["--methods", "mondrian", "--for", "fun"], "Unknown use 'fun'"),
     ],
 )
 def test_wrong_calls(job, arguments, said):

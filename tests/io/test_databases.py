@@ -214,7 +214,7 @@ def test_decimals_keep_their_digits(postgres):
         ({"url": "sqlite:///a.db", "table": "t", "query": "q"}, "either the 'table'"),
         ({"url": "sqlite:///a.db", "path": "a.csv", "table": "t"}, "either the 'path'"),
         ({"path": "a.csv", "table": "t"}, "are for a database"),
-        ({"url": "mysql://h/d", "table": "t"}, "begins with sqlite"),
+        ({"url": "mysql://h/d", "table": "t"}, "starts with sqlite"),
         ({"url": "postgresql://u:secret@h/d", "table": "t"}, "PGPASSWORD"),
     ],
 )

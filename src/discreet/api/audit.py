@@ -115,7 +115,7 @@ def _knowledge(
         if len(entries) != 1:
             raise InputError(
                 f"The release has {len(entries)} attributes with a knowledge table ({allowed}). "
-                "Say which each table is for: ATTRIBUTE=FILE."
+                "Name the attribute of each table: ATTRIBUTE=FILE."
             )
         given = {next(iter(entries)): given}
     unknown = [name for name in given if name not in entries]

@@ -197,9 +197,7 @@ def _uses(uses: Sequence[Use | str] | Use | str | None, learning: bool) -> list[
     named = [uses] if isinstance(uses, str) else list(uses)
     unknown = [str(use) for use in named if str(use) not in list(Use)]
     if unknown:
-        raise InputError(
-            f"There is no use {', '.join(map(repr, unknown))}. Known: {', '.join(Use)}."
-        )
+        raise InputError(f"Unknown use {', '.join(map(repr, unknown))}. Known: {', '.join(Use)}.")
     return [Use(use) for use in named]
 
 

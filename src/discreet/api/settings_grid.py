@@ -104,7 +104,7 @@ def _parsed(method: Method | str | Mapping[str, Any], job: Job) -> tuple[str, di
     """A method's name and parameters; a bare name takes the job's where it is the job's method."""
     if isinstance(method, str):
         if method not in _names():
-            raise InputError(f"methods: there is no '{method}'. {nearest(method, _names())}")
+            raise InputError(f"methods: unknown method '{method}'. {nearest(method, _names())}")
         return method, job.method.parameters() if job.method.name == method else {}
     if isinstance(method, Mapping) and len(method) == 1:
         # parameters that are still to be varied may be missing, so they are checked later

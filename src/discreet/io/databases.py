@@ -44,7 +44,7 @@ def dialect_of(url: str) -> Dialect:
     dialect = SCHEMES.get(parts.scheme)
     if dialect is None:
         raise InputError(
-            f"The URL of a database begins with sqlite:/// or postgresql://, not '{parts.scheme}:'."
+            f"The URL of a database starts with sqlite:/// or postgresql://, not '{parts.scheme}:'."
         )
     named = [name for name, _ in parse_qsl(parts.query) if name.lower() in SECRETS]
     if parts.password is not None or named:
@@ -127,7 +127,7 @@ CONDITIONS = {  # SQLSTATE, or its class, in our own words: those of a server ma
     "25006": "the statement writes, and a source is read-only",
     "28": "the server refused the user or the password",
     "3D000": "there is no such database",
-    "40": "another transaction was in the way; run again",
+    "40": "a concurrent transaction interfered; run again",
     "42501": "the user may not read this",
     "42601": "the statement is not one SQL query",
     "42703": "there is no such column",

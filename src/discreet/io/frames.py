@@ -92,7 +92,7 @@ def code_frame(
     if kind is FrameKind.PANDAS:
         require_pyarrow(PANDAS_FRAMES)
     if len(native) == 0:
-        raise InputError("The table has columns and no row. Nothing can be published.")
+        raise InputError("The table has columns but no rows. Nothing can be published.")
     columns = {
         name: code_series(_to_polars(native, kind, name), specs[name], missing, "The table")
         for name in coded
@@ -109,7 +109,7 @@ def _collecting() -> Iterator[None]:
     except pl.exceptions.PolarsError as error:
         raise InputError(
             f"The lazy frame cannot be collected ({type(error).__name__}). Correct its query; "
-            "frame.collect() says more."
+            "frame.collect() shows the error."
         ) from None
 
 

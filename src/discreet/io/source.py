@@ -189,7 +189,7 @@ def open_utf8(source: Source) -> Iterator[IO[bytes]]:
             yield stream
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise InputError(
-            f"{source.path}: the gzip file is damaged or cut short. Get it again."
+            f"{source.path}: the gzip file is damaged or truncated. Get it again."
         ) from None
     except OSError as error:
         raise InputError(f"{source.path}: cannot be read ({error.strerror or error}).") from None
@@ -214,7 +214,7 @@ def wrong_encoding(source: Source) -> InputError:
                 return _undecodable(source, error, line, offset + len(raw))
             offset += len(raw)
     return InputError(
-        f"{source.path}: the last character is cut short. Get the file again, or say its "
+        f"{source.path}: the last character is truncated. Get the file again, or set its "
         "`encoding:`."
     )
 

@@ -174,8 +174,8 @@ def require_current(draft: Draft, ledger: Ledger) -> None:
     """Refuse a release that was made before the ledger's last one was recorded."""
     if ledger.head != draft.head:
         raise ReleaseError(
-            f"Another release was recorded in the ledger '{ledger.name}' in the meantime. This one "
-            "does not know of it; publish again."
+            f"Another release was recorded in the ledger '{ledger.name}' in the meantime. "
+            "Publish this one again."
         )
 
 

@@ -85,7 +85,7 @@ def _require_inside(
     remedy = (
         "The domain of a series is fixed by its first rho-different release: its values, those of "
         "the correlation table, and those that the job lists under 'domain'. A value that joins "
-        "later would change what a reader believes about the earlier releases."
+        "later would change an attacker's belief about earlier releases."
     )
     outside = np.array([value not in known for value in column.text.to_list()], bool)
     rows = int(outside[column.codes].sum())
@@ -93,7 +93,7 @@ def _require_inside(
         raise InputError(
             f"Column '{column.name}': {rows} rows have a value outside the domain of the series. "
             f"{remedy} Replace these values by a value of the domain, such as a catch-all 'other' "
-            "that 'domain' listed from the start; or leave the rows out; or begin a new series of "
+            "that 'domain' listed from the start; or leave the rows out; or start a new series of "
             "other records with a new ledger."
         )
     added = sum(value not in known for value in named)

@@ -192,7 +192,7 @@ def _require_supported(job: Job) -> None:
         ("output.url", job.output.url is not None),
     ):
         if asked:
-            raise InputError(f"{key}: the engine 'spark' does not do this. Use --engine local.")
+            raise InputError(f"{key}: not supported by the engine 'spark'. Use --engine local.")
 
 
 class _Run:

@@ -86,7 +86,7 @@ def require_fit(frame: DataFrame, job: Job) -> dict[str, ColumnSpec]:
     if job.person is not None:
         raise JobError(
             [
-                "person: Spark does not tell persons apart yet. Reduce the table to one row for "
+                "person: Spark does not yet distinguish persons. Reduce the table to one row for "
                 "each person first, or publish without --engine spark."
             ]
         )

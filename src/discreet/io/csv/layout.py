@@ -136,6 +136,6 @@ def _sample_records(
 def nul_bytes(source: Source) -> InputError:
     """Return the error of a text file with NUL bytes."""
     return InputError(
-        f"{source.path}: the file holds NUL bytes, so it is not text in {source.encoding}. Say its "
+        f"{source.path}: the file holds NUL bytes, so it is not text in {source.encoding}. Set its "
         "`encoding:`, such as utf-16, or its `format:`."
     )

@@ -175,11 +175,11 @@ def _said(error: FaultyRecordError, layout: Layout) -> str:
             return (
                 f"the row has {found}, the header {layout.fields}. Quote a cell that holds "
                 f"{delimiter!r}, or add or remove cells; if {delimiter!r} is not what separates "
-                "cells, say `delimiter:`."
+                "cells, set `delimiter:`."
             )
         case Fault.TEXT_AFTER_QUOTE:
             return (
-                "text follows the closing quote of a cell. Double a quote inside a cell, or say "
+                "text follows the closing quote of a cell. Double a quote inside a cell, or set "
                 "`quote: null` if cells are never quoted."
             )
         case Fault.UNCLOSED:

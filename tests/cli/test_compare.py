@@ -100,7 +100,7 @@ def test_nothing_can_be_met(job):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--methods", "mondriann"], "there is no 'mondriann'. Did you mean mondrian"),
+        (["--methods", "mondriann"], "unknown method 'mondriann'. Did you mean mondrian"),
         (["--methods", "mondrian", "--vary", "ell=2"], "'ell' is not a parameter of mondrian"),
         (["--methods", "mondrian", "--vary", "l"], "name each parameter once, with its values"),
         (["--methods", "mondrian", "--vary", "l="], "'l' has no value"),

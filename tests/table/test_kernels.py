@@ -256,7 +256,7 @@ told = []
 listeners.append(lambda kernels, seconds: told.append((kernels, seconds)))
 from discreet.table.graphs import usable_edges
 usable_edges(1, np.array([0, 1]), np.array([0], np.int32), np.array([1]))
-assert [kernels for kernels, _ in told] == list(range(1, len(told) + 1)), told
+assert told[-1][0] == 2, told  # usable_edges and the kernel that it calls
 assert told[-1][1] > 0
 """
     environment = {"DISCREET_KERNELS": "compiled", "NUMBA_CACHE_DIR": str(tmp_path)}

@@ -17,6 +17,7 @@ from discreet.cli import (
     ledger,
     publishing,
     simulation,
+    warming,
 )
 
 app = typer.Typer(
@@ -58,6 +59,7 @@ app.command("compare")(comparing.compare)
 app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
 app.command("simulate-series")(simulation.simulate_series)
+app.command("warm-up")(warming.warm_up)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(keys.app, name="keys")
 

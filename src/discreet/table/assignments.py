@@ -173,7 +173,7 @@ def _first_at_least(
     return low
 
 
-@kernel
+@kernel(work=20)
 def _supporting_rows(
     start: Ints,
     value: Ints32,

@@ -140,7 +140,7 @@ def _group_direct(
     return first_row[:count].copy(), size[:count].copy()
 
 
-@kernel
+@kernel(work=8)
 def _group_hashed(
     keys: NDArray[np.int64], class_of_row: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

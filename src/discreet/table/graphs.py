@@ -43,7 +43,7 @@ def end_of_links(link: Ints, start: int) -> int:
     return end
 
 
-@kernel
+@kernel(work=10)
 def greatest_flow(demand: Ints, supply: Ints, first: Ints, box: Ints32) -> Ints:
     """Return the flow on each edge of a greatest flow from the points to the boxes."""
     points, boxes = len(supply), len(demand)
@@ -159,7 +159,7 @@ def _augment(
     return True
 
 
-@kernel
+@kernel(work=3)
 def usable_edges(boxes: int, first: Ints, box: Ints32, flow: Ints) -> NDArray[np.bool_]:
     """Return the edges that some flow of the same supplies and demands uses.
 

@@ -7,7 +7,7 @@ fits their union.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -242,7 +242,7 @@ def settle_one(
     return -1
 
 
-@kernel(work=50)
+@kernel(work=200)
 def improve(rows: Rows, groups: DiverseGroups, reach: int, most: int) -> int:
     """Exchange members of near groups where that loses less; how many times.
 
@@ -255,12 +255,12 @@ def improve(rows: Rows, groups: DiverseGroups, reach: int, most: int) -> int:
         if groups.size[group]:
             loss[group] = groups.size[group] * loss_with(rows, groups, group, -1, -1)
     for row in range(count):
-        here = groups.group_of_row[row]
+        here: Any = np.int64(groups.group_of_row[row])  # one type: compiled once
         if here < 0 or groups.size[here] > most:
             continue
         for other in range(row + 1, min(row + 1 + reach, count)):
-            here = groups.group_of_row[row]
-            there = groups.group_of_row[other]
+            here = np.int64(groups.group_of_row[row])
+            there: Any = np.int64(groups.group_of_row[other])
             if there < 0 or here == there or loss[here] + loss[there] < 1e-9:
                 continue
             if groups.size[there] > most:

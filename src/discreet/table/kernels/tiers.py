@@ -25,7 +25,7 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., object])
 
 # Processor seconds; docs/how-it-works.md says how they were measured.
-PER_BYTE = 0.9e-3  # compiling a kernel, for each byte of its code and of the kernels it calls
+PER_BYTE = 0.7e-3  # compiling a kernel, for each byte of its code and of the kernels it calls
 LOADED_FROM = 0.03  # interpreting one kernel whose compiled code is in the cache
 NUMBA_FROM = 0.4  # interpreting all kernels: importing Numba costs less
 PER_ELEMENT = 1e-6  # the first time that a kernel is called
@@ -129,6 +129,13 @@ class Kernel:
 
                     self._dispatcher = dispatcher(self.function)
         return self._dispatcher
+
+    @cached_property
+    def inner(self) -> Any:
+        """Numba's dispatcher of the function for compiled kernels that call it."""
+        from discreet.table.kernels.compiling import dispatcher
+
+        return dispatcher(self.function, inner=True)
 
     def _compiles(self, elements: int) -> bool:
         if TIERS.asked:

@@ -58,7 +58,7 @@ def _fit_distinct(start: Ints, signature: Ints32, people: Ints, count: Floats) -
     return _fit(start[one], start[one + 1], signature, people[one] * kinds.size, count)
 
 
-@kernel
+@kernel(work=12)
 def _fit(begin: Ints, end: Ints, signature: Ints32, target: Ints, count: Floats) -> Floats:
     factor = count.copy()
     for _ in range(ROUNDS - 1):

@@ -202,7 +202,7 @@ def _supports(signature: int, group: int, codes: Ints32, offset: Ints, stamp: In
     return True
 
 
-@kernel
+@kernel(work=20)
 def _count_unsupported(
     start: Ints,
     value: Ints32,

@@ -1,0 +1,26 @@
+"""``discreet warm-up``: compiling before there is a table to publish."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import Debug, Quiet, guarded, progress_bar, say
+
+
+def warm_up(
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", help="Method to prepare; may be repeated. Default: all."),
+    ] = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Compile the kernels for this machine once, so that no later command waits for it."""
+    with guarded(debug=debug):
+        from discreet.api.warm_up import warm_up as compile_kernels
+
+        with progress_bar(quiet=quiet) as progress:
+            compiled = compile_kernels(method or (), progress=progress)
+        say(f"Compiled {compiled} kernels. Later commands load them from the cache.")

@@ -71,12 +71,14 @@ def published_lines(manifest: Manifest, private: Mapping[str, Any], place: Path)
         f"Private report: {place.with_name(place.name + '.private.html')}",
     ]
     return [
+        *warnings(manifest.promises),
+        *uncovered(manifest),
         f"Published to {place}: {verdict}.",
         _rows(manifest),
         *collapsed(manifest),
         "",
         *_guaranteed(manifest.promises, manifest.unit, manifest),
-        *_not_covered(manifest, manifest.promises, manifest.readers),
+        *_not_covered(manifest, manifest.readers),
         *_figures(private.get("utility", {})),
         *(report if manifest.report_sha256 else ()),
     ]
@@ -100,13 +102,14 @@ def audit_lines(found: Audit, manifest: Manifest, folder: Path) -> list[str]:
         if found.compared and not found.problems
         else "the original was not compared (--original JOB)"
     )
-    lines = [f"{folder}: {_conclusion(found)}"]
+    lines = [*warnings(found.promises), *uncovered(manifest)] if found.ok else []
+    lines.append(f"{folder}: {_conclusion(found)}")
     if not found.problems:
         lines.append(f"Files, manifest and row counts agree; {compared}.")
     lines += [f"{BULLET}Problem: {problem}" for problem in found.problems]
     lines += ["", *_guaranteed(found.promises, found.unit, manifest)]
     if found.ok:
-        lines += _not_covered(manifest, found.promises, found.readers)
+        lines += _not_covered(manifest, found.readers)
     lines += [f"Not checked: {remark}" for remark in found.remarks]
     if found.signed:
         lines.append("The manifest is signed by the trusted key.")
@@ -222,15 +225,8 @@ def _guaranteed(promises: Sequence[Promise], unit: Unit, manifest: Manifest) -> 
     return lines + [f"{BULLET}{guarantee_line(promise, unit)}" for promise in promises]
 
 
-def _not_covered(
-    manifest: Manifest, promises: Sequence[Promise], findings: Sequence[ReaderFinding]
-) -> list[str]:
-    found = [
-        *warnings(promises),
-        *uncovered(manifest),
-        *certain_attackers(findings),
-        *known_weaknesses(manifest),
-    ]
+def _not_covered(manifest: Manifest, findings: Sequence[ReaderFinding]) -> list[str]:
+    found = [*certain_attackers(findings), *known_weaknesses(manifest)]
     return ["Not covered", *(f"{BULLET}{one}" for one in found)] if found else []
 
 

@@ -136,7 +136,7 @@ def _publish(
             print(f"  {method}, {name}, {rows:,}: {failure}")
             return
     loss = json.loads(done.output)["private"]["utility"]["loss"]
-    steps = json.loads(place.with_name(f"{place.name}.private.json").read_text())["timings"]
+    steps = json.loads(place.with_name(f"{place.name}.private.json").read_text())["steps"]
     print(f"  {method}, {name}, {rows:,}: {steps}")
     seen = Seen.of(log)
     shutil.rmtree(log)

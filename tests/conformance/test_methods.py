@@ -135,7 +135,10 @@ def test_conformance_of_kinds(name):
 class Blind(GeneralizedKind):
     """A kind that calls every release consistent."""
 
-    def inconsistencies(self, tables, manifest):
+    def shard_problems(self, tables, manifest):
+        return []
+
+    def joined_problems(self, manifest, tally, evidence):
         return []
 
     def changes(self, tables, task, manifest):

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 import discreet as dc
 from discreet.errors import AuditError, EngineError, InfeasibleError, InputError
 from discreet.job.model import Job
+from discreet.pipeline.run import publish_folder
 from discreet.releases.read_release import read_release
 
 pytestmark = [
@@ -26,9 +27,55 @@ OTHERS = ["mondrian", "msa-diversity", "buckets", "anatomy", "decomposition"]
 
 
 def on_spark(spark, job, place, **further):
-    from discreet.engines.spark.publishing import publish_folder
+    from discreet.engines.spark.spark_engine import SparkEngine
 
-    return publish_folder(spark, None, job, place, seed=1, **further)
+    engine = SparkEngine.temporary(spark)
+    return publish_folder(None, job, place, engine=engine, seed=1, **further)
+
+
+KINDS = ["mondrian", "codip", "buckets", "decomposition"]  # one method for each kind of release
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_a_release_is_audited_attacked_measured_drawn_and_saved(
+    request, people, tmp_path, engine, name
+):
+    job = Job.load(people / f"{name}.yaml")
+    if engine == "spark":
+        session = request.getfixturevalue("spark")
+        frame = session.read.csv(str(people / "people.csv"), header=True, escape='"')
+        frame = frame.fillna("")
+    else:
+        frame = pl.read_csv(people / "people.csv", infer_schema=False)
+    release = dc.publish(frame, job, seed=2)
+    assert isinstance(release, dc.Release)
+    audit = dc.audit(release)
+    assert audit.ok
+    assert audit.compared
+    assert list(release.tables) == list(release.manifest.tables)
+    assert "<svg" in release._repr_html_()
+    asked = ["link-through-sensitive-table" if name == "decomposition" else "linking"]
+    attacks = dc.attack(release, original=frame, attacks=asked)
+    assert attacks.ok
+    assert attacks.findings
+    measures = dc.measure(release, original=frame)
+    stated = release.private["utility"]
+    assert measures.loss == pytest.approx(stated["loss"], rel=1e-9)
+    assert measures.kl_divergence is not None
+
+    release.save(tmp_path / "release")
+    audited = dc.audit(tmp_path / "release", original=job)
+    assert audited.ok, audited.problems
+    assert [p.model_dump() for p in audited.promises] == [p.model_dump() for p in audit.promises]
+    assert audited.readers == audit.readers
+    assert_same_picture(audit.picture, audited.picture)
+    again = dc.attack(tmp_path / "release", original=job, attacks=asked)
+    assert again.to_dict() == attacks.to_dict()
+    assert dc.measure(tmp_path / "release", original=job).to_dict() == measures.to_dict()
+    figures = json.loads((tmp_path / "release" / "manifest.json").read_text())
+    assert figures.keys() >= {"promises", "utility", "coverage", "report_sha256"}
+    assert bool(figures.get("readers")) == (name == "decomposition")
 
 
 def rows_of(folder: Path) -> dict[str, list]:
@@ -198,16 +245,16 @@ def test_a_broken_record_stops_the_job_without_its_cells(spark, people, tmp_path
 
 
 def test_a_file_that_changes_before_the_audit_is_refused(spark, people, tmp_path, monkeypatch):
-    from discreet.engines.spark import publishing
+    from discreet.engines.spark import spark_tables
 
     def swapped(*arguments):
-        files = publishing_write(*arguments)
+        files = spark_write(*arguments)
         first, second = files["records"][:2]
         Path(second.path).write_bytes(Path(first.path).read_bytes())
         return files
 
-    publishing_write = publishing.write_tables
-    monkeypatch.setattr(publishing, "write_tables", swapped)
+    spark_write = spark_tables.write_tables
+    monkeypatch.setattr(spark_tables, "write_tables", swapped)
     with pytest.raises(AuditError, match="does not have the rows that were formed"):
         on_spark(spark, Job.load(people / "mondrian.yaml"), tmp_path / "r")
     assert not (tmp_path / "r").exists()
@@ -216,7 +263,7 @@ def test_a_file_that_changes_before_the_audit_is_refused(spark, people, tmp_path
 @pytest.mark.parametrize("change", ["a row more", "another value"])
 def test_what_is_audited_is_the_file_of_the_release(spark, people, tmp_path, monkeypatch, change):
     """One CSV file is put together from what all tasks wrote; it is read again, not its parts."""
-    from discreet.engines.spark import publishing
+    from discreet.engines.spark import spark_tables
 
     def altered(files, folder, name, format):
         found = put_together(files, folder, name, format)
@@ -230,8 +277,8 @@ def test_what_is_audited_is_the_file_of_the_release(spark, people, tmp_path, mon
         (folder / f"{name}.csv").write_text("".join(lines), encoding="utf-8")
         return found
 
-    put_together = publishing.put_together
-    monkeypatch.setattr(publishing, "put_together", altered)
+    put_together = spark_tables.put_together
+    monkeypatch.setattr(spark_tables, "put_together", altered)
     with pytest.raises(AuditError, match="bytes that no task wrote|rows that were formed"):
         on_spark(spark, Job.load(people / "mondrian.yaml"), tmp_path / "r", format="csv")
     assert not (tmp_path / "r").exists()
@@ -243,7 +290,7 @@ def test_what_is_audited_is_the_file_of_the_release(spark, people, tmp_path, mon
 )
 def test_orders_that_link_tables_are_refused(spark, people, tmp_path, monkeypatch, name, said):
     """The same rows in the same files, but in an order that lets a reader join them."""
-    from discreet.engines.spark import publishing
+    from discreet.engines.spark import spark_tables
 
     def ordered(files, folder, table, format):
         found = put_together(files, folder, table, format)
@@ -258,8 +305,8 @@ def test_orders_that_link_tables_are_refused(spark, people, tmp_path, monkeypatc
 
     text = (people / f"{name}.yaml").read_text().replace(", t-closeness: {t: 0.4}", "")
     job = Job.parse(text, folder=people)  # tables of codip with the same cells
-    put_together = publishing.put_together
-    monkeypatch.setattr(publishing, "put_together", ordered)
+    put_together = spark_tables.put_together
+    monkeypatch.setattr(spark_tables, "put_together", ordered)
     spark.conf.set("spark.discreet.rowsOfPart", "10000")  # every table in one file
     try:
         with pytest.raises(AuditError, match=said):

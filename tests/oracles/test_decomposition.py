@@ -17,7 +17,7 @@ from discreet.releases.kinds.decomposed.link_readers import (
     link_through_sensitive_table,
     matched_values,
 )
-from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
+from discreet.releases.kinds.decomposed.primary_counts import PrimaryCounts, counts_agree
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     index_signatures,
     kept_values,
@@ -172,8 +172,18 @@ def test_primary_counts_agree_as_brute_force_says(sets, further, counts):
 
     start = np.cumsum([0, *(len(values) for values in sets)])
     value = np.array([v for values in sets for v in sorted(values)], np.int32)
-    found = primary_counts_agree(start, value, np.array(size), np.array(counts))
+    found = counts_agree([PrimaryCounts.of(start, value, np.array(size), np.array(counts))])
     assert found == ways(list(zip(sets, size, strict=True)), counts)
+    apart = [
+        PrimaryCounts.of(
+            np.array([0, len(own)]),
+            np.array(sorted(own), np.int32),
+            np.array([people]),
+            np.array(counts),
+        )
+        for own, people in zip(sets, size, strict=True)
+    ]
+    assert counts_agree(apart) == found  # a shard for each group
 
 
 def _splits(values, people, domain):

@@ -8,6 +8,7 @@ from discreet.io.frames import is_spark_frame
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
 from discreet.methods.full_domain.full_domain import minimal_nodes as find_minimal_nodes
+from discreet.pipeline.engine import Engine
 from discreet.pipeline.prepare import prepare
 from discreet.pipeline.record import ledger_for_reading
 from discreet.pipeline.release import Release
@@ -22,17 +23,19 @@ def publish(
 
     ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source. With a
     ledger, the release knows what was published before; ``save`` records it. A Spark data frame is
-    published on Spark, in files: its release has the same manifest, audit, tables and save.
+    published on Spark, in files that go with the release unless it is saved.
     ``seed`` makes the method reproducible; the order of rows and the numbers of groups are drawn
     from secret entropy all the same.
     """
+    engine: Engine[Any, Any] | None = None
     if is_spark_frame(data):
-        from discreet.engines.spark.publishing import publish_frame
+        from discreet.engines.spark.spark_engine import SparkEngine
 
-        made: Any = publish_frame(data, job, seed=seed, progress=progress)
-        return made  # type: ignore[no-any-return]
+        engine = SparkEngine.temporary(data.sparkSession)
     with ledger_for_reading(job) as ledger:
-        release = make_release(data, job, seed=seed, progress=progress, ledger=ledger)
+        release = make_release(
+            data, job, seed=seed, progress=progress, ledger=ledger, engine=engine
+        )
         return prove_release(release, progress, ledger)
 
 

@@ -25,7 +25,7 @@ from discreet.attacks.registry import all_attacks
 from discreet.attacks.risk import Risk, risks_of
 from discreet.errors import InputError
 from discreet.methods.base import Progress, Task, no_progress
-from discreet.releases.audit.audit import domains_of
+from discreet.releases.audit.shards import domains_of
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.result import Result

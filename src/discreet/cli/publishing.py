@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -81,7 +82,7 @@ def publish(
     Nothing appears unless every guarantee of the job holds for the files that were written.
     """
     with guarded(as_json=json, debug=debug):
-        from discreet.io.atomic import require_free
+        from discreet.io.atomic import hidden_folder, require_free
         from discreet.io.signatures import SigningKey
         from discreet.job.model import Job
         from discreet.pipeline.run import publish_folder
@@ -95,30 +96,19 @@ def publish(
         if fixed_order() and not quiet:
             note(f"WARNING: {WARNING}")
         key = None if sign is None else SigningKey.load(sign)
-        if engine is EngineName.SPARK:
-            from discreet.engines.spark.publishing import publish_folder as publish_on_spark
-            from discreet.engines.spark.session import spark_session
+        with progress_bar(quiet=quiet) as progress, ExitStack() as stack:
+            chosen = None
+            if engine is EngineName.SPARK:
+                from discreet.engines.spark.session import spark_session
+                from discreet.engines.spark.spark_engine import SparkEngine
 
-            with progress_bar(quiet=quiet) as progress, spark_session(master) as session:
-                made = publish_on_spark(
-                    session,
-                    None,
-                    loaded,
-                    place,
-                    format=format.value if format else loaded.output.format,
-                    seed=seed,
-                    force=force,
-                    report=not no_report,
-                    progress=progress,
-                    sign=key,
-                )
-            _say(made.manifest, made.private, place, json=json, verbose=verbose)
-            return
-        with progress_bar(quiet=quiet) as progress:
+                session = stack.enter_context(spark_session(master))
+                chosen = SparkEngine(session, stack.enter_context(hidden_folder(place)))
             release = publish_folder(
                 None,
                 loaded,
                 place,
+                engine=chosen,
                 format=format.value if format else loaded.output.format,
                 seed=seed,
                 force=force,

@@ -22,7 +22,6 @@ from discreet.job.model import Job
 from discreet.methods.base import Generalized, Outcome, Projected, Task
 from discreet.pipeline.manifest_draft import form_manifest, promised, published_bits
 from discreet.releases.audit.audit import specs_of
-from discreet.releases.audit.tracing import untraced_rows
 from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest, TableEntry
 from discreet.releases.registry import kind_of_outcome
@@ -223,17 +222,7 @@ def _traced(
         else table.source_row
         for name, table in tables.items()
     }
-    if not isinstance(outcome, Projected):
-        return kind.traced_changes(coded, task, manifest, sources)
-    untraced = {
-        name: untraced_rows(table, task, manifest.method.levels_of(name) or {}, sources[name])
-        for name, table in coded.items()
-    }
-    return [
-        f"{count} rows of '{name}' are not in the original"
-        for name, count in untraced.items()
-        if count
-    ]
+    return kind.traced_part(coded, task, manifest, sources)
 
 
 def manifest_of(

@@ -60,6 +60,26 @@ def release_place(path: Path, force: bool = False, moving: Moving | None = None)
             _unlock(lock)
 
 
+@contextmanager
+def hidden_folder(path: Path) -> Iterator[Path]:
+    """Make a folder beside a release's place, for its owner alone, that goes with the block.
+
+    The next run to the same place clears away what a killed one left.
+    """
+    path = path.absolute()
+    with _termination_raises(), _reporting(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        begun: list[Path] = []
+        lock = None
+        try:
+            folder, lock, _ = _make_partial(path, begun)
+            yield folder
+        finally:
+            for one in begun:
+                shutil.rmtree(one, ignore_errors=True)
+            _unlock(lock)
+
+
 def write_private(path: Path, text: str) -> None:
     """Write a file beside a release that only its owner may read, whole or not at all."""
     path = path.absolute()

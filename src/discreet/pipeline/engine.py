@@ -46,6 +46,10 @@ class Reading(ABC):
     def measure(self, manifest: Manifest) -> dict[str, Any]:
         """Return what the tables are worth against the original, for the publisher."""
 
+    def moved_to(self, folder: Path) -> None:
+        """Take note that the files, if any, are now in another folder."""
+        return
+
     @abstractmethod
     def same(self, other: Reading) -> bool:
         """Whether the other tables have the same cells in the same order."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from discreet.io.atomic import write_private
 from discreet.io.signatures import SigningKey
+from discreet.pipeline.release import Release
 from discreet.releases.audit.files import REPORT
 from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
@@ -31,7 +31,7 @@ def write_explanation(
         key.sign(folder, FILE_NAME)
 
 
-def write_private_files(path: Path, release: Any, report: bool) -> None:
+def write_private_files(path: Path, release: Release, report: bool) -> None:
     """Write what only the publisher may read beside a release: figures, and a page of them."""
     text = json.dumps(release.private, indent=1) + "\n"
     write_private(path.with_name(f"{path.name}.private.json"), text)

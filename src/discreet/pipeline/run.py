@@ -120,6 +120,7 @@ def save_release(
                 proof = release.proof_of(reading)  # of publish(), if the files say just the same
                 proof = proof or _prove(release, manifest, reading, progress, ledger)
             write_explanation(folder, manifest, proof.audit.picture, report, key)
+    reading.moved_to(path.absolute())
     release.adopt(proof, manifest)
     write_private_files(path, release, report)
     return path

@@ -12,7 +12,8 @@ import polars as pl
 from discreet.methods.base import Method
 from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
-from discreet.releases.audit.audit import audit_tables, domains_of
+from discreet.releases.audit.audit import audit_tables
+from discreet.releases.audit.shards import domains_of, join_shards, judge_shard
 from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest, TableEntry
 from discreet.releases.table_forms import form_problems
@@ -55,7 +56,8 @@ def _check_release(kind: Kind, release: Release, tables: Tables) -> None:
     manifest = release.manifest
     problems = [
         *form_problems(kind.forms(len(tables)), manifest),
-        *kind.inconsistencies(tables, manifest),
+        *join_shards([judge_shard(tables, manifest, release.task, {})], manifest).problems,
+        *kind.world_problems(tables, manifest),
         *kind.structure_problems(tables),
         *kind.order_problems(tables),
         *kind.changes(tables, release.task, manifest),

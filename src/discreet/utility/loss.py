@@ -71,22 +71,6 @@ def _widths(original: Column, ranges: Ranges) -> NDArray[np.float64]:
     return np.asarray(np.maximum(widths, 0.0) / (greatest - least), np.float64)
 
 
-def mean_loss(
-    loss: NDArray[np.float64], cell_counts: NDArray[np.int64], suppressed_rows: int
-) -> float:
-    """The mean loss of one attribute over all source rows; 0 where there are none."""
-    rows = int(cell_counts.sum()) + suppressed_rows
-    return float(loss @ cell_counts + suppressed_rows) / rows if rows else 0.0
-
-
-def entropy(
-    original: Column, coverage: Coverage, cell_counts: NDArray[np.int64], suppressed_rows: int
-) -> float:
-    """The non-uniform entropy of one attribute, in bits, summed over all source rows."""
-    whole = suppressed_rows * float(np.log2(max(int(original.counts.sum()), 1)))
-    return bits_of_cells(original, coverage, cell_counts) + whole - bits_of_values(original)
-
-
 def bits_of_cells(original: Column, coverage: Coverage, cell_counts: NDArray[np.int64]) -> float:
     """Σ over published cells log2 freq(cell); a sum over parts of a table is that of the table."""
     frequency = coverage.sums(original.counts)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -18,14 +16,11 @@ from pyspark.sql import functions as f
 from discreet.engines.parts import PartResult, fingerprint
 from discreet.engines.shards import (
     WEIGHT,
-    CellSums,
     ShardResult,
-    audit_shard,
-    class_columns,
+    Totals,
     coded_shard,
     counted_columns,
-    joined_audit,
-    joined_figures,
+    judge_and_sum,
 )
 from discreet.engines.spark.session import each, spread
 from discreet.engines.spark.writing import WrittenFile, read_header
@@ -34,11 +29,7 @@ from discreet.io.frames import code_frame
 from discreet.io.source import Source
 from discreet.io.tables import read_table
 from discreet.methods.base import Task
-from discreet.pipeline.manifest_draft import name_published_values
-from discreet.releases.audit.audit import Audit, specs_of
-from discreet.releases.audit.figures import ReleaseTally
-from discreet.releases.group_summary import Picture
-from discreet.releases.kinds.decomposed.sensitive_sets import PEOPLE, SENSITIVE, VALUES, primary_of
+from discreet.releases.audit.audit import specs_of
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.table.coded_table import CodedTable
@@ -61,56 +52,52 @@ class FileReading:
     head: str | None  # the file of its rows that are among the first of the table
 
 
-def audit_files(
+def judge_files(
     session: SparkSession,
-    files: Mapping[str, Sequence[WrittenFile]],
+    readings: Sequence[FileReading],
     manifest: Manifest,
     task: Task,
-    results: Sequence[PartResult],
-    staging: Path,
+    totals: Totals,
     shards: int,
     limit: int,
-) -> tuple[Audit, dict[str, CellSums]]:
-    """Derive every promise, and the sums of the measures, from the files of a release."""
-    readings = _read_files(session, files, manifest, staging, shards)
-    problems = [line for result in results for line in result.problems]
-    problems += _unread(files)
-    problems += _unlike(readings, results, manifest)
-    totals = _totals(readings)
-    name_published_values(manifest, totals)
-    signatures, primary = _sensitive_rows(readings, manifest, totals, limit)
-    problems += _order_problems(session, readings, manifest, staging)
-    shared = session.sparkContext.broadcast((manifest, task, totals, signatures))
-    names = list(manifest.tables)
+) -> list[ShardResult]:
+    """Bring the rows of each shard together, judge them, and sum them up."""
+    kind, names = kind_of(manifest.kind), list(manifest.tables)
+    apart = {name for name in names if kind.class_columns(manifest, name) is not None}
+    whole = {
+        name: _whole_table(readings, manifest, name, totals, limit)
+        for name in names
+        if name not in apart
+    }
+    shared = session.sparkContext.broadcast((manifest, task, totals, whole))
 
     def kernel(part: pa.Table) -> list[ShardResult]:
-        manifest, task, totals, signatures = shared.value
+        manifest, task, totals, whole = shared.value
         frame = pl.from_arrow(part)
         assert isinstance(frame, pl.DataFrame)
-        found = []
-        for shard in frame[SHARD].unique().sort().to_list():
-            own = frame.filter(pl.col(SHARD) == shard)
-            found.append(_judge(own, manifest, task, totals, signatures, names))
-        return found
+        return [
+            _judge(frame.filter(pl.col(SHARD) == shard), manifest, task, totals, whole)
+            for shard in frame[SHARD].unique().sort().to_list()
+        ]
 
-    kept = [r.path for r in readings if class_columns(manifest, r.table) is not None]
+    kept = [reading.path for reading in readings if reading.table in apart]
     frame = session.read.parquet(*(Path(path).as_uri() for path in kept))
-    judged = [one for many in each(spread(frame, SHARD, shards), kernel) for one in many]
-    return joined_audit(judged, manifest, problems, primary), joined_figures(judged)
+    return [one for many in each(spread(frame, SHARD, shards), kernel) for one in many]
 
 
-def _read_files(
+def read_files(
     session: SparkSession,
     files: Mapping[str, Sequence[WrittenFile]],
     manifest: Manifest,
     staging: Path,
     shards: int,
 ) -> list[FileReading]:
+    """Read every file of a release on the workers; its counted rows are written to a folder."""
     listed = [file for own in files.values() for file in own]
     before: list[int] = []  # of each file: rows of its table in files before it
     for own in files.values():
         before += list(accumulate((file.rows for file in own), initial=0))[:-1]
-    folder = staging / "audit"
+    folder = staging / f"audit-{secrets.token_hex(8)}"
     folder.mkdir()
     width = max(len(counted_columns(manifest, table)) for table in manifest.tables)
     names = list(manifest.tables)
@@ -153,7 +140,7 @@ def _read_file(
     values = {
         c.name: dict(zip(c.text.to_list(), c.counts.tolist(), strict=True)) for c in table.sensitive
     }
-    by = class_columns(manifest, name)
+    by = kind_of(manifest.kind).class_columns(manifest, name)
     key = pl.concat_str(pl.col(by or []).fill_null("\0"), separator="\1") if by else pl.lit("")
     shard = (key.hash(2) % shards).cast(pl.Int32)
     out = counted.select(
@@ -187,7 +174,7 @@ def _cut_out(file: WrittenFile, folder: Path) -> Path:
     return place
 
 
-def _unread(files: Mapping[str, Sequence[WrittenFile]]) -> list[str]:
+def unread_bytes(files: Mapping[str, Sequence[WrittenFile]]) -> list[str]:
     """CSV files with bytes that are in no stretch, so that nobody would have read them."""
     problems = []
     for name, own in files.items():
@@ -202,7 +189,7 @@ def _unread(files: Mapping[str, Sequence[WrittenFile]]) -> list[str]:
     return problems
 
 
-def _unlike(
+def unlike_formed(
     readings: Sequence[FileReading], results: Sequence[PartResult], manifest: Manifest
 ) -> list[str]:
     """Tables whose files do not hold the rows that were formed: none lost, none twice."""
@@ -218,30 +205,42 @@ def _unlike(
     return problems
 
 
-def _order_problems(
-    session: SparkSession, readings: Sequence[FileReading], manifest: Manifest, staging: Path
+def order_problems(
+    session: SparkSession,
+    readings: Sequence[FileReading],
+    manifest: Manifest,
+    sorted_tables: Collection[str],
+    staging: Path,
 ) -> list[str]:
-    """What the first rows of the tables show of their orders."""
-    heads = {}
+    """What the first rows of the tables show of their orders.
+
+    Of a table that is sorted by what it shows, the rows of the groups that are looked at.
+    """
+    kind, heads = kind_of(manifest.kind), {}
     for name in manifest.tables:
         files = sorted(r.head for r in readings if r.table == name and r.head is not None)
         heads[name] = pl.concat([pl.read_parquet(file) for file in files])
-    if kind_of(manifest.kind).has_sensitive_table:  # all values of the groups that are looked at
-        wanted = counted_columns(manifest, VALUES)
-        group = f"c{wanted.index(GROUP)}"
-        paths = [Path(r.path).as_uri() for r in readings if r.table == VALUES]
-        groups = heads[PEOPLE].select(pl.col(GROUP).unique().alias(group))
-        asked = session.createDataFrame(groups.rows(), f"{group} string")
-        folder = staging / "values-of-head"
-        found = session.read.parquet(*paths).join(f.broadcast(asked), group)
+    for name in sorted_tables:
+        by = kind.class_columns(manifest, name) or []
+        wanted = counted_columns(manifest, name)
+        places = [f"c{wanted.index(column)}" for column in by]
+        first = heads[kind.tables_of_rows(manifest)[0]]
+        groups = first.select(pl.col(by)).unique()
+        asked = session.createDataFrame(
+            groups.rows(), ", ".join(f"{place} string" for place in places)
+        )
+        paths = [Path(r.path).as_uri() for r in readings if r.table == name]
+        folder = staging / f"head-{secrets.token_hex(8)}"
+        found = session.read.parquet(*paths).join(f.broadcast(asked), places)
         found.write.parquet(folder.as_uri())
-        heads[VALUES] = _frame_of(pl.read_parquet(folder / "*.parquet"), manifest, VALUES)
-        heads[VALUES] = heads[VALUES].drop(WEIGHT)
+        heads[name] = _frame_of(pl.read_parquet(folder / "*.parquet"), manifest, name)
+        heads[name] = heads[name].drop(WEIGHT)
     tables = {name: code_frame(head, specs_of(manifest, name)) for name, head in heads.items()}
-    return kind_of(manifest.kind).order_problems(tables)
+    return kind.order_problems(tables)
 
 
-def _totals(readings: Sequence[FileReading]) -> dict[str, dict[str | None, int]]:
+def totals_of(readings: Sequence[FileReading]) -> dict[str, dict[str | None, int]]:
+    """Return how often each value of each sensitive column occurs in all files."""
     totals: dict[str, dict[str | None, int]] = {}
     for reading in readings:
         for column, counts in reading.values.items():
@@ -258,49 +257,33 @@ def _frame_of(own: pl.DataFrame, manifest: Manifest, name: str) -> pl.DataFrame:
     return summed.group_by(wanted).agg(pl.col(WEIGHT).sum())
 
 
-def _sensitive_rows(
-    readings: Sequence[FileReading], manifest: Manifest, totals: Any, limit: int
-) -> tuple[CodedTable | None, Any]:
-    """Of a decomposed release the distinct sensitive rows, and how often primary values occur."""
-    if not kind_of(manifest.kind).has_sensitive_table:
-        return None, None
-    paths = [reading.path for reading in readings if reading.table == SENSITIVE]
-    frame = _frame_of(pl.read_parquet(paths), manifest, SENSITIVE)
+def _whole_table(
+    readings: Sequence[FileReading], manifest: Manifest, name: str, totals: Totals, limit: int
+) -> CodedTable:
+    """Return the distinct rows of a table that every shard needs."""
+    paths = [reading.path for reading in readings if reading.table == name]
+    frame = _frame_of(pl.read_parquet(paths), manifest, name)
     if len(frame) > limit:
         raise InputError(
-            f"decomposition: the audit needs the {len(frame):,} distinct sensitive rows on every "
-            f"worker, above {limit:,}. Make sensitive attributes coarser, or use anatomy."
+            f"{manifest.method.name}: the audit needs the {len(frame):,} distinct rows of '{name}' "
+            f"on every worker, above {limit:,}. Make sensitive attributes coarser, or use anatomy."
         )
-    table = coded_shard(frame.sort(pl.all()), manifest, SENSITIVE, totals)
-    return table, table[primary_of(manifest)].counts
+    return coded_shard(frame.sort(pl.all()), manifest, name, totals)
 
 
 def _judge(
     own: pl.DataFrame,
     manifest: Manifest,
     task: Task,
-    totals: Any,
-    signatures: CodedTable | None,
-    names: Sequence[str],
+    totals: Totals,
+    whole: Mapping[str, CodedTable],
 ) -> ShardResult:
-    kind = kind_of(manifest.kind)
     tables: dict[str, CodedTable] = {}
-    if signatures is not None:
-        tables[SENSITIVE] = signatures
-    problems = []
-    for number, name in enumerate(names):
+    for number, name in enumerate(manifest.tables):
         rows = own.filter(pl.col(TABLE) == number)
-        if not len(rows):
-            continue
-        frame = _frame_of(rows, manifest, name)
-        listed = kind.has_sensitive_table and name == VALUES
-        if listed and int(np.max(frame[WEIGHT].to_numpy())) > 1:
-            problems.append(f"rows of '{name}' are duplicates")
-        tables[name] = coded_shard(frame, manifest, name, totals, counted=not listed)
-    if not kind.makes_alike and any(name not in tables for name in names):
-        apart = ["a group is not in every table"]
-        return ShardResult([None] * len(manifest.promises), {}, apart, Picture(), ReleaseTally())
-    ordered = {name: tables[name] for name in names if name in tables}
-    result = audit_shard(ordered, manifest, task)
-    result.problems += problems
-    return result
+        if name in whole:
+            tables[name] = whole[name]
+        elif len(rows):
+            frame = _frame_of(rows, manifest, name)
+            tables[name] = coded_shard(frame, manifest, name, totals)
+    return judge_and_sum(tables, manifest, task)

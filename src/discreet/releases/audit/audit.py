@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import AuditError
-from discreet.hierarchies.files import hierarchy_from_rows
 from discreet.io.signatures import SIGNATURE, is_signed
 from discreet.io.source import Tell, ignore_progress
 from discreet.io.tables import read_table
@@ -31,7 +30,7 @@ from discreet.releases.audit.against_original import (
     unlike_original,
     with_typed_values,
 )
-from discreet.releases.audit.figures import ReleaseTally, misstated_figures, tally
+from discreet.releases.audit.figures import misstated_figures
 from discreet.releases.audit.files import (
     file_problems,
     file_remarks,
@@ -45,18 +44,15 @@ from discreet.releases.audit.kept_rows import (
     promise_on_persons,
     scattered_persons,
 )
-from discreet.releases.audit.linked_labels import (
-    linked_domains,
-    other_knowledge,
-    public_promise,
-    underivable,
-)
+from discreet.releases.audit.linked_labels import public_promise
 from discreet.releases.audit.row_order import source_order_problems
-from discreet.releases.group_summary import Picture, picture_of
+from discreet.releases.audit.shards import domains_of, join_shards, judge_shard, not_derived
+from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, ReaderFinding
 from discreet.releases.registry import kind_of
+from discreet.releases.release_tally import ReleaseTally
 from discreet.releases.table_forms import form_problems, name_problems
-from discreet.requirements.base import TOLERANCE, Domain, Requirement
+from discreet.requirements.base import TOLERANCE
 from discreet.result import Result
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
@@ -191,43 +187,43 @@ def audit_tables(
     misshapen = form_problems(kind.forms(len(manifest.tables)), manifest)
     if misshapen:
         return Audit(tuple(_unproved(manifest)), tuple(misshapen), original is not None)
-    requirements = [promise.to_requirement() for promise in manifest.promises]
-    refined = any(requirement.needs_refined_counts for requirement in requirements)
-    found = linked_domains(tables, manifest, original, knowledge or {})
-    views = kind.views(tables, domains_of(tables, manifest) | found, refined=refined)
-    promises = []
-    persons = persons_of_rows(tables, original, source_rows) if manifest.keeps_rows else None
-    for requirement in requirements:
-        reason = underivable(requirement, found, manifest)
-        if manifest.keeps_rows and persons is None:
-            reason = NOT_IN_THE_FILES
-        if reason is None and persons is not None:
-            domains = domains_of(tables, manifest)
-            promises.append(promise_on_persons(requirement, tables, persons, domains))
-        elif reason is None:
-            promises.append(Promise.of(requirement, kind.verdict(requirement, views)))
-        else:
-            promises.append(_not_derived(requirement, reason))
-    problems = name_problems(manifest) + miscounted(tables, manifest)
-    problems += kind.inconsistencies(tables, manifest)
+    found = join_shards([judge_shard(tables, manifest, original, knowledge or {})], manifest)
+    problems = [*name_problems(manifest), *miscounted(tables, manifest), *found.problems]
+    if not problems:
+        problems += kind.world_problems(tables, manifest)
     problems += kind.structure_problems(tables) + kind.order_problems(tables)
-    problems += other_knowledge(found, manifest)
-    problems += [] if persons is None else scattered_persons(tables, persons)
+    promises = found.promises
+    if manifest.keeps_rows:
+        persons = persons_of_rows(tables, original, source_rows)
+        promises = tuple(_on_persons(one, tables, persons, manifest) for one in promises)
+        problems += [] if persons is None else scattered_persons(tables, persons)
     if original is not None:
         problems += _changes(tables, manifest, original, source_rows)
-    remarks = () if problems else tuple(kind.remarks(tables))
-    readers = () if problems else tuple(kind.readers(tables, manifest))
-    by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
     return Audit(
-        tuple(promises),
+        promises,
         tuple(problems),
         original is not None,
         manifest.unit if original is not None else Unit.ROW,
-        readers,
-        remarks=remarks,
-        picture=picture_of(by_table, kind),
-        tally=tally(tables, manifest, kind, views),
+        () if problems else tuple(kind.readers(tables, manifest)),
+        remarks=() if problems else tuple(kind.remarks(tables)),
+        picture=found.picture,
+        tally=found.tally,
     )
+
+
+def _on_persons(
+    promise: Promise,
+    tables: Mapping[str, CodedTable],
+    persons: NDArray[np.int32] | None,
+    manifest: Manifest,
+) -> Promise:
+    """Judge a guarantee that counts persons, where rows of one person are published."""
+    requirement = promise.to_requirement()
+    if persons is None:
+        return not_derived(requirement, NOT_IN_THE_FILES)
+    if promise.unproved is not None:
+        return promise
+    return promise_on_persons(requirement, tables, persons, domains_of(tables, manifest))
 
 
 def _changes(
@@ -276,29 +272,6 @@ def _spec(manifest: Manifest, column: str, role: Role) -> ColumnSpec:
     if attribute is None or role in (Role.QUASI_IDENTIFIER, Role.STRUCTURE):
         return ColumnSpec(role, ValueType.TEXT, Distance.EQUAL, None)
     return ColumnSpec(role, attribute.type, attribute.distance, attribute.multi_valued)
-
-
-def _not_derived(requirement: Requirement, reason: str) -> Promise:
-    """Return a guarantee that could not be checked, and is not claimed."""
-    return Promise(
-        requirement=requirement.name,
-        parameters=requirement.parameters(),
-        holds=False,
-        achieved={},
-        unproved=reason,
-    )
-
-
-def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, Domain]:
-    """What the requirements may know about each sensitive attribute, from the release alone."""
-    domains = {}
-    for table in tables.values():
-        for column in table.sensitive:
-            attribute = manifest.attributes.get(column.name)
-            rows = attribute.hierarchy if attribute else None
-            hierarchy = hierarchy_from_rows(column, rows, "manifest") if rows else None
-            domains[column.name] = Domain.of(column, hierarchy)
-    return domains
 
 
 def miscounted(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:

@@ -9,7 +9,6 @@ stated figure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isclose
 from typing import Any
 
@@ -19,38 +18,13 @@ from discreet.releases.group_summary import Picture
 from discreet.releases.kinds.base import Kind, View
 from discreet.releases.manifest import Manifest, TableUtility, Utility
 from discreet.releases.registry import kind_of
+from discreet.releases.release_tally import ReleaseTally
 from discreet.requirements.base import TOLERANCE
 from discreet.requirements.closeness import TCloseness
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Role
 
 PROTECTED = (Role.SENSITIVE, Role.QUASI_SENSITIVE)
-
-
-@dataclass(frozen=True)
-class ReleaseTally:
-    """Counts over published tables from which all figures follow; those of parts add up."""
-
-    classes: Mapping[str, int] = field(default_factory=dict)  # by table, or "" for the release
-    squares: Mapping[str, int] = field(default_factory=dict)  # Σ |class|², likewise
-    masked: Mapping[str, int] = field(default_factory=dict)  # by protected attribute: cells '*'
-    counterfeits: int = 0
-    closeness: float = 0.0  # of the worst class, of projections
-    escapes: frozenset[str] = frozenset()  # columns with a backslash in some cell
-
-    def __add__(self, other: ReleaseTally) -> ReleaseTally:
-        return ReleaseTally(
-            _summed(self.classes, other.classes),
-            _summed(self.squares, other.squares),
-            _summed(self.masked, other.masked),
-            self.counterfeits + other.counterfeits,
-            max(self.closeness, other.closeness),
-            self.escapes | other.escapes,
-        )
-
-
-def _summed(some: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
-    return {n: some.get(n, 0) + others.get(n, 0) for n in dict.fromkeys([*some, *others])}
 
 
 def tally(
@@ -66,8 +40,8 @@ def tally(
                 masked[column.name] = int(column.counts[cells].sum())
     closeness = 0.0
     if "closeness" in type(manifest.method).model_fields:
-        achieved = kind.verdict(TCloseness(t=1), views).achieved
-        closeness = float(achieved.get("t", 0.0))
+        found = kind.verdict(TCloseness(t=1), views)
+        closeness = 0.0 if found is None else float(found.achieved.get("t", 0.0))
     return ReleaseTally(
         {name: len(size) for name, size in sizes.items()},
         {name: int((size**2).sum()) for name, size in sizes.items()},
@@ -81,6 +55,11 @@ def tally(
             if column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
             and column.text.str.contains(ESCAPE, literal=True).any()
         ),
+        {
+            name: table.rows
+            for name, table in tables.items()
+            if kind.class_columns(manifest, name) is not None
+        },
     )
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from discreet.methods.base import Task
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.manifest import Manifest, ReaderFinding
+from discreet.releases.release_tally import ReleaseTally
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
@@ -25,6 +26,7 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ClassCounts
 from discreet.table.published import PublishedTable
 from discreet.table.roles import Role
+from discreet.utility.cell_sums import CellSums
 from discreet.utility.figures import Measures, ProjectedMeasures
 from discreet.utility.reading import ImpliedReading
 
@@ -47,6 +49,7 @@ class Kind(ABC):
     has_records: ClassVar[bool] = False  # whether one table has everything, a row a person
     spreads_sensitive: ClassVar[bool] = False  # over several tables about the same people
     has_sensitive_table: ClassVar[bool] = False  # whole sensitive rows, linked to no group
+    finding_rows: ClassVar[int] = 0  # up to so many rows a release says what readers find
 
     @abstractmethod
     def tables(self, task: Task, outcome: Any) -> dict[str, PublishedTable]:
@@ -74,9 +77,51 @@ class Kind(ABC):
         """Return how many sensitive rows the release says belong to no person."""
         return 0
 
+    def class_columns(self, manifest: Manifest, table: str) -> list[str] | None:
+        """Return the columns by which rows of a table belong together; they share a shard.
+
+        None for a table that has no such columns, of which every shard has all rows.
+        """
+        columns = manifest.tables[table].columns
+        return [name for name, role in columns.items() if role is Role.QUASI_IDENTIFIER]
+
+    def absent_tables(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        """Return what is wrong with a shard that lacks tables: every group is in every table."""
+        lacking = [name for name in manifest.tables if name not in tables]
+        return ["a group is not in every table"] if lacking else []
+
     @abstractmethod
-    def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        """Return what the published tables contradict, in themselves or in the manifest."""
+    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        """Return what the classes or groups of a shard contradict in themselves."""
+
+    def evidence(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> Any:
+        """Return what ``joined_problems`` needs of each shard beside its tally."""
+        return None
+
+    def joined_problems(
+        self, manifest: Manifest, tally: ReleaseTally, evidence: Sequence[Any]
+    ) -> list[str]:
+        """Return what all shards together contradict, in themselves or in the manifest."""
+        problems = [
+            f"the manifest says {manifest.published_rows} published rows; '{name}' has "
+            f"{tally.rows.get(name, 0)}"
+            for name in self.tables_of_rows(manifest)
+            if tally.rows.get(name, 0) != manifest.published_rows
+        ]
+        if manifest.published_rows + manifest.suppressed_rows != manifest.source_rows:
+            problems.append(
+                f"published and suppressed rows ({manifest.published_rows} + "
+                f"{manifest.suppressed_rows}) are not the {manifest.source_rows} source rows"
+            )
+        return problems
+
+    def tables_of_rows(self, manifest: Manifest) -> list[str]:
+        """Return the tables with a row for each published row."""
+        return list(self.forms(len(manifest.tables)))[:1]
+
+    def world_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        """Return what no original explains; asked of whole tables without other problems."""
+        return []
 
     def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         """Where columns or orders that the release made are not in their one canonical form.
@@ -116,6 +161,16 @@ class Kind(ABC):
         """
         return self.changes(tables, task, manifest)
 
+    def traced_part(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
+        """The same for the tables of a part of the source, which its own method run formed."""
+        return self.traced_changes(tables, task, manifest, source_rows)
+
     @abstractmethod
     def reading(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
@@ -132,13 +187,34 @@ class Kind(ABC):
         """Return what an attacker sees of each table; nothing where groups have no counts."""
         return []
 
-    def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict:
-        """Judge one guarantee: it must hold in every view that has its attributes."""
+    @abstractmethod
+    def sums(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> dict[str, CellSums]:
+        """Sum what is measured over the cells of a shard, by table, or under "" for the release."""
+
+    @abstractmethod
+    def measures(
+        self,
+        sums: Mapping[str, CellSums],
+        task: Task,
+        manifest: Manifest,
+        facts: Mapping[str, Any],
+    ) -> Measures | ProjectedMeasures:
+        """Return the figures that follow from the sums over all shards."""
+
+    def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict | None:
+        """Judge one guarantee: it must hold in every view that has its attributes.
+
+        None where no view has them.
+        """
         verdicts = []
         for view in views:
             wanted = set(requirement.attributes(view.counts)) - {""}
             if wanted <= {*view.counts.values, *view.counts.sets}:
                 verdicts.append(requirement.full_check(view.counts, view.domains))
+        if not verdicts:
+            return None
         return Verdict.worst(verdicts, smaller_is_better=requirement.smaller_is_better)
 
     def quasi_identifier_sentences(self, manifest: Manifest, quasi: Sequence[str]) -> list[str]:

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.hierarchies.coverage import identity
 from discreet.releases.kinds.implied_groups import PublishedPeople
-from discreet.table.classes import Classes
 from discreet.table.code_maps import code_of_text, code_of_value
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
 from discreet.table.published import GROUP
 from discreet.typing import Codes
+from discreet.utility.cell_sums import CellSums
+from discreet.utility.loss import bits_of_cells
 
 
 def people_of(original: CodedTable, people: CodedTable) -> PublishedPeople:
@@ -46,10 +48,16 @@ def source_codes(published: CodedTable, column: Column) -> Codes:
     return code.astype(np.int32)[exact.codes]
 
 
-def source_counts(published: CodedTable, column: Column) -> NDArray[np.int64]:
-    """Return how often each of the original's values is published."""
-    codes = source_codes(published, column)
-    return np.bincount(codes, minlength=column.cardinality).astype(np.int64)
+def sum_people(people: CodedTable, original: CodedTable) -> CellSums:
+    """Sum over people whose quasi-identifiers are exact, in groups: they lose nothing."""
+    sums = CellSums.of_sizes(people[GROUP].counts)
+    for column in original.quasi_identifiers:
+        source_codes(people, column)  # refuses values of another table
+        code = code_of_value(column, people[column.name])
+        counts = np.bincount(code, people[column.name].counts, column.cardinality)
+        sums.loss[column.name] = 0.0
+        sums.bits[column.name] = bits_of_cells(column, identity(column), counts.astype(np.int64))
+    return sums
 
 
 def group_numbers(people: CodedTable, other: CodedTable) -> Codes:
@@ -58,14 +66,6 @@ def group_numbers(people: CodedTable, other: CodedTable) -> Codes:
     if (code < 0).any():
         raise InputError("The release names groups without rows. Audit it first.")
     return code.astype(np.int32)[other[GROUP].codes]
-
-
-def classes_of_groups(people: CodedTable) -> Classes:
-    """Groups as the classes of the structural measures."""
-    group = people[GROUP]
-    first = np.zeros(group.cardinality, np.int64)
-    first[group.codes[::-1]] = np.arange(people.rows)[::-1]
-    return Classes(group.codes, first, group.counts)
 
 
 def open_share(
@@ -84,9 +84,3 @@ def check_people(original: CodedTable, people: CodedTable, suppressed_rows: int)
             f"The release has {people.rows} rows and {suppressed_rows} suppressed, the original "
             f"{original.rows}. Name the job that made the release, with its own table."
         )
-
-
-def exact_loss(original: CodedTable, suppressed_rows: int) -> dict[str, float]:
-    """Quasi-identifiers that are published as they are lose only what is suppressed."""
-    share = suppressed_rows / max(original.rows, 1)
-    return {column.name: share for column in original.quasi_identifiers}

@@ -96,20 +96,9 @@ def refuse_roles(table: CodedTable, method: str) -> None:
         raise InputError(f"{method}: no attribute is sensitive. Give one the role 'sensitive'.")
 
 
-def row_problems(people: CodedTable, name: str, manifest: Manifest) -> list[str]:
-    """Return what the row counts of the table of people contradict."""
-    problems = []
-    if people.rows != manifest.published_rows:
-        problems.append(
-            f"the manifest says {manifest.published_rows} published rows; '{name}' has "
-            f"{people.rows}"
-        )
-    if manifest.published_rows + manifest.suppressed_rows != manifest.source_rows:
-        problems.append(
-            f"published and suppressed rows ({manifest.published_rows} + "
-            f"{manifest.suppressed_rows}) are not the {manifest.source_rows} source rows"
-        )
-    return problems
+def group_columns(manifest: Manifest, table: str) -> list[str] | None:
+    """Return the column by which rows of a table belong together; None for a table without it."""
+    return [GROUP] if GROUP in manifest.tables[table].columns else None
 
 
 def group_codes_in(people: CodedTable, other: CodedTable) -> NDArray[np.int64]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.hierarchies.coverage import identity
 from discreet.releases.kinds.bucketized.tables import (
     COUNTERFEITS,
     PEOPLE,
@@ -18,13 +17,11 @@ from discreet.releases.kinds.bucketized.tables import (
 )
 from discreet.releases.kinds.exact_people import (
     check_people,
-    classes_of_groups,
-    exact_loss,
     group_numbers,
     open_share,
     people_of,
     source_codes,
-    source_counts,
+    sum_people,
 )
 from discreet.releases.kinds.implied_groups import ImpliedGroups, SensitiveRows
 from discreet.releases.manifest import Manifest
@@ -32,10 +29,9 @@ from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import order_by_class
 from discreet.table.published import GROUP
-from discreet.utility.figures import Measures, counted_rows
-from discreet.utility.loss import entropy
+from discreet.utility.cell_sums import CellSums, measures_of
+from discreet.utility.figures import Measures
 from discreet.utility.reading import ImpliedReading
-from discreet.utility.structure import structure
 
 
 def read_bucketized(
@@ -46,16 +42,7 @@ def read_bucketized(
     suppressed_rows = manifest.suppressed_rows
     check_people(original, people, suppressed_rows)
     original = with_published_values(original, sensitive)
-    measures = Measures(
-        structure=structure(classes_of_groups(people), suppressed_rows),
-        loss_by_attribute=exact_loss(original, suppressed_rows),
-        loss_by_sensitive=loss_of_buckets(original, sensitive, suppressed_rows),
-        entropy=sum(
-            entropy(c, identity(c), source_counts(people, c), suppressed_rows)
-            for c in original.quasi_identifiers
-        ),
-        counts=_counterfeits(tables) | counted_rows(suppressed_rows, original.rows),
-    )
+    measures = measure_buckets(sum_buckets(original, tables), original, suppressed_rows)
     return ImpliedReading(
         original, measures, lambda: implied_buckets(original, people, sensitive, suppressed_rows)
     )
@@ -103,22 +90,29 @@ def implied_buckets(
     return ImpliedGroups(original, people_of(original, people), rows, suppressed_rows)
 
 
-def loss_of_buckets(
-    original: CodedTable, sensitive: CodedTable, suppressed_rows: int
-) -> dict[str, float]:
-    """The share of its domain that a sensitive value may be in, by attribute."""
+def sum_buckets(original: CodedTable, tables: Mapping[str, CodedTable]) -> CellSums:
+    """Sum over some groups: what their sensitive values leave open, and counterfeits."""
+    people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+    sums = sum_people(people, original)
     counts = count_groups(sensitive)
-    return {
-        column.name: open_share(
-            counts.values[column.name].start, counts.size, column.cardinality, suppressed_rows
-        )
-        for column in original.sensitive
-    }
+    for column in original.sensitive:
+        start = counts.values[column.name].start
+        share = open_share(start, counts.size, column.cardinality)
+        sums.loss[column.name] = share * people.rows
+    if COUNTERFEITS in tables:
+        sums.further = {
+            "counterfeits": count_counterfeits(tables),
+            "sensitive rows": sensitive.rows,
+        }
+    return sums
 
 
-def _counterfeits(tables: Mapping[str, CodedTable]) -> dict[str, int | float]:
-    """The sensitive rows that belong to no person, where a release may have some."""
-    if COUNTERFEITS not in tables:
-        return {}
-    fakes = count_counterfeits(tables)
-    return {"counterfeits": fakes, "counterfeit_share": fakes / tables[SENSITIVE].rows}
+def measure_buckets(sums: CellSums, original: CodedTable, suppressed_rows: int) -> Measures:
+    """Return the measures of groups, with the sensitive rows that belong to no person."""
+    measures = measures_of(sums, original, suppressed_rows)
+    if not sums.further:
+        return measures
+    fakes = int(sums.further["counterfeits"])
+    share = fakes / sums.further["sensitive rows"]
+    fake_counts = {"counterfeits": fakes, "counterfeit_share": share}
+    return replace(measures, counts={**fake_counts, **measures.counts})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,12 @@ from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.audit.row_order import related_columns, same_order
 from discreet.releases.kinds.base import Kind, View
 from discreet.releases.kinds.bucketized.adversary_view import view_of_buckets
-from discreet.releases.kinds.bucketized.implied import read_bucketized
+from discreet.releases.kinds.bucketized.implied import (
+    measure_buckets,
+    read_bucketized,
+    sum_buckets,
+    with_published_values,
+)
 from discreet.releases.kinds.bucketized.tables import (
     COUNTERFEITS,
     PEOPLE,
@@ -34,17 +39,18 @@ from discreet.releases.kinds.grouped_people import (
     exact_columns,
     group_codes_in,
     group_column,
+    group_columns,
     group_sentences,
     number_problems,
     people_changes,
     people_table,
     random_numbers,
     refuse_roles,
-    row_problems,
     sole_groups,
     source_rows,
 )
 from discreet.releases.manifest import Manifest
+from discreet.releases.release_tally import ReleaseTally
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains
 from discreet.table.classes import group_codes
@@ -52,6 +58,7 @@ from discreet.table.code_maps import excess, recoded
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import COUNT, GROUP, PublishedTable
 from discreet.table.roles import Role
+from discreet.utility.cell_sums import CellSums
 from discreet.utility.figures import Measures
 from discreet.utility.reading import ImpliedReading
 
@@ -107,9 +114,12 @@ class BucketizedKind(Kind):
     def counterfeits(self, tables: Mapping[str, CodedTable]) -> int:
         return count_counterfeits(tables)
 
-    def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+    def class_columns(self, manifest: Manifest, table: str) -> list[str] | None:
+        return group_columns(manifest, table)
+
+    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
-        problems = row_problems(people, PEOPLE, manifest)
+        problems = []
         code = group_codes_in(people, sensitive)
         sizes = -counterfeits_of(people, tables)
         present = code >= 0
@@ -119,11 +129,17 @@ class BucketizedKind(Kind):
             problems.append(
                 f"{wrong} groups have a different number of rows in '{SENSITIVE}' as in '{PEOPLE}'"
             )
-        fakes, said = count_counterfeits(tables), getattr(manifest.method, COUNTERFEITS, 0)
-        if fakes != said:
-            problems.append(f"the manifest says {said} counterfeits, the tables {fakes}")
         for name in (SENSITIVE, COUNTERFEITS):
             problems += _count_problems(tables, name)
+        return problems
+
+    def joined_problems(
+        self, manifest: Manifest, tally: ReleaseTally, evidence: Sequence[Any]
+    ) -> list[str]:
+        problems = super().joined_problems(manifest, tally, evidence)
+        fakes, said = tally.counterfeits, getattr(manifest.method, COUNTERFEITS, 0)
+        if fakes != said:
+            problems.append(f"the manifest says {said} counterfeits, the tables {fakes}")
         return problems
 
     def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
@@ -167,6 +183,21 @@ class BucketizedKind(Kind):
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> ImpliedReading[Measures]:
         return read_bucketized(task.table, tables, manifest)
+
+    def sums(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> dict[str, CellSums]:
+        original = with_published_values(task.table, tables[SENSITIVE])
+        return {"": sum_buckets(original, tables)}
+
+    def measures(
+        self,
+        sums: Mapping[str, CellSums],
+        task: Task,
+        manifest: Manifest,
+        facts: Mapping[str, Any],
+    ) -> Measures:
+        return measure_buckets(sums[""], task.table, manifest.suppressed_rows)
 
     def adversary_views(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -18,11 +18,10 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
 from discreet.releases.kinds.decomposed.uniform_sets import UniformSets
 from discreet.releases.kinds.exact_people import (
     check_people,
-    classes_of_groups,
-    exact_loss,
     open_share,
     people_of,
     source_codes,
+    sum_people,
 )
 from discreet.releases.kinds.implied_groups import ImpliedGroups, PublishedPeople, SensitiveRows
 from discreet.releases.manifest import Manifest
@@ -30,10 +29,10 @@ from discreet.table.assignments import Sets
 from discreet.table.code_maps import code_of_value
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import GROUP
+from discreet.utility.cell_sums import CellSums, measures_of
 from discreet.utility.figures import Measures
 from discreet.utility.implied import Implied
 from discreet.utility.reading import ImpliedReading
-from discreet.utility.structure import structure
 
 
 def read_decomposition(
@@ -42,18 +41,7 @@ def read_decomposition(
     """Read a decomposed release against the original: raked, and as its paper does."""
     people = tables[sensitive_sets.PEOPLE]
     check_people(original, people, 0)
-    names = [column.name for column in original.sensitive]
-    sets = read_sets(tables, names)
-    measures = Measures(
-        structure=structure(classes_of_groups(people), 0),
-        loss_by_attribute=exact_loss(original, 0),
-        loss_by_sensitive={
-            column.name: open_share(sets.of(place)[0], people[GROUP].counts, column.cardinality)
-            for place, column in enumerate(original.sensitive)
-        },
-        entropy=0.0,
-        further={"mean_log_sets": mean_log_sets(sets, people)},
-    )
+    measures = measure_sets(sum_sets(original, tables), original)
 
     @cache
     def readings() -> DecomposedReadings:
@@ -63,6 +51,25 @@ def read_decomposition(
         return readings().raked or readings().uniform
 
     return ImpliedReading(original, measures, raked, lambda: readings().uniform)
+
+
+def sum_sets(original: CodedTable, tables: Mapping[str, CodedTable]) -> CellSums:
+    """Sum over some groups what their sets of values leave open."""
+    people = tables[sensitive_sets.PEOPLE]
+    sums = sum_people(people, original)
+    sets = read_sets(tables, [column.name for column in original.sensitive])
+    for place, column in enumerate(original.sensitive):
+        start, _ = sets.of(place)
+        share = open_share(start, people[GROUP].counts, column.cardinality)
+        sums.loss[column.name] = share * people.rows
+    sums.further["mean_log_sets"] = mean_log_sets(sets, people) * people.rows
+    return sums
+
+
+def measure_sets(sums: CellSums, original: CodedTable) -> Measures:
+    """Return the measures of a decomposed release, which suppresses nobody."""
+    logarithms = sums.further["mean_log_sets"] / max(sums.rows, 1)
+    return replace(measures_of(sums, original, 0), further={"mean_log_sets": logarithms})
 
 
 @dataclass(frozen=True, eq=False)

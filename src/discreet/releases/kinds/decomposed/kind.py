@@ -8,7 +8,7 @@ the sensitive rows of all people with nothing that says whose they are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,9 +18,9 @@ from discreet.io.column_dictionary import render
 from discreet.methods.base import Decomposed, NoiseValues, Task
 from discreet.releases.kinds.base import Kind, View
 from discreet.releases.kinds.decomposed.aligned_order import FEW, chance_of_order
-from discreet.releases.kinds.decomposed.implied import read_decomposition
-from discreet.releases.kinds.decomposed.link_readers import reader_findings
-from discreet.releases.kinds.decomposed.primary_counts import primary_counts_agree
+from discreet.releases.kinds.decomposed.implied import measure_sets, read_decomposition, sum_sets
+from discreet.releases.kinds.decomposed.link_readers import FINDING_ROWS, reader_findings
+from discreet.releases.kinds.decomposed.primary_counts import PrimaryCounts, counts_agree
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     ATTRIBUTE,
     PEOPLE,
@@ -42,18 +42,19 @@ from discreet.releases.kinds.grouped_people import (
     PUBLIC,
     exact_columns,
     group_column,
+    group_columns,
     group_sentences,
     number_problems,
     people_changes,
     people_table,
     random_numbers,
     refuse_roles,
-    row_problems,
     sole_groups,
     traced_people,
     traced_rows,
 )
 from discreet.releases.manifest import Manifest, ReaderFinding
+from discreet.releases.release_tally import ReleaseTally
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.diversity import DistinctLDiversity
@@ -66,6 +67,7 @@ from discreet.table.counts import ClassCounts, ValueCounts, order_by_class
 from discreet.table.kernels import kernel
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
+from discreet.utility.cell_sums import CellSums
 from discreet.utility.figures import Measures
 from discreet.utility.reading import ImpliedReading
 
@@ -83,6 +85,7 @@ class DecomposedKind(Kind):
     publishes_counts: ClassVar[bool] = False
     makes_alike: ClassVar[bool] = False
     has_sensitive_table: ClassVar[bool] = True
+    finding_rows: ClassVar[int] = FINDING_ROWS
 
     def tables(self, task: Task, outcome: Decomposed) -> dict[str, PublishedTable]:
         refuse_roles(task.table, self.name)
@@ -118,7 +121,7 @@ class DecomposedKind(Kind):
         kept = _Kept(sets, tables[SENSITIVE], names)
         return [View(ClassCounts(tables[PEOPLE][GROUP].counts, values, kept=kept), domains)]
 
-    def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict:
+    def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict | None:
         if not isinstance(requirement, DERIVABLE):  # it needs counts, which are not published
             return Verdict(False, {})
         return super().verdict(requirement, views)
@@ -126,17 +129,38 @@ class DecomposedKind(Kind):
     def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
         return {"": tables[PEOPLE][GROUP].counts}
 
-    def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+    def class_columns(self, manifest: Manifest, table: str) -> list[str] | None:
+        return group_columns(manifest, table)
+
+    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        names = [column.name for column in tables[SENSITIVE].sensitive]
+        return _set_problems(read_sets(tables, names), tables[SENSITIVE], names)
+
+    def evidence(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> PrimaryCounts:
+        sensitive, primary = tables[SENSITIVE], primary_of(manifest)
         names = [column.name for column in sensitive.sensitive]
-        problems = row_problems(people, PEOPLE, manifest)
-        if sensitive.rows != people.rows:
+        start, value = read_sets(tables, names).of(names.index(primary))
+        size = tables[PEOPLE][GROUP].counts
+        return PrimaryCounts.of(start, value, size, sensitive[primary].counts)
+
+    def joined_problems(
+        self, manifest: Manifest, tally: ReleaseTally, evidence: Sequence[Any]
+    ) -> list[str]:
+        problems = super().joined_problems(manifest, tally, evidence)
+        if not evidence:
+            return problems
+        rows, people = int(evidence[0].rows_of_value.sum()), tally.rows.get(PEOPLE, 0)
+        if rows != people:
+            problems.append(f"'{SENSITIVE}' has {rows} rows, '{PEOPLE}' has {people}")
+        if not counts_agree(evidence):
+            primary = primary_of(manifest)
             problems.append(
-                f"'{SENSITIVE}' has {sensitive.rows} rows, '{PEOPLE}' has {people.rows}"
+                f"groups and '{SENSITIVE}' disagree on how often values of '{primary}' occur"
             )
-        sets = read_sets(tables, names)
-        signatures = signatures_of(sensitive, names)
-        return problems + _set_problems(sets, signatures, people, sensitive, primary_of(manifest))
+        return problems
+
+    def world_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        return _struck_problems(tables, primary_of(manifest))
 
     def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         problems = number_problems(tables[PEOPLE], PEOPLE)
@@ -201,6 +225,20 @@ class DecomposedKind(Kind):
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> ImpliedReading[Measures]:
         return read_decomposition(task.table, tables, manifest)
+
+    def sums(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> dict[str, CellSums]:
+        return {"": sum_sets(task.table, tables)}
+
+    def measures(
+        self,
+        sums: Mapping[str, CellSums],
+        task: Task,
+        manifest: Manifest,
+        facts: Mapping[str, Any],
+    ) -> Measures:
+        return measure_sets(sums[""], task.table)
 
     def sentences(self, manifest: Manifest) -> list[str]:
         primary = getattr(manifest.method, "primary", "")
@@ -359,15 +397,8 @@ def _unjudged(tables: Mapping[str, CodedTable]) -> list[str]:
     ]
 
 
-def _set_problems(
-    sets: Sets,
-    signatures: SensitiveSignatures,
-    people: CodedTable,
-    sensitive: CodedTable,
-    primary: str,
-) -> list[str]:
-    """Whether the sets name what exists, and whether an attacker can rule out a value of them."""
-    names = [column.name for column in sensitive.sensitive]
+def _set_problems(sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> list[str]:
+    """Whether the sets name what exists, and values that a row supports in their group."""
     problems = []
     if sets.unknown:
         problems.append(
@@ -375,21 +406,20 @@ def _set_problems(
         )
     if sets.doubled:
         problems.append(f"{sets.doubled} rows of '{VALUES}' are duplicates")
-    local = count_unsupported(sets, signatures)
-    problems += [
+    local = count_unsupported(sets, signatures_of(sensitive, names))
+    return problems + [
         f"{count} values of '{name}' in '{VALUES}' can be ruled out: no row of '{SENSITIVE}' "
         "supports them in their group"
         for name, count in zip(names, local, strict=True)
         if count
     ]
-    place, size = names.index(primary), people[GROUP].counts
-    start, value = sets.of(place)
-    if not primary_counts_agree(start, value, size, sensitive[primary].counts):
-        problems.append(
-            f"groups and '{SENSITIVE}' disagree on how often values of '{primary}' occur"
-        )
-    if problems:
-        return problems
+
+
+def _struck_problems(tables: Mapping[str, CodedTable], primary: str) -> list[str]:
+    """Whether any reader of all groups can strike out a value of a set."""
+    names = [column.name for column in tables[SENSITIVE].sensitive]
+    sets, signatures = read_sets(tables, names), signatures_of(tables[SENSITIVE], names)
+    place, size = names.index(primary), tables[PEOPLE][GROUP].counts
     struck = struck_values(sets, signatures, place, size)
     if struck is None:
         return []

@@ -78,7 +78,7 @@ def _coded_values(
     names = values[ATTRIBUTE].text.to_list()
     of_name = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
     attribute = of_name[values[ATTRIBUTE].codes]
-    value = np.full(values.rows, -1, np.int64)
+    value = np.full(values.entries, -1, np.int64)
     for number, name in enumerate(attributes):
         column = sensitive[name]
         code = code_of_text(column.text, canonical_text(values[VALUE].text, column.type))
@@ -106,7 +106,9 @@ def _read_sets(
         start, order = order_by_class(which, of_set, listed, widest)
         ordered = of_set[order]
     again = inside & (np.diff(ordered) == 0)
-    return Sets(start, ordered, groups, int((~good).sum()), int(again.sum()))
+    again_counted = values.rows - values.entries  # of rows that were counted together
+    doubled = int(again.sum()) + again_counted
+    return Sets(start, ordered, groups, int((~good).sum()), doubled)
 
 
 def signatures_of(sensitive: CodedTable, attributes: Sequence[str]) -> SensitiveSignatures:

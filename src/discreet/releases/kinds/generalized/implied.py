@@ -13,11 +13,11 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role
-from discreet.utility.figures import Measures, counted_rows
+from discreet.utility.cell_sums import CellSums, measures_of
+from discreet.utility.figures import Measures
 from discreet.utility.implied_cells import ImpliedGeneralized
-from discreet.utility.loss import entropy, loss_of_cells, mean_loss
+from discreet.utility.loss import bits_of_cells, loss_of_cells
 from discreet.utility.reading import ImpliedReading
-from discreet.utility.structure import structure
 from discreet.utility.term_coverage import TermCoverage, term_coverage
 from discreet.utility.terms import measure_terms
 
@@ -88,45 +88,60 @@ def measure_parts(
     measured = [*original.quasi_identifiers, *(original[name] for name in sensitive)]
     _check_same_people(measured, original.rows, published, suppressed_rows)
     records = {column.name: _occurring(published[column.name]) for column in measured}
-    coverages: dict[str, Coverage] = {}
-    loss: dict[str, float] = {}
-    for column in measured:
-        # a sensitive cell is exact, a set or masked: never a label, even if it reads like one
-        is_generalized = column.role is Role.QUASI_IDENTIFIER
-        hierarchy = hierarchies.get(column.name) if is_generalized else None
-        level = (levels or {}).get(column.name)
-        cells = records[column.name]
-        coverages[column.name] = coverage_of_cells(cells, column, hierarchy, level)
-        lost = loss_of_cells(column, cells, coverages[column.name], hierarchy, level)
-        loss[column.name] = mean_loss(lost, cells.counts, suppressed_rows)
-    quasi_identifiers = [records[column.name] for column in original.quasi_identifiers]
-    measures = Measures(
-        structure=structure(published.classes, suppressed_rows, levels),
-        loss_by_attribute={column.name: loss[column.name] for column in quasi_identifiers},
-        loss_by_sensitive={name: loss[name] for name in sensitive},
-        entropy=sum(
-            entropy(column, coverages[column.name], records[column.name].counts, suppressed_rows)
-            for column in original.quasi_identifiers
-        ),
-        counts=_masked([records[name] for name in sensitive], coverages)
-        | counted_rows(suppressed_rows, original.rows),
-    )
+    coverages = {
+        column.name: _coverage(records[column.name], column, hierarchies, levels)
+        for column in measured
+    }
+    sums = sum_cells(published, measured, hierarchies, levels)
     return MeasuredTable(
-        measures,
+        measures_of(sums, original, suppressed_rows, levels),
         ImpliedGeneralized(list(records.values()), coverages, published.rows, suppressed_rows),
         coverages,
-        quasi_identifiers,
+        [records[column.name] for column in original.quasi_identifiers],
         [records[name] for name in sensitive],
     )
 
 
-def _masked(
-    sensitive: Sequence[Column], coverages: Mapping[str, Coverage]
-) -> dict[str, int | float]:
-    """Return how many sensitive cells leave several values open; nothing where none do."""
-    masked = sum(int(c.counts[coverages[c.name].size > 1].sum()) for c in sensitive)
-    cells = sum(len(column.codes) for column in sensitive)
-    return {"masked_cells": masked, "masked_share": masked / cells} if masked else {}
+def sum_cells(
+    published: CodedTable,
+    measured: Sequence[Column],
+    hierarchies: Mapping[str, Hierarchy],
+    levels: Mapping[str, int] | None,
+) -> CellSums:
+    """Sum what is measured over the cells of a table, or of some of its classes."""
+    sums = CellSums.of_sizes(published.classes.size)
+    for column in measured:
+        cells = _occurring(published[column.name])
+        coverage = _coverage(cells, column, hierarchies, levels)
+        hierarchy, level = _read_by(column, hierarchies, levels)
+        lost = loss_of_cells(column, cells, coverage, hierarchy, level)
+        sums.loss[column.name] = float(lost @ cells.counts)
+        if column.role is Role.QUASI_IDENTIFIER:
+            sums.bits[column.name] = bits_of_cells(column, coverage, cells.counts)
+        else:
+            sums.masked += int(cells.counts[coverage.size > 1].sum())
+    return sums
+
+
+def _read_by(
+    column: Column, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int] | None
+) -> tuple[Hierarchy | None, int | None]:
+    """Return the hierarchy and the level by which the cells of a column are read.
+
+    A sensitive cell is exact, a set or masked: never a label, even if it reads like one.
+    """
+    is_generalized = column.role is Role.QUASI_IDENTIFIER
+    hierarchy = hierarchies.get(column.name) if is_generalized else None
+    return hierarchy, (levels or {}).get(column.name)
+
+
+def _coverage(
+    cells: Column,
+    column: Column,
+    hierarchies: Mapping[str, Hierarchy],
+    levels: Mapping[str, int] | None,
+) -> Coverage:
+    return coverage_of_cells(cells, column, *_read_by(column, hierarchies, levels))
 
 
 def _check_same_people(

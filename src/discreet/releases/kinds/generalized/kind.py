@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from discreet.releases.audit.matching import excess_problems, unmatched_rows
 from discreet.releases.audit.tracing import untraced_rows
 from discreet.releases.kinds.base import Kind, View
 from discreet.releases.kinds.generalized.adversary_view import view_of_classes
-from discreet.releases.kinds.generalized.implied import read_generalized
+from discreet.releases.kinds.generalized.implied import read_generalized, sum_cells
 from discreet.releases.kinds.generalized.tables import RECORDS, mask_problems, recoded_table
 from discreet.releases.manifest import Manifest
 from discreet.releases.table_forms import Form
@@ -25,6 +25,7 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.counts import count_classes
 from discreet.table.published import PublishedTable
 from discreet.table.roles import Role
+from discreet.utility.cell_sums import CellSums, measures_of
 from discreet.utility.figures import Measures
 from discreet.utility.reading import ImpliedReading
 
@@ -60,20 +61,8 @@ class GeneralizedKind(Kind):
     def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
         return {"": tables[RECORDS].classes.size}
 
-    def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        rows = tables[RECORDS].rows
-        problems = []
-        if rows != manifest.published_rows:
-            problems.append(
-                f"the manifest says {manifest.published_rows} published rows; "
-                f"'{RECORDS}' has {rows}"
-            )
-        if manifest.published_rows + manifest.suppressed_rows != manifest.source_rows:
-            problems.append(
-                f"published and suppressed rows ({manifest.published_rows} + "
-                f"{manifest.suppressed_rows}) are not the {manifest.source_rows} source rows"
-            )
-        return problems + mask_problems(tables[RECORDS])
+    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        return mask_problems(tables[RECORDS])
 
     def changes(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
@@ -108,6 +97,23 @@ class GeneralizedKind(Kind):
             levels=manifest.method.levels_of(RECORDS),
             links=task.links,
         )
+
+    def sums(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> dict[str, CellSums]:
+        levels, sensitive = manifest.method.levels_of(RECORDS), task.table.sensitive
+        columns = [*task.table.quasi_identifiers, *sensitive]
+        return {"": sum_cells(tables[RECORDS], columns, task.hierarchies, levels)}
+
+    def measures(
+        self,
+        sums: Mapping[str, CellSums],
+        task: Task,
+        manifest: Manifest,
+        facts: Mapping[str, Any],
+    ) -> Measures:
+        levels = manifest.method.levels_of(RECORDS)
+        return measures_of(sums[""], task.table, manifest.suppressed_rows, levels)
 
     def adversary_views(
         self,

@@ -9,9 +9,8 @@ orders of the rows are unrelated (``orders``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +22,11 @@ from discreet.releases.audit.row_order import related_columns, same_order
 from discreet.releases.audit.tracing import untraced_rows
 from discreet.releases.kinds.base import Kind, View
 from discreet.releases.kinds.generalized.adversary_view import view_of_classes
+from discreet.releases.kinds.generalized.implied import sum_cells
 from discreet.releases.kinds.generalized.tables import mask_problems, recoded_table
 from discreet.releases.kinds.projected.implied import read_projected
 from discreet.releases.manifest import Manifest
+from discreet.releases.release_tally import ReleaseTally
 from discreet.releases.table_forms import Form
 from discreet.releases.wording import coarseness
 from discreet.requirements.base import Domains, Requirement, Verdict
@@ -34,6 +35,7 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.counts import count_classes
 from discreet.table.published import PublishedTable
 from discreet.table.roles import Role
+from discreet.utility.cell_sums import CellSums, measures_of
 from discreet.utility.figures import ProjectedMeasures
 from discreet.utility.reading import ImpliedReading
 
@@ -77,26 +79,35 @@ class ProjectedKind(Kind):
             for table in tables.values()
         ]
 
-    def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict:
-        """What a requirement says of each table, together; all that it names must be there."""
+    def verdict(self, requirement: Requirement, views: Sequence[View]) -> Verdict | None:
+        """What a requirement says of each table, together; a shard need not have every one."""
         verdicts = []
         for view in views:
             part = requirement.within(tuple(view.counts.values))
             if part is not None:
                 verdicts.append(part.check(view.counts, view.domains))
+        if not verdicts:
+            return None
         _, smaller_is_better = requirement.figure
-        verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
-        present = {name for view in views for name in view.counts.values}
-        return verdict if present.issuperset(requirement.named) else replace(verdict, holds=False)
+        return Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
 
     def sizes(self, tables: Mapping[str, CodedTable]) -> dict[str, NDArray[np.int64]]:
         return {name: table.classes.size for name, table in tables.items()}
 
-    def inconsistencies(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        problems = [*_row_problems(tables, manifest), *_plan_problems(tables, manifest)]
-        problems += _bound_problems(tables, manifest)
-        problems += [line for table in tables.values() for line in mask_problems(table)]
-        return problems
+    def absent_tables(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        return []  # each table has classes of its own
+
+    def shard_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
+        return [line for table in tables.values() for line in mask_problems(table)]
+
+    def joined_problems(
+        self, manifest: Manifest, tally: ReleaseTally, evidence: Sequence[Any]
+    ) -> list[str]:
+        problems = super().joined_problems(manifest, tally, evidence)
+        return [*problems, *_plan_problems(manifest), *_bound_problems(manifest, tally)]
+
+    def tables_of_rows(self, manifest: Manifest) -> list[str]:
+        return list(manifest.tables)
 
     def order_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         return [
@@ -127,10 +138,50 @@ class ProjectedKind(Kind):
 
         return _changes(tables, task, manifest, excess)
 
+    def traced_part(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
+        problems = []
+        for name, table in tables.items():
+            levels = manifest.method.levels_of(name) or {}
+            excess = untraced_rows(table, task, levels, source_rows[name])
+            problems += excess_problems(excess, table.rows, name)
+        return problems  # Γα and Γβ are those of the whole table
+
     def reading(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> ImpliedReading[ProjectedMeasures]:
         return read_projected(tables, task, manifest)
+
+    def sums(
+        self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    ) -> dict[str, CellSums]:
+        return {
+            name: sum_cells(
+                table,
+                [*task.table.quasi_identifiers, *(task.table[c.name] for c in table.sensitive)],
+                task.hierarchies,
+                manifest.method.levels_of(name),
+            )
+            for name, table in tables.items()
+        }
+
+    def measures(
+        self,
+        sums: Mapping[str, CellSums],
+        task: Task,
+        manifest: Manifest,
+        facts: Mapping[str, Any],
+    ) -> ProjectedMeasures:
+        gone, levels = manifest.suppressed_rows, manifest.method.levels_of
+        tables = {n: measures_of(own, task.table, gone, levels(n)) for n, own in sums.items()}
+        return ProjectedMeasures(
+            tables=tables, association_loss=float(facts.get("association_loss", 0.0))
+        )
 
     def adversary_views(
         self,
@@ -191,29 +242,15 @@ def _changes(
     return [*problems, *_ratio_problems(tables, task, manifest)]
 
 
-def _row_problems(tables: Mapping[str, CodedTable], manifest: Manifest) -> Iterator[str]:
-    if manifest.published_rows + manifest.suppressed_rows != manifest.source_rows:
-        yield (
-            f"published and suppressed rows ({manifest.published_rows} + "
-            f"{manifest.suppressed_rows}) are not the {manifest.source_rows} source rows"
-        )
-    for name, table in tables.items():
-        if table.rows != manifest.published_rows:
-            yield (
-                f"the manifest says {manifest.published_rows} published rows; "
-                f"'{name}' has {table.rows}"
-            )
-
-
-def _plan_problems(tables: Mapping[str, CodedTable], manifest: Manifest) -> Iterator[str]:
+def _plan_problems(manifest: Manifest) -> Iterator[str]:
     """Every sensitive attribute in exactly one table, every quasi-identifier in all."""
     plan: list[list[str]] = getattr(manifest.method, "plan", [])
     home: dict[str, str] = {}
-    for name, table in tables.items():
-        for column in table.sensitive:
-            if column.name in home:
-                yield f"'{column.name}' is in two tables: '{home[column.name]}' and '{name}'"
-            home[column.name] = name
+    for name in manifest.tables:
+        for column in _of_role(manifest, name, Role.SENSITIVE):
+            if column in home:
+                yield f"'{column}' is in two tables: '{home[column]}' and '{name}'"
+            home[column] = name
     written = {attribute: number for number, block in enumerate(plan) for attribute in block}
     for attribute in sorted(written.keys() - home.keys()):
         yield f"the plan has '{attribute}', and no table does"
@@ -222,18 +259,22 @@ def _plan_problems(tables: Mapping[str, CodedTable], manifest: Manifest) -> Iter
             yield f"'{attribute}' is in '{name}' and not in the plan"
         elif projection_name(written[attribute]) != name:
             yield f"the plan puts '{attribute}' elsewhere than in '{name}'"
-    every = {column.name for table in tables.values() for column in table.quasi_identifiers}
-    for name, table in tables.items():
-        lacking = sorted(every - {column.name for column in table.quasi_identifiers})
+    quasi = {name: _of_role(manifest, name, Role.QUASI_IDENTIFIER) for name in manifest.tables}
+    every = {column for columns in quasi.values() for column in columns}
+    for name, columns in quasi.items():
+        lacking = sorted(every.difference(columns))
         if lacking:
             yield f"'{name}' lacks the quasi-identifiers {', '.join(lacking)}"
 
 
-def _bound_problems(tables: Mapping[str, CodedTable], manifest: Manifest) -> Iterator[str]:
+def _of_role(manifest: Manifest, table: str, role: Role) -> list[str]:
+    return [name for name, own in manifest.tables[table].columns.items() if own is role]
+
+
+def _bound_problems(manifest: Manifest, tally: ReleaseTally) -> Iterator[str]:
     """The ceiling that the parameters name; alpha and beta need the original."""
     ceiling = manifest.method.parameters.get("dm")
-    for name, table in tables.items():
-        confused = int((table.classes.size**2).sum())
+    for name, confused in tally.squares.items():
         if ceiling is not None and confused > ceiling:
             yield f"the discernibility of '{name}' is {confused}, above dm = {ceiling:g}"
 

@@ -1,0 +1,150 @@
+"""The audit in shards: whole classes or groups, judged by themselves and joined.
+
+A promise holds if it holds in every shard, compared with the counts of the whole release; counts
+are summed. One machine has one shard, the whole release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.hierarchies.files import hierarchy_from_rows
+from discreet.knowledge.table import Knowledge
+from discreet.methods.base import Task
+from discreet.releases.audit.figures import tally
+from discreet.releases.audit.linked_labels import linked_domains, other_knowledge, underivable
+from discreet.releases.group_summary import Picture, picture_of
+from discreet.releases.manifest import Manifest, Promise
+from discreet.releases.registry import kind_of
+from discreet.releases.release_tally import ReleaseTally
+from discreet.requirements.base import Domain, Requirement, Verdict
+from discreet.table.coded_table import CodedTable
+
+
+@dataclass(frozen=True, eq=False)
+class ShardFindings:
+    """What one shard says."""
+
+    # one a promise; None where the shard has nothing it covers, a reason where nobody can derive it
+    verdicts: tuple[Verdict | str | None, ...]
+    problems: tuple[str, ...]
+    picture: Picture
+    tally: ReleaseTally
+    evidence: Any = None  # what the kind compares over all shards
+
+
+def judge_shard(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task | None,
+    knowledge: Mapping[str, Knowledge],
+) -> ShardFindings:
+    """Judge every promise on the classes of a shard."""
+    kind = kind_of(manifest.kind)
+    requirements = [promise.to_requirement() for promise in manifest.promises]
+    absent = kind.absent_tables(tables, manifest)
+    if absent:
+        nothing = (None,) * len(requirements)
+        return ShardFindings(nothing, tuple(absent), Picture(), ReleaseTally())
+    refined = any(requirement.needs_refined_counts for requirement in requirements)
+    linked = linked_domains(tables, manifest, original, knowledge)
+    views = kind.views(tables, domains_of(tables, manifest) | linked, refined=refined)
+    verdicts = tuple(
+        underivable(requirement, linked, manifest) or kind.verdict(requirement, views)
+        for requirement in requirements
+    )
+    by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
+    return ShardFindings(
+        verdicts,
+        (*kind.shard_problems(tables, manifest), *other_knowledge(linked, manifest)),
+        picture_of(by_table, kind),
+        tally(tables, manifest, kind, views),
+        kind.evidence(tables, manifest),
+    )
+
+
+def join_shards(shards: Sequence[ShardFindings], manifest: Manifest) -> JoinedFindings:
+    """Return what all shards say together."""
+    promises = []
+    for number, promise in enumerate(manifest.promises):
+        verdicts = [shard.verdicts[number] for shard in shards]
+        promises.append(_joined_promise(promise.to_requirement(), verdicts, manifest))
+    counted = sum((shard.tally for shard in shards), ReleaseTally())
+    evidence = [shard.evidence for shard in shards if shard.evidence is not None]
+    problems = dict.fromkeys(line for shard in shards for line in shard.problems)
+    joined = kind_of(manifest.kind).joined_problems(manifest, counted, evidence)
+    picture = shards[0].picture if len(shards) == 1 else Picture.joined([s.picture for s in shards])
+    return JoinedFindings(tuple(promises), (*problems, *joined), picture, counted)
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedFindings:
+    """What all shards of a release say."""
+
+    promises: tuple[Promise, ...]
+    problems: tuple[str, ...]
+    picture: Picture
+    tally: ReleaseTally
+
+
+def _joined_promise(
+    requirement: Requirement, verdicts: Sequence[Verdict | str | None], manifest: Manifest
+) -> Promise:
+    """Judge one promise: it must hold in every shard, and all that it names must be published."""
+    reason = next((one for one in verdicts if isinstance(one, str)), None)
+    if reason is not None:
+        return not_derived(requirement, reason)
+    found = [one for one in verdicts if isinstance(one, Verdict)]
+    _, smaller_is_better = requirement.figure
+    verdict = (
+        found[0] if len(found) == 1 else Verdict.worst(found, smaller_is_better=smaller_is_better)
+    )
+    if len(found) > 1:  # of an attribute it excludes nothing if it does so in no shard
+        vacuous = tuple(n for n in verdict.vacuous_for if all(_is_vacuous(n, v) for v in found))
+        verdict = replace(verdict, vacuous_for=vacuous)
+    published = {name for entry in manifest.tables.values() for name in entry.columns}
+    if not published.issuperset(requirement.named):
+        verdict = replace(verdict, holds=False)
+    return Promise.of(requirement, verdict)
+
+
+def _is_vacuous(attribute: str, verdict: Verdict) -> bool:
+    """Whether a shard's verdict excludes nothing of an attribute, or the shard does not have it."""
+    absent = bool(verdict.by_attribute) and attribute not in verdict.by_attribute
+    return absent or attribute in verdict.vacuous_for
+
+
+def not_derived(requirement: Requirement, reason: str) -> Promise:
+    """Return a guarantee that could not be checked, and is not claimed."""
+    return Promise(
+        requirement=requirement.name,
+        parameters=requirement.parameters(),
+        holds=False,
+        achieved={},
+        unproved=reason,
+    )
+
+
+def bare(findings: ShardFindings) -> ShardFindings:
+    """Return findings without what they say of each class, to send them to another machine."""
+    verdicts = tuple(
+        replace(one, passes=np.zeros(0, bool)) if isinstance(one, Verdict) else one
+        for one in findings.verdicts
+    )
+    return replace(findings, verdicts=verdicts)
+
+
+def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, Domain]:
+    """What the requirements may know about each sensitive attribute, from the release alone."""
+    domains = {}
+    for table in tables.values():
+        for column in table.sensitive:
+            attribute = manifest.attributes.get(column.name)
+            rows = attribute.hierarchy if attribute else None
+            hierarchy = hierarchy_from_rows(column, rows, "manifest") if rows else None
+            domains[column.name] = Domain.of(column, hierarchy)
+    return domains

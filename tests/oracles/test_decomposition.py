@@ -270,7 +270,7 @@ def test_names_and_requirements_that_cannot_be_are_refused():
         dc.publish(frame, job)
     frame = frame.rename({"group": "q"})
     attributes = {"q": {"role": "quasi-identifier"}, "s": {"role": "sensitive"}}
-    with pytest.raises(dc.JobError, match="cannot promise t-closeness"):
+    with pytest.raises(dc.JobError, match="cannot guarantee t-closeness"):
         dc.publish(
             frame,
             dc.Job(

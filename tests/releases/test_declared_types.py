@@ -95,7 +95,7 @@ def test_another_number_in_a_typed_file_is_found(tmp_path):
         text = source(tmp_path).read_text()
         asked.source.path.write_text(text.replace(old, new))
         audit = dc.audit(folder, original=asked)
-        assert any("stand for no row" in problem for problem in audit.problems)
+        assert any("correspond to no row" in problem for problem in audit.problems), audit.problems
 
 
 def test_a_database_holds_declared_types(tmp_path):

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.coded_table import CodedTable
-from discreet.utility.figures import Measures, counted_rows
+from discreet.utility.figures import Measures, Structure, counted_rows
 from discreet.utility.loss import bits_of_values
-from discreet.utility.structure import Structure
 
 
 @dataclass

@@ -13,8 +13,17 @@ from discreet.result import Result
 from discreet.utility.divergence import Divergence
 from discreet.utility.learning import Learning
 from discreet.utility.queries import QueryErrors
-from discreet.utility.structure import Structure
 from discreet.utility.terms import TermMeasures
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How a release is cut into classes."""
+
+    classes: int
+    class_size: float | None  # C_avg: source rows over classes; None where nothing is published
+    discernibility: int  # Σ |class|² + suppressed × source rows
+    height: int | None  # Σ of the levels of a full-domain recoding; None for any other
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,6 +56,7 @@ from discreet.requirements.base import TOLERANCE
 from discreet.result import Result
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
+from discreet.table.persons import Persons
 from discreet.table.roles import Distance, Role, Unit, ValueType
 
 
@@ -214,7 +215,7 @@ def audit_tables(
 def _on_persons(
     promise: Promise,
     tables: Mapping[str, CodedTable],
-    persons: NDArray[np.int32] | None,
+    persons: Persons | None,
     manifest: Manifest,
 ) -> Promise:
     """Judge a guarantee that counts persons, where rows of one person are published."""

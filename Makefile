@@ -12,7 +12,7 @@ setup: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml $(LOCK)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable .
+	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[fast]'
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
@@ -58,8 +58,8 @@ lowest: $(LOWEST)/.installed
 
 $(LOWEST)/.installed: pyproject.toml tests/lowest.py
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python -m tests.lowest pandas > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m $(PIP) --constraint $(LOWEST)/constraints.txt --editable '.[pandas]' \
+	$(LOWEST)/bin/python -m tests.lowest pandas fast > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m $(PIP) --constraint $(LOWEST)/constraints.txt --editable '.[pandas,fast]' \
 		pytest pytest-xdist hypothesis jsonschema psycopg[binary]
 	touch $@
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from discreet.table.kernels import kernel, tiers
+from discreet.table.kernels.listening import NoCompilerWarning
 from discreet.table.kernels.tiers import Kernel
 
 compiling = pytest.mark.skipif(
@@ -151,6 +152,21 @@ def test_much_work_is_compiled(choosing, monkeypatch):
 
 
 @compiling
+def test_without_numba_kernels_are_interpreted_and_a_warning_names_it_once(
+    choosing, monkeypatch, recwarn
+):
+    monkeypatch.setattr(tiers.TIERS, "installed", False)
+    monkeypatch.setattr(tiers.TIERS, "_warned", False)
+    slow = fresh(doubled)
+    assert slow(np.arange(3)).tolist() == [0, 2, 4]
+    assert not recwarn
+    monkeypatch.setattr(tiers.TIERS, "seconds", tiers.MISSED_FROM)
+    with pytest.warns(NoCompilerWarning, match=r"pip install 'discreet\[fast\]'"):
+        slow(np.arange(3))
+    slow(np.arange(3))
+    assert not recwarn and slow._dispatcher is None
+
+
 def test_compiled_code_in_the_cache_is_used_for_less_work(choosing, monkeypatch):
     monkeypatch.setattr(tiers, "LOADED_FROM", 0.0)
     monkeypatch.setattr(tiers, "NUMBA_FROM", 0.0)

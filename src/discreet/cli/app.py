@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import NoReturn
 
 import typer
@@ -67,11 +68,14 @@ app.add_typer(keys.app, name="keys")
 def main() -> NoReturn:
     """Run the command line."""
     from discreet.cli.console import CompilingNotes, flushed, guarded, open_streams
-    from discreet.table.kernels.listening import listeners
+    from discreet.table.kernels.listening import NoCompilerWarning, listeners
 
     open_streams()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # none is ours; to look takes time
-    if "--quiet" not in sys.argv:
+    warnings.formatwarning = lambda message, *_: f"{message}\n"
+    if "--quiet" in sys.argv:
+        warnings.simplefilter("ignore", NoCompilerWarning)
+    else:
         listeners.append(CompilingNotes())
     status = 0
     try:

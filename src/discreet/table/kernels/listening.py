@@ -4,4 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+
+class NoCompilerWarning(UserWarning):
+    """Numba is not installed, and would have saved much time."""
+
+
 listeners: list[Callable[[int, float], None]] = []  # told of compiled kernels and seconds so far

@@ -8,6 +8,7 @@ What a call will cost follows from the elements of its arrays and from what earl
 Both tiers give the same results, so it does not matter when a kernel changes its tier; overflow of
 an integer, in which they would differ, is an error in the interpreter. ``DISCREET_KERNELS`` set to
 ``interpreted`` or ``compiled`` asks for one tier; so does ``NUMBA_DISABLE_JIT=1`` for the first.
+Where Numba is not installed, kernels are interpreted, and a warning names it once they take long.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
+from importlib.util import find_spec
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
 import numpy as np
+
+from discreet.table.kernels.listening import NoCompilerWarning
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -29,6 +34,7 @@ PER_BYTE = 0.7e-3  # compiling a kernel, for each byte of its code and of the ke
 LOADED_FROM = 0.03  # interpreting one kernel whose compiled code is in the cache
 NUMBA_FROM = 0.4  # interpreting all kernels: importing Numba costs less
 PER_ELEMENT = 1e-6  # the first time that a kernel is called
+MISSED_FROM = 5.0  # interpreting all kernels where Numba is not installed: worth a warning
 
 _LOCK = threading.RLock()
 
@@ -56,6 +62,19 @@ class Tiers:
         self.asked = os.environ.get("DISCREET_KERNELS", "")
         if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
             self.asked = "interpreted"
+        self.installed = find_spec("numba") is not None
+        self._warned = False
+
+    def miss_compiler(self, seconds: float) -> None:
+        """Warn once that Numba is not installed, if interpreting takes long with so much more."""
+        if self.seconds + seconds >= MISSED_FROM and not self._warned:
+            self._warned = True
+            warnings.warn(
+                "Numba is not installed, so this table takes long. Install it: "
+                "pip install 'discreet[fast]'.",
+                NoCompilerWarning,
+                stacklevel=4,
+            )
 
 
 TIERS = Tiers()
@@ -138,9 +157,12 @@ class Kernel:
         return dispatcher(self.function, inner=True)
 
     def _compiles(self, elements: int) -> bool:
+        coming = elements * self._per_element
+        if not TIERS.installed and TIERS.asked != "interpreted":
+            TIERS.miss_compiler(coming)
+            return False
         if TIERS.asked:
             return TIERS.asked == "compiled"
-        coming = elements * self._per_element
         if self._seconds + coming >= self._compiling_costs:
             return True
         return (

@@ -1,4 +1,4 @@
-"""Without pyarrow everything works but releases in Parquet and frames of pandas, which say so."""
+"""The base install, without pyarrow and Numba, does all but Parquet releases and pandas frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import discreet as dc
 
 SCRIPT = """
 import sys
-sys.modules["pyarrow"] = None  # an import of it fails, as where it is not installed
+for extra in ("pyarrow", "numba"):
+    sys.modules[extra] = None  # an import of it fails, as where it is not installed
 from pathlib import Path
 import polars as pl
 import discreet as dc

@@ -11,6 +11,7 @@ from tests.mass.cases import METHODS, SERIES, make_case
 from tests.mass.running import _publish, _refused
 
 import discreet as dc
+from discreet.ledger import keys
 from discreet.table.kernels.tiers import TIERS
 
 CASES = 2  # of each method
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize("number", range(CASES * len(METHODS)))
 def test_both_tiers_publish_the_same(number, tmp_path, monkeypatch):
     published = []
+    monkeypatch.setattr(keys.secrets, "token_bytes", bytes)  # it orders persons
     for tier in ("interpreted", "compiled"):
         monkeypatch.setattr(TIERS, "asked", tier)
         (tmp_path / tier).mkdir()

@@ -75,9 +75,7 @@ def test_what_excludes_nothing_is_published_with_a_warning(written, tmp_path):
     assert "WARNING: " in (place / "report.html").read_text()
     audited = CliRunner().invoke(app, ["audit", str(place)])
     assert audited.exit_code == 0
-    not_covered = " ".join(audited.output.partition("\nNot covered")[2].split())
-    assert "- WARNING: " in not_covered
-    assert "excludes nothing" in not_covered
+    assert audited.output.startswith("WARNING: ")
 
 
 @pytest.mark.parametrize("written", SOMETHING[:3] + SOMETHING[5:7], ids=str)

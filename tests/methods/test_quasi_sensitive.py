@@ -139,7 +139,7 @@ def test_the_example_publishes(tmp_path):
     assert sum(symptoms["by_row"]["published"].values()) == 120
     assert symptoms["belief_change"]["greatest"] <= 0.4
     assert "suppressed_terms" not in release.manifest.to_json()
-    assert any("look up" in sentence for sentence in release.explanation)
+    assert any("the knowledge table has" in sentence for sentence in release.explanation)
 
 
 @pytest.mark.data

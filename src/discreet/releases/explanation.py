@@ -74,7 +74,8 @@ def published(manifest: Manifest) -> str:
     """Return how many rows were published, where, and how many were suppressed."""
     source, published = manifest.source_rows, manifest.published_rows
     gone = manifest.suppressed_rows
-    tables = " and ".join(f"'{name}'" for name in manifest.tables)
+    *others, last = (f"'{name}'" for name in manifest.tables)
+    tables = f"{', '.join(others)} and {last}" if others else last
     share = f"{gone / source:.1%}" if source else "0 %"
     tail = "no row was suppressed" if gone == 0 else f"{gone:,} ({share}) were suppressed"
     return (

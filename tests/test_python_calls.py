@@ -208,3 +208,14 @@ def test_a_place_that_no_ledger_has_is_refused():
         dc.audit_series(ledger="ftp://example.org/ledger")
     with pytest.raises(dc.InputError, match="ledger: .*ftp"):
         job().with_ledger("ftp://example.org/ledger")
+
+
+def test_a_job_may_be_the_path_of_its_file(tmp_path):
+    path = tmp_path / "job.yaml"
+    path.write_text(
+        "attributes: {age: {role: quasi-identifier, type: integer}, condition: {role: sensitive}}\n"
+        "requirements: [{k-anonymity: {k: 3}}]\nmethod: mondrian\n"
+    )
+    frame = pl.DataFrame(ROWS).select("age", "condition")
+    assert dc.publish(frame, path).manifest.promises[0].achieved["k"] >= 3
+    assert dc.profile(frame, path).quasi_identifiers == ("age",)

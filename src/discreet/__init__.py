@@ -44,7 +44,7 @@ _HOME_OF_NAME = {
     "Manifest": "discreet.releases.manifest",
     "Result": "discreet.result",
     "Audit": "discreet.releases.audit.audit",
-    "SeriesAudit": "discreet.api.series",
+    "SeriesAudit": "discreet.api.series_audit",
     "Measures": "discreet.utility.figures",
     "ProjectedMeasures": "discreet.utility.figures",
     "AttackReport": "discreet.attacks.run",
@@ -109,8 +109,8 @@ if TYPE_CHECKING:
     from discreet.api.profile import profile as profile
     from discreet.api.publish import minimal_nodes as minimal_nodes
     from discreet.api.publish import publish as publish
-    from discreet.api.series import SeriesAudit as SeriesAudit
     from discreet.api.series import audit_series as audit_series
+    from discreet.api.series_audit import SeriesAudit as SeriesAudit
     from discreet.api.simulate import SimulatedPopulation as SimulatedPopulation
     from discreet.api.simulate import Simulation as Simulation
     from discreet.api.simulate import simulate as simulate

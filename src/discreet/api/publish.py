@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from discreet.io.frames import is_spark_frame
@@ -17,16 +18,22 @@ from discreet.table.interrupts import interruptible
 
 
 def publish(
-    data: Any, job: Job, *, seed: int | None = None, progress: Progress = no_progress
+    data: Any,
+    job: Job | str | Path,
+    *,
+    seed: int | None = None,
+    progress: Progress = no_progress,
 ) -> Release:
     """Make a release of a table in memory, audited as it would be published.
 
-    ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source. With a
-    ledger, the release knows what was published before; ``save`` records it. A Spark data frame is
-    published on Spark, in files that go with the release unless it is saved.
+    ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source;
+    ``job`` may be a path. With a ledger, the release knows what was published before; ``save``
+    records it. A Spark data frame is published on Spark, in files that go with the release unless
+    it is saved.
     ``seed`` makes the method reproducible; the order of rows and the numbers of groups are drawn
     from secret entropy all the same.
     """
+    job = Job.of(job)
     engine: Engine[Any, Any] | None = None
     if is_spark_frame(data):
         from discreet.engines.spark.spark_engine import SparkEngine
@@ -39,7 +46,7 @@ def publish(
         return prove_release(release, progress, ledger)
 
 
-def minimal_nodes(data: Any, job: Job) -> list[dict[str, int]]:
+def minimal_nodes(data: Any, job: Job | str | Path) -> list[dict[str, int]]:
     """All minimal full-domain recodings that meet a job's requirements, by their levels."""
-    task = prepare(job, data)
+    task = prepare(Job.of(job), data)
     return interruptible(lambda: find_minimal_nodes(task))

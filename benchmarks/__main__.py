@@ -15,6 +15,7 @@ from benchmarks import (
     decomposition,
     first_release,
     full_domain,
+    install_size,
     local_recoding,
     measures,
     msa_diversity,
@@ -23,6 +24,7 @@ from benchmarks import (
     rivals,
     spark,
     startup,
+    text_files,
     whole_path,
 )
 from benchmarks.figures import Figure
@@ -32,6 +34,8 @@ RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
 PARTS = {
     "startup": startup.results,
     "first-release": first_release.results,
+    "install-size": install_size.results,
+    "text-files": text_files.results,
     "full-domain": full_domain.results,
     "whole-path": whole_path.results,
     "local-recoding": local_recoding.results,

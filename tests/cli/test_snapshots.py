@@ -13,6 +13,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from discreet.api.demonstrate import make_patients
@@ -60,11 +61,16 @@ attributes:
 method: {m-invariance: {m: 2}}
 ledger: {path: people.ledger, person: name}
 """
-COMMANDS = (
-    "", "init", "profile", "publish", "audit", "measure", "attack", "compare", "schema", "demo",
-    "simulate-series", "ledger", "ledger init", "ledger list", "ledger show", "ledger verify",
-    "ledger export", "ledger correlate", "keys", "keys new",
-)  # fmt: skip
+
+
+def commands() -> list[str]:
+    """Return all commands, those of a group after the group."""
+    root = typer.main.get_command(app)
+    names = [""]
+    for name, command in root.commands.items():
+        names.append(name)
+        names += [f"{name} {inner}" for inner in getattr(command, "commands", ())]
+    return names
 
 
 @pytest.fixture
@@ -115,7 +121,7 @@ def require_screen(text: str) -> None:
 
 
 def test_help(call):
-    shown = [(command, call(*command.split(), "--help")) for command in COMMANDS]
+    shown = [(command, call(*command.split(), "--help")) for command in commands()]
     compare("help", "\n".join(f"$ discreet {c} --help\n{text}" for c, text in shown))
 
 

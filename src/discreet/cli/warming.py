@@ -17,7 +17,7 @@ def warm_up(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Compile the kernels for this machine once, so that no later command waits for it."""
+    """Compile all kernels once, so that later commands are fast."""
     with guarded(debug=debug):
         from discreet.api.warm_up import warm_up as compile_kernels
 

@@ -2,7 +2,7 @@
 
 Every point is measured by what all kinds of release share, the distribution p2 that they imply:
 
-- utility: the *divergence ratio* D, 0 for the original, about 1 for the unlinked baseline;
+- utility: the *divergence ratio* D, 0 for the original, 1 for independent attributes;
 - risk: the belief in the true value of one fixed attacker, who knows all quasi-identifiers and
   derives the sensitive value from p2. ``belief_99`` is the 99th percentile over rows,
   ``belief_max`` the greatest, both of the worst attribute.

@@ -4,8 +4,8 @@
 over people of ln(people alike / mass at their values).
 
 *Divergence ratio* D: Σ KL(p1_ab‖p2_ab) / Σ I_ab over all pairs of a quasi-identifier and a
-sensitive attribute and of two sensitive attributes. 0 is the original; the unlinked baseline,
-which keeps no link between attributes, is about 1.
+sensitive attribute and of two sensitive attributes. 0 is the original, 1 are independent
+attributes.
 *Association*: Σ|I − I'| / Σ I, I' being the mutual information in p2, apart for both sorts of
 pairs; 0 where everything is kept.
 """

@@ -47,7 +47,7 @@ class Figures(Result, ABC):
 
     @property
     def divergence_ratio(self) -> float | None:
-        """D: 0 = the original, about 1 = the unlinked baseline."""
+        """D: 0 = the original, 1 = all attributes independent."""
         return None if self.divergence is None else self.divergence.release.ratio
 
     def with_divergence(self, divergence: Divergence) -> Self:

@@ -84,7 +84,7 @@ class Learning:
         return [
             f"learning             {_shown(one.skill)}   skill for {one.target}; accuracy "
             f"{one.release.accuracy:.4f}, {one.original.accuracy:.4f} from the original, "
-            f"{one.floor.accuracy:.4f} from the unlinked baseline"
+            f"{one.floor.accuracy:.4f} from value frequencies alone"
             for one in self.targets
         ]
 

@@ -148,14 +148,14 @@ def _loss_chart(loss_of_attribute: Mapping[str, float], table: str) -> Chart | N
 
 
 def error_chart(release: float, unlinked: float) -> Chart:
-    """The error of counting queries beside that of a release without any link."""
+    """Return the error of COUNT queries next to that of the unlinked baseline."""
     shown = {"this release": release, "unlinked baseline": unlinked}
     return Chart(
         name="query_error",
         form="bars",
         title="Error of COUNT queries",
-        note="Median relative error of random COUNT queries. The unlinked baseline publishes every "
-        "column on its own.",
+        note="Median relative error of random COUNT queries. The unlinked baseline has no link "
+        "between quasi-identifiers and sensitive attributes.",
         x=Scale("median relative error", high=_above(max(shown.values()))),
         y=Scale("release"),
         marks=tuple(
@@ -229,13 +229,13 @@ def frontier_chart(comparison: Comparison) -> Chart | None:
         form="points",
         title="Utility against disclosure risk",
         note="Down and to the left is better. The whisker ends at the greatest belief in any row; "
-        "faint points are dominated by another. Right of the line, columns without any link would "
-        "mislead less.",
+        "faint points are dominated by another. Right of the line, the release is worse than "
+        "independent attributes.",
         x=Scale("divergence ratio D (logarithmic)", low, high, log=True, percent=False),
         y=Scale("belief in the true value: 99th percentile over rows"),
         marks=tuple(_point(p, at) for p, at in zip(placed, ratios, strict=True)),
         rules=(
-            ReferenceLine("x", 1.0, "unlinked baseline"),
+            ReferenceLine("x", 1.0, "independent attributes"),
             ReferenceLine("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),
         ),
         head=("release", "D", "belief, 99 %", "greatest belief", "dominated"),
@@ -258,8 +258,8 @@ def learning_chart(comparison: Comparison) -> Chart | None:
         name="learning",
         form="points",
         title="Learning against disclosure risk",
-        note="Skill of a model that was trained on the release: 1 as from the original, 0 as with "
-        "no link at all. Down and to the right is better.",
+        note="Skill of a model that was trained on the release: 1 as from the original, 0 as from "
+        "value frequencies alone. Down and to the right is better.",
         x=Scale("learning skill", min(0.0, _quarter(min(skills))), highest, percent=False),
         y=Scale("belief in the true value: 99th percentile over rows"),
         marks=tuple(_point(p, at) for p, at in zip(placed, skills, strict=True)),

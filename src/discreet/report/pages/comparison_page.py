@@ -38,7 +38,7 @@ COLUMNS = (
 def comparison_page(comparison: Comparison, job: Job | None = None) -> Page:
     """Return the page, with the varied job if it is given."""
     chosen = next((one for one in comparison.recommendations if one.label is not None), None)
-    heading = "No release is recommended" if chosen is None else f"Take {chosen.label}"
+    heading = "No release is recommended" if chosen is None else f"Recommended: {chosen.label}"
     said = comparison.recommendations
     return Page(
         kind="Comparison",

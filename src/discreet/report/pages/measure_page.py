@@ -35,12 +35,12 @@ MEANING = {
     "entropy": "bits, over all quasi-identifier cells",
     "height": "sum of generalization levels",
     "kl_divergence": "nats between the original and what the release implies",
-    "ratio": "D: 0 = the original, about 1 = the unlinked baseline",
+    "ratio": "D: 0 = the original, 1 = all attributes independent",
     "association": "lost between quasi-identifiers and sensitive attributes",
     "association_sensitive": "lost between sensitive attributes",
     "pairs_left_out": "two-way tables that are too large to compare",
     "median": "median relative error of COUNT queries",
-    "skill": "of a model: 1 as from the original, 0 as from the unlinked baseline",
+    "skill": "of a model: 1 as from the original, 0 as from value frequencies alone",
     "mean_log_sets": "mean over rows of ln(product of the sizes of the group's sets)",
     "kl_uniform": "KL divergence if all combinations of listed values are equally likely",
     "divergence_ratio_uniform": "D if all combinations of listed values are equally likely",
@@ -76,9 +76,8 @@ def measure_page(
         heading=_heading(ratio, measured),
         tone="" if ratio is None or ratio < 1 else "warn",
         lede=(
-            "Every figure compares the distribution that the release implies with the "
-            "original. The "
-            "unlinked baseline publishes every column on its own.",
+            "Every figure compares the distribution that the release implies with the original. "
+            "The unlinked baseline has no link between quasi-identifiers and sensitive attributes.",
         ),
         cards=list(_cards(measured, ratio)),
         sections=[section for section in sections if section.body],
@@ -127,7 +126,7 @@ def _figure_rows(measured: Mapping[str, Any], under: str = "") -> Iterator[tuple
 def _heading(ratio: float | None, measured: Mapping[str, Any]) -> str:
     if ratio is not None:
         words = ("Associations are kept", "Associations are weak",
-                 "Associations are worse than in the unlinked baseline")  # fmt: skip
+                 "Associations are worse than independent attributes")  # fmt: skip
         return f"{words[0 if ratio < 0.5 else 1 if ratio < 1 else 2]}: D = {ratio:.2f}"
     loss = measured.get("loss")
     return (
@@ -141,7 +140,7 @@ def _cards(measured: Mapping[str, Any], ratio: float | None) -> Iterator[Card]:
     if ratio is not None:
         yield Card(
             "divergence-ratio", "divergence ratio D", ratio, f"{ratio:.3f}",
-            "0 = the original, about 1 = the unlinked baseline",
+            "0 = the original, 1 = all attributes independent",
         )  # fmt: skip
     loss = measured.get("loss")
     if loss is not None:

@@ -237,6 +237,8 @@ def _conclusion(found: Audit) -> str:
         return "the release guarantees nothing."
     if not found.unproved:
         return "every guarantee holds."
+    if len(found.unproved) == len(found.promises):
+        return "its guarantees could not be checked."
     return (
         f"{len(found.unproved)} of {len(found.promises)} guarantees could not be checked; "
         "the others hold."

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts, order_by_class
+from discreet.table.graphs import greatest_flow
 from discreet.table.persons import Persons
 
 WEIGHT = 2**40  # of all persons together, at most: ratios of counts are compared exactly
@@ -96,18 +97,13 @@ def _matched(
     cardinality: int,
 ) -> NDArray[np.intp]:
     """One touch of each value that a maximum matching gives to a person of its own."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
     own = of_class.astype(np.int64) * cardinality + value
-    values, number = np.unique(own, return_inverse=True)
-    if not len(values):
-        return np.zeros(0, np.intp)
-    graph = coo_array(
-        (np.ones(len(own), np.int8), (number, member)), (len(values), int(member.max()) + 1)
-    ).tocsr()
-    person = maximum_bipartite_matching(graph, perm_type="column")  # of each value; −1 for none
-    return np.flatnonzero(person[number] == member)
+    values, box = np.unique(own, return_inverse=True)
+    members = int(member.max(initial=-1)) + 1
+    first = np.searchsorted(member, np.arange(members + 1))  # touches come member by member
+    one_each = np.ones(max(len(values), members), np.int64)
+    flow = greatest_flow(one_each[: len(values)], one_each[:members], first, box.astype(np.int32))
+    return np.flatnonzero(flow)
 
 
 def _summed(

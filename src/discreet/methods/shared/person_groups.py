@@ -2,8 +2,8 @@
 
 A method groups one row for each person, with the most frequent value of each column. The cells of
 a group then cover all rows of all its members, so nothing tells two members apart, whatever an
-attacker knows of their rows. Groups that do not meet a requirement on persons are merged with the
-nearest one until all do.
+attacker knows of their rows. Groups that do not meet a requirement on persons are merged with a
+neighbour on the Hilbert curve until all do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Generalized, Method, Task
 from discreet.methods.shared.grouped_rows import cells_of_groups
+from discreet.methods.shared.hilbert import WORD, hilbert_index
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.requirements.base import Requirement
 from discreet.requirements.on_persons import verdict_on_persons
@@ -109,16 +110,21 @@ def _places(table: CodedTable, persons: Persons) -> Floats:
 def _joined_with_nearest(
     group: NDArray[np.int32], place: Floats, fails: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """The groups after each that fails has joined the one whose middle is nearest."""
-    from scipy.spatial import cKDTree
-
+    """The groups after each that fails has joined the nearer of its neighbours on the curve."""
     size = np.bincount(group)
     middle = np.stack(
         [np.bincount(group, column) / np.maximum(size, 1) for column in place.T], axis=1
     )
-    failing = np.flatnonzero(fails)
-    _, near = cKDTree(middle).query(middle[failing], k=2)
-    partner: Ints = np.where(near[:, 0] == failing, near[:, 1], near[:, 0])
-    joined = smallest_connected(len(size), failing, partner)
-    result: NDArray[np.int32] = joined[group].astype(np.int32)
+    bits = max(min(16, WORD // middle.shape[1]), 1)
+    grid = np.floor(middle * ((1 << bits) - 1) + 1e-9).astype(np.int64)
+    order = np.lexsort(hilbert_index(grid, bits)[::-1])
+    failing = np.flatnonzero(fails[order])
+    before, after = order[np.maximum(failing - 1, 0)], order[np.minimum(failing + 1, len(size) - 1)]
+    own = order[failing]
+    far_before, far_after = (
+        np.where(other == own, np.inf, ((middle[other] - middle[own]) ** 2).sum(axis=1))
+        for other in (before, after)
+    )
+    partner: Ints = np.where(far_before <= far_after, before, after)
+    result: NDArray[np.int32] = smallest_connected(len(size), own, partner)[group].astype(np.int32)
     return result

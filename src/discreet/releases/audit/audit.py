@@ -204,7 +204,7 @@ def audit_tables(
         promises,
         tuple(problems),
         original is not None,
-        manifest.unit if original is not None else Unit.ROW,
+        manifest.unit if original is not None or manifest.keeps_rows else Unit.ROW,
         () if problems else tuple(kind.readers(tables, manifest)),
         remarks=() if problems else tuple(kind.remarks(tables)),
         picture=found.picture,

@@ -115,7 +115,7 @@ class CompilingNotes:
         self.due = COMPILING_PATIENCE
 
     def __call__(self, kernels: int, seconds: float) -> None:
-        if seconds >= self.due:
+        if kernels and seconds >= self.due:
             note(f"Compiling kernels for this machine (once): {kernels} so far.")
             self.due = seconds + COMPILING_INTERVAL
 

@@ -108,7 +108,7 @@ def _sole_groups(
     return start, group[group >= 0].astype(np.int32)
 
 
-@kernel
+@kernel(work=4)
 def _pairs(
     value_of_kind: NDArray[np.int64],  # (columns, kinds)
     cell_of_group: NDArray[np.int64],  # (columns, groups)
@@ -142,7 +142,13 @@ def _pairs(
             for value in range(low[run], high[run]):
                 first, end = kind_start[value], kind_start[value + 1]
                 for within in range(run_start[other_cell], run_start[other_cell + 1]):
-                    place = first + np.searchsorted(second_by_value[first:end], low[within])
+                    place, beyond = first, end  # np.searchsorted takes seconds to compile
+                    while place < beyond:
+                        middle = (place + beyond) // 2
+                        if second_by_value[middle] < low[within]:
+                            place = middle + 1
+                        else:
+                            beyond = middle
                     work += 1
                     while place < end and second_by_value[place] < high[within]:
                         kind = kinds_by_value[place]

@@ -14,12 +14,14 @@ Where Numba is not installed, kernels are interpreted, and a warning names it on
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from importlib.util import find_spec
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, overload
 
@@ -31,8 +33,8 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 # Processor seconds; docs/how-it-works.md says how they were measured.
 PER_BYTE = 0.7e-3  # compiling a kernel, for each byte of its code and of the kernels it calls
-LOADED_FROM = 0.03  # interpreting one kernel whose compiled code is in the cache
-NUMBA_FROM = 0.4  # interpreting all kernels: importing Numba costs less
+LOADED_FROM = 0.02  # interpreting one kernel whose compiled code is in the cache
+NUMBA_FROM = 0.2  # interpreting all kernels, half of what importing Numba costs: more will follow
 PER_ELEMENT = 1e-6  # the first time that a kernel is called
 MISSED_FROM = 5.0  # interpreting all kernels where Numba is not installed: worth a warning
 
@@ -173,9 +175,23 @@ class Kernel:
 
     @cached_property
     def _in_cache(self) -> bool:
+        if "numba" not in sys.modules and not self._has_index:
+            return False
         from discreet.table.kernels.compiling import in_cache
 
         return in_cache(self.function)
+
+    @property
+    def _has_index(self) -> bool:
+        """Whether a file of the cache has the kernel's name; Numba is not imported to see it."""
+        source = Path(self.function.__code__.co_filename)
+        index = f"{source.stem}.{self.function.__qualname__}-*.nbi"
+        if any((source.parent / "__pycache__").glob(index)):
+            return True
+        folders = (os.environ.get("NUMBA_CACHE_DIR"), "~/.cache/numba")  # a folder for each module
+        return any(
+            any(Path(folder).expanduser().glob(f"*/{index}")) for folder in folders if folder
+        )
 
 
 def _size(arguments: tuple[Any, ...]) -> int:

@@ -25,7 +25,7 @@ from discreet.typing import AnyInts
 
 OutputFormat = Literal["csv", "parquet"]
 
-CSV_ROWS = 1 << 18
+CSV_ROWS = 1 << 17
 CSV_BYTES = 1 << 25  # of a block, at most
 PARQUET_ROWS = 1 << 20
 NEEDS_QUOTES = r'[,"\r\n]'

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.api import warm_up as module
 from discreet.api.warm_up import warm_up
-from discreet.errors import InputError
+from discreet.errors import EngineError, InputError
 from discreet.methods.registry import METHODS
 
 
@@ -34,6 +34,12 @@ def test_warming_up_twice_compiles_once(tmp_path):
 def test_an_unknown_method_is_refused():
     with pytest.raises(InputError, match="no built-in method 'nothing'. Known: full-domain"):
         warm_up(["nothing"])
+
+
+def test_warming_up_needs_numba(monkeypatch):
+    monkeypatch.setattr(module.TIERS, "installed", False)
+    with pytest.raises(EngineError, match="Numba is not installed"):
+        warm_up(["mondrian"])
 
 
 def test_every_method_can_be_warmed_up(monkeypatch):

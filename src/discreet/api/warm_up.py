@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from discreet.api.publish import publish
-from discreet.errors import InputError
+from discreet.errors import EngineError, InputError
 from discreet.job.model import Job
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
@@ -24,7 +24,7 @@ from discreet.table.counts import order_by_class
 from discreet.table.kernels.listening import listeners
 from discreet.table.kernels.tiers import TIERS
 
-ROWS = 60
+ROWS = 120
 SAFE = ({"k-anonymity": {"k": 3}}, {"distinct-l-diversity": {"l": 2, "attribute": "disease"}})
 LINKED = ({"k-anonymity": {"k": 3}}, {"qs-t-closeness": {"t": 0.5, "attribute": "symptoms"}})
 # What a job of each built-in method asks for; the others promise by their parameters.
@@ -59,6 +59,8 @@ def warm_up(methods: Collection[str] = (), *, progress: Progress = no_progress) 
     if unknown:
         allowed = ", ".join(METHODS.built_in)
         raise InputError(f"There is no built-in method '{unknown[0]}'. Known: {allowed}.")
+    if not TIERS.installed:
+        raise EngineError("Numba is not installed. Install it: pip install 'discreet[fast]'.")
     compiled = [0]
 
     def count(kernels: int, seconds: float) -> None:
@@ -108,10 +110,11 @@ def _publish(method: str, folder: Path) -> None:
     (folder / "odds.csv").write_text("\n".join([*odds, ""]), encoding="utf-8")
     links = ["label,term", "cold,ache", "cold,cough", "flu,ache", "flu,cough", "gout,ache"]
     (folder / "labels.csv").write_text("\n".join([*links, ""]), encoding="utf-8")
+    rng = np.random.default_rng(1)
     cells = {
         "name": [f"P{row}" for row in range(ROWS)],
-        "age": [20 + 7 * row % 50 for row in range(ROWS)],
-        "zip": [f"1{row % 9}0{row % 5}" for row in range(ROWS)],
+        "age": rng.integers(20, 80, ROWS).tolist(),  # at random: cells of groups overlap
+        "zip": [f"{code}" for code in rng.integers(1000, 1200, ROWS)],
         "disease": [values[row % 3] for row in range(ROWS)],
         "job": [("clerk", "cook", "nurse", "driver")[row % 4] for row in range(ROWS)],
         "symptoms": [("ache", "ache|cough", "cough")[row % 3] for row in range(ROWS)],

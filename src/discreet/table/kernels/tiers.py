@@ -188,10 +188,9 @@ class Kernel:
         index = f"{source.stem}.{self.function.__qualname__}-*.nbi"
         if any((source.parent / "__pycache__").glob(index)):
             return True
-        folders = (os.environ.get("NUMBA_CACHE_DIR"), "~/.cache/numba")  # a folder for each module
-        return any(
-            any(Path(folder).expanduser().glob(f"*/{index}")) for folder in folders if folder
-        )
+        home = os.environ.get("HOME", "")
+        folders = (os.environ.get("NUMBA_CACHE_DIR"), home and f"{home}/.cache/numba")
+        return any(any(Path(folder).glob(f"*/{index}")) for folder in folders if folder)
 
 
 def _size(arguments: tuple[Any, ...]) -> int:

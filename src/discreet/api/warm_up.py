@@ -92,7 +92,7 @@ def _group_many_rows() -> None:
     """Use the kernels that only large tables need."""
     rows = np.arange(SORTED_LIMIT + 1, dtype=np.int32)
     group_codes([rows], [len(rows)], len(rows))
-    group_codes([rows, rows], [len(rows), 2**40], len(rows))
+    group_codes([rows, rows], [len(rows), 2**40], len(rows))  # too many keys for a table of all
     order_by_class(rows, rows, len(rows), len(rows))
 
 

@@ -89,14 +89,16 @@ def pack_keys(
     codes: Sequence[Codes], cardinalities: Sequence[int], rows: int
 ) -> tuple[NDArray[np.int64], int]:
     """One int64 key a row, equal exactly where all codes are, and a bound above every key."""
-    keys = np.zeros(rows, np.int64)
-    bound = 1
+    keys, bound = np.zeros(rows, np.int64), 1
     for column, cardinality in zip(codes, cardinalities, strict=True):
         if bound * max(cardinality, 1) > KEY_LIMIT:
             packed = _group_keys(keys, bound)
             keys, bound = packed.class_of_row.astype(np.int64), packed.count
-        keys *= max(cardinality, 1)
-        keys += column
+        if rows <= SORTED_LIMIT:
+            keys *= cardinality
+            keys += column
+        else:
+            _append_digit(keys, column, cardinality)
         bound *= max(cardinality, 1)
     return keys, bound
 
@@ -114,8 +116,16 @@ def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
     if bound <= DIRECT_LIMIT and bound <= 64 * len(keys):
         first_row, size = _group_direct(keys, bound, class_of_row)
     else:
-        first_row, size = _group_hashed(keys, class_of_row)
+        first_row = _group_hashed(keys, class_of_row)
+        size = np.bincount(class_of_row, minlength=len(first_row))
     return Classes(class_of_row, first_row, size)
+
+
+# Compiled: three times as fast as NumPy, which passes twice over the keys.
+@kernel
+def _append_digit(keys: NDArray[np.int64], codes: Codes, cardinality: int) -> None:
+    for row in range(len(keys)):
+        keys[row] = keys[row] * cardinality + codes[row]
 
 
 # Compiled: five times as fast as NumPy by direct address, seven times by hashing.
@@ -141,21 +151,19 @@ def _group_direct(
 
 
 @kernel(work=8)
-def _group_hashed(
-    keys: NDArray[np.int64], class_of_row: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Do the same for keys that are too large for a table of all of them."""
+def _group_hashed(keys: NDArray[np.int64], class_of_row: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Do the same for keys that are too large for a table of all; returns the first rows alone."""
     capacity = 1024
     slots = np.full(capacity, -1, np.int32)
     first_row = np.empty(capacity, np.int64)
-    size = np.zeros(capacity, np.int64)
     count = 0
     for row in range(len(keys)):
         if 2 * count >= capacity:  # grow while at most half full
             capacity *= 4
             slots = np.full(capacity, -1, np.int32)
-            first_row = np.concatenate((first_row, np.empty(capacity, np.int64)))
-            size = np.concatenate((size, np.zeros(capacity, np.int64)))
+            grown = np.empty(capacity, np.int64)
+            grown[:count] = first_row[:count]
+            first_row = grown
             for known in range(count):
                 slot = _slot(keys[first_row[known]], capacity)
                 while slots[slot] >= 0:
@@ -169,9 +177,8 @@ def _group_hashed(
             slots[slot] = count
             first_row[count] = row
             count += 1
-        size[slots[slot]] += 1
         class_of_row[row] = slots[slot]
-    return first_row[:count].copy(), size[:count].copy()
+    return first_row[:count].copy()
 
 
 @kernel(wraps=True)

@@ -30,7 +30,7 @@ def test_publish_writes_the_release_and_nothing_else(hospital, run):
         "job.yaml", "patients.csv", "release", "release.private.html", "release.private.json",
     ]  # fmt: skip
     assert "of 600 rows" in done.stdout
-    assert done.stdout.startswith("Published to ")
+    assert "\nPublished to " in done.stdout  # after the warning of unprotected attributes
     private = hospital / "release.private.json"
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
     assert json.loads(private.read_text())["seed"] == 1

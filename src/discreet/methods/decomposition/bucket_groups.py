@@ -287,7 +287,7 @@ def _has(values: NDArray[np.int32], count: int, value: int) -> bool:
     return False
 
 
-@kernel
+@kernel(work=30)
 def _form(
     rng: np.random.Generator,
     ell: int,

@@ -55,7 +55,7 @@ def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> C
         ceiling = ceiling * 0.7 if ceiling > 1e-3 else 0.0
 
 
-@kernel
+@kernel(work=4)
 def enumerate_candidates(
     space: Space, needs: Needs, ceiling: float, limit: int
 ) -> tuple[bool, Ints, Ints32, Floats]:

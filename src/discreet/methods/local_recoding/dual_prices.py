@@ -48,7 +48,7 @@ def cheapest(candidates: Candidates, units: int, ceiling: float) -> Floats:
     return price
 
 
-@kernel
+@kernel(work=8)
 def improve_prices(
     candidates: Candidates, rows: Ints, needs: Needs, price: Floats, target: float, steps: int
 ) -> tuple[float, Floats]:

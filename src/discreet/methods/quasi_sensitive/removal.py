@@ -126,7 +126,7 @@ def _run(
             progress(number / len(batches))
 
 
-@kernel
+@kernel(work=6)
 def _search_rows(
     batch: NDArray[np.int64],
     row_start: NDArray[np.int64],

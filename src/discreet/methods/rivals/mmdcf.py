@@ -99,7 +99,7 @@ class Mmdcf(Method):
         return group_of_row
 
 
-@kernel
+@kernel(work=150)
 def _fill(
     values: NDArray[np.int32],  # (buckets, attributes)
     start: NDArray[np.int64],  # (buckets + 1,) where the rows of each begin

@@ -107,7 +107,7 @@ def _ranks(index: Words) -> Words:
     return ranked.to_series().to_numpy().astype(np.uint64)
 
 
-@kernel
+@kernel(work=10)
 def _index_rows(
     codes: NDArray[np.int32],  # (columns, rows)
     grid: NDArray[np.uint64],  # the coordinate of every value, columns one after the other

@@ -36,6 +36,7 @@ PER_BYTE = 0.7e-3  # compiling a kernel, for each byte of its code and of the ke
 LOADED_FROM = 0.02  # interpreting one kernel whose compiled code is in the cache
 NUMBA_FROM = 0.2  # interpreting all kernels, half of what importing Numba costs: more will follow
 PER_ELEMENT = 1e-6  # the first time that a kernel is called
+MANY = 1_000_000  # elements of one call that are never interpreted: no estimate is trusted so far
 MISSED_FROM = 5.0  # interpreting all kernels where Numba is not installed: worth a warning
 
 _LOCK = threading.RLock()
@@ -165,7 +166,7 @@ class Kernel:
             return False
         if TIERS.asked:
             return TIERS.asked == "compiled"
-        if self._seconds + coming >= self._compiling_costs:
+        if elements >= MANY or self._seconds + coming >= self._compiling_costs:
             return True
         return (
             self._seconds + coming >= LOADED_FROM

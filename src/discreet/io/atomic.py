@@ -2,8 +2,7 @@
 
 It is written beside its place, under a hidden name of its own, in a folder that only its owner may
 enter, and renamed at the end. The run that writes a hidden folder holds a lock on it; a hidden
-folder that nobody holds is what a killed run left, and the next run to the same place clears it
-away.
+folder without a lock is the remainder of a killed run; the next run to the same place removes it.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from types import FrameType
 from discreet.errors import ReleaseError
 
 MANIFEST = "manifest.json"
-FOREIGN = (".DS_Store", "Thumbs.db", "desktop.ini")  # what file managers put into every folder
+FOREIGN = (".DS_Store", "Thumbs.db", "desktop.ini")  # files that file managers put into folders
 Moving = Callable[[Path], AbstractContextManager[None]]
 TERMINATED = 128 + signal.SIGTERM
 
 
 @contextmanager
 def release_place(path: Path, force: bool = False, moving: Moving | None = None) -> Iterator[Path]:
-    """A folder to write into, which takes its name when the block ends without an error.
+    """Yield a folder to write into, which takes its name when the block ends without an error.
 
-    ``moving`` makes, from the written folder, a context in which it takes its name: what must
-    happen just before and just after.
+    ``moving`` makes, from the written folder, a context in which it takes its name: the work
+    immediately before and after the renaming.
     """
     path = path.absolute()
     require_free(path, force)
@@ -62,9 +61,9 @@ def release_place(path: Path, force: bool = False, moving: Moving | None = None)
 
 @contextmanager
 def hidden_folder(path: Path) -> Iterator[Path]:
-    """Make a folder beside a release's place, for its owner alone, that goes with the block.
+    """Make a folder beside a release's place, for its owner alone, removed when the block ends.
 
-    The next run to the same place clears away what a killed one left.
+    The next run to the same place removes the folder of a killed run.
     """
     path = path.absolute()
     with _termination_raises(), _reporting(path):
@@ -99,7 +98,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def hash_of_folder(folder: Path) -> str:
-    """One hash over the names and bytes of all files in a folder but those of file managers."""
+    """Hash the names and bytes of all files in a folder except those of file managers."""
     together = hashlib.sha256()
     for file in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
         if file.name in FOREIGN:
@@ -131,7 +130,7 @@ def require_free(path: Path, force: bool) -> None:
 
 
 def _put_in_place(partial: Path, path: Path) -> None:
-    """Rename the new folder to its place; an old one goes only once the new one is there."""
+    """Rename the new folder to its place; an old one is removed only after that."""
     replaced = path.with_name(f".{path.name}.replaced-{secrets.token_hex(8)}")
     lock = None
     if path.exists():
@@ -157,8 +156,8 @@ def _put_in_place(partial: Path, path: Path) -> None:
 def _make_partial(path: Path, begun: list[Path]) -> tuple[Path, int | None, int]:
     """Return a new hidden folder, its lock, and the mode that it has once it takes its place.
 
-    ``begun`` has its name before it exists, so that an interruption at any instant knows what to
-    remove. Until it was audited only its owner may enter it.
+    ``begun`` receives the folder's name before the folder exists, so that an interruption at any
+    instant can remove it. Until the audit has passed, only its owner may enter it.
     """
     while True:
         partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(8)}")
@@ -174,13 +173,13 @@ def _make_partial(path: Path, begun: list[Path]) -> tuple[Path, int | None, int]
 
 
 def _clear_abandoned(path: Path) -> bool:
-    """Remove what killed runs left; put back an old release that lost its place to one.
+    """Remove the folders of killed runs; restore an old release that such a run had moved away.
 
-    Returns whether one was put back.
+    Returns whether a release was restored.
     """
     restored = False
     if sys.platform == "win32" or not path.parent.is_dir():
-        return restored  # without locks a live run cannot be told from a dead one
+        return restored  # without locks a live run looks like a killed one
     hidden = [entry for entry in path.parent.iterdir() if entry.name.startswith(f".{path.name}.")]
     for entry in hidden:
         kind = entry.name.removeprefix(f".{path.name}.").partition("-")[0]
@@ -250,7 +249,7 @@ def _reporting(path: Path, left: str = "Nothing was left there.") -> Iterator[No
 
 @contextmanager
 def _termination_raises() -> Iterator[None]:
-    """Let a polite end of the process unwind it, so that what was begun is removed."""
+    """Raise on a request to terminate, so that unfinished folders are removed."""
     usual = signal.getsignal(signal.SIGTERM)
     if threading.current_thread() is not threading.main_thread() or usual is not signal.SIG_DFL:
         yield

@@ -1,4 +1,4 @@
-"""Whether a published file is, byte for byte, what discreet writes for the table that it holds.
+"""Check that a published file has exactly the bytes that discreet writes for its table.
 
 Quotes that are not needed, a byte order mark, metadata, another compression or another layout do
 not change the table and could carry anything. The table that was read is rendered again, block by
@@ -26,13 +26,13 @@ DENSE_BYTES = 1 << 33  # of one table's cells; above, a Parquet file is not rend
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether a CSV file is compressed, which reading would unpack to any size."""
+    """Return whether a CSV file is compressed, which reading would unpack to any size."""
     with path.open("rb") as file:
         return file.read(len(GZIP)) == GZIP
 
 
 def is_canonical_csv(path: Path, table: CodedTable) -> bool:
-    """Whether a CSV file is what discreet writes for the table that was read from it."""
+    """Return whether a CSV file has the bytes that discreet writes for the table read from it."""
     columns = [PublishedColumn(c.name, c.role, c.codes, c.values) for c in table]
     with path.open("rb") as file:
         sink = _Compared(file)
@@ -44,7 +44,7 @@ def is_canonical_csv(path: Path, table: CodedTable) -> bool:
 
 
 def parquet_rows(path: Path) -> int | None:
-    """The rows of a Parquet file by its own account; None if its layout is not that of discreet.
+    """Return the number of rows in a Parquet footer; None if the layout is not that of discreet.
 
     Reads the footer alone.
     """
@@ -69,9 +69,9 @@ def parquet_rows(path: Path) -> int | None:
 
 
 def is_canonical_parquet(path: Path, dense_bytes: int) -> bool | None:
-    """Whether a Parquet file is what discreet writes for its table; None if that is not known.
+    """Return whether a Parquet file has the bytes that discreet writes; None if that is unknown.
 
-    Another version of the library may write the same table otherwise. ``dense_bytes`` is the size
+    Another version of the library may write the same table differently. ``dense_bytes`` is the size
     of all cells without a dictionary.
     """
     pa = require_pyarrow()
@@ -88,7 +88,7 @@ def is_canonical_parquet(path: Path, dense_bytes: int) -> bool | None:
                 for number in range(file.metadata.num_row_groups):
                     writer.write_table(file.read_row_group(number))
         except _DifferentError:
-            pass  # the writer ends itself by writing more
+            pass  # the writer writes more when it closes
         return not sink.different and not found.read(1)
 
 
@@ -97,7 +97,7 @@ class _DifferentError(Exception):
 
 
 class _Compared(io.RawIOBase):
-    """A file to write to that compares what it is given with another file."""
+    """A file to write to that compares the bytes it receives with another file."""
 
     def __init__(self, other: IO[bytes]) -> None:
         self.other, self.different = other, False

@@ -27,7 +27,7 @@ FORM = {
 def canonical_text(text: pl.Series, kind: ValueType) -> pl.Series:
     """Return texts in canonical form; equal exactly where the values are equal.
 
-    A text that is no value of the type stays as it is.
+    A text that is not a value of the type is unchanged.
     """
     if not kind.ordered:
         return text
@@ -61,7 +61,7 @@ def _numbers(bare: pl.Series, plain: pl.Series) -> pl.Series:
 
 
 def as_floats(text: pl.Series) -> pl.Series:
-    """Return texts as floats, null where they are none; −0 is 0."""
+    """Return texts as floats, null where a text is not a number; −0 is 0."""
     numbers = text.cast(pl.Float64, strict=False)
     return numbers.set((numbers == 0).fill_null(False), 0.0)
 

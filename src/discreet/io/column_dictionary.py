@@ -18,7 +18,7 @@ from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Distance, Role, ValueType
 from discreet.typing import Codes
 
-Locate = Callable[[NDArray[np.int64]], str]  # where a cell with one of these raw values stands
+Locate = Callable[[NDArray[np.int64]], str]  # the place of a cell with one of these raw values
 
 NOUN = {
     ValueType.INTEGER: "integers",
@@ -32,7 +32,7 @@ _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """The sorted dictionary of a column, and where each raw value went."""
+    """The sorted dictionary of a column, and the code of each raw value."""
 
     type: ValueType
     text: pl.Series
@@ -75,7 +75,7 @@ def sort_dictionary(
     if absent.any():
         text = text.set(absent, None)
     numbers = _parse(name, spec, kind, text, locate) if kind.ordered else None
-    # What is published unchanged keeps every cell as it is; what is counted, counts by value.
+    # Columns that are published unchanged keep every spelling; columns that are counted merge them.
     canonical = None
     if numbers is not None and spec.role is not Role.INSENSITIVE:
         canonical = canonical_text(text, kind)
@@ -88,7 +88,7 @@ def sort_dictionary(
     text = text.gather(first)
     is_text = raw.dtype == pl.String
     if canonical is not None and is_text:
-        # The spelling that is chosen among several could be that of a suppressed row alone.
+        # The spelling chosen among several could occur only in a suppressed row.
         several = pl.Series(np.bincount(code_of_raw, minlength=len(first)) > 1)
         text = canonical.zip_with(several, text)
     values = text
@@ -171,7 +171,7 @@ def _as_sets(text: pl.Series, separator: str) -> pl.Series:
 def _parse(
     name: str, spec: ColumnSpec, kind: ValueType, text: pl.Series, locate: Locate
 ) -> NDArray[np.float64]:
-    """The numbers that texts stand for: NaN for a missing one."""
+    """Return the numbers that texts represent: NaN for a missing one."""
     bare = text.str.strip_chars()
     shaped = bare.str.contains(FORM[kind])
     if kind is ValueType.DATE:

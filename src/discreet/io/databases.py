@@ -1,8 +1,8 @@
 """Databases as places for tables: SQLite files and PostgreSQL servers, by URL.
 
 ``sqlite:///people.db`` is a file beside the job, ``sqlite:////data/people.db`` an absolute path,
-``postgresql://host/name`` a server. A password never stands in a URL: PostgreSQL takes it from
-``PGPASSWORD`` or the password file, and a URL that holds one is refused before anything reads it.
+``postgresql://host/name`` a server. A URL never contains a password: PostgreSQL takes it from
+``PGPASSWORD`` or the password file, and a URL with a password is refused before anything reads it.
 No message repeats a URL beyond its database's name.
 """
 
@@ -28,7 +28,7 @@ SCHEMES: dict[str, Dialect] = {
     "postgresql": "postgresql",
     "postgres": "postgresql",
 }
-SECRETS = ("password", "sslpassword", "sslkey")  # parameters of a URL that may not stand there
+SECRETS = ("password", "sslpassword", "sslkey")  # parameters that a URL may not contain
 ROWS_AT_ONCE = 50_000
 READING = (
     sqlite3.SQLITE_SELECT,
@@ -39,7 +39,7 @@ READING = (
 
 
 def dialect_of(url: str) -> Dialect:
-    """Which database a URL names; raise if it is none, or holds a password."""
+    """Return the kind of database that a URL names; raise if it names none or has a password."""
     parts = urlsplit(url)
     dialect = SCHEMES.get(parts.scheme)
     if dialect is None:
@@ -56,7 +56,7 @@ def dialect_of(url: str) -> Dialect:
 
 
 def name_of(url: str) -> str:
-    """What a message may call a database: the last part of its path."""
+    """Return the name of a database for messages: the last part of its path."""
     return unquote(urlsplit(url).path).rsplit("/", 1)[-1] or "the default database"
 
 
@@ -67,7 +67,7 @@ def file_of(url: str, folder: Path) -> Path:
 
 
 class Database:
-    """A connection that speaks one SQL to both kinds; a transaction is open only where asked."""
+    """A connection that takes the same SQL for both kinds; transactions are opened explicitly."""
 
     def __init__(self, connection: Any, dialect: Dialect, name: str) -> None:
         self.connection = connection
@@ -88,7 +88,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing."""
+        """Run the block in one transaction."""
         self.run("BEGIN IMMEDIATE" if self.dialect == "sqlite" else "BEGIN")
         try:
             yield
@@ -98,7 +98,7 @@ class Database:
         self.run("COMMIT")
 
     def has_table(self, name: str) -> bool:
-        """Whether a table is there."""
+        """Return whether a table exists."""
         if self.dialect == "sqlite":
             return bool(self.run("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
         return self.run("SELECT to_regclass(?)", (quoted(name),))[0][0] is not None
@@ -151,7 +151,7 @@ SQLITE_CONDITIONS = {
     "SQLITE_NOTADB": "the file is not an SQLite database",
     "SQLITE_READONLY": "the statement writes, and the database is read-only",
 }
-REFUSALS = {  # parts of what libpq says where no server answered with a code
+REFUSALS = {  # parts of libpq's messages where no server answered with a code
     "password": "the server refused the user or the password",
     "does not exist": "there is no such database or user",
     "refused": "no server answers at this address",
@@ -161,7 +161,7 @@ REFUSALS = {  # parts of what libpq says where no server answered with a code
 
 
 def database_error(name: str, error: Exception, what: str = "") -> InputError:
-    """Say what a database refused, in our own words: its own may quote cells."""
+    """Return the error of a database in our own words: the original message may quote cells."""
     code = str(getattr(error, "sqlstate", None) or "")
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorname", None) or type(error).__name__
@@ -182,7 +182,7 @@ def database_error(name: str, error: Exception, what: str = "") -> InputError:
 def connect(
     url: str, folder: Path, *, read_only: bool = False, wait: float = 30.0, create: bool = False
 ) -> Database:
-    """Open a database; ``wait`` seconds for another that writes to it."""
+    """Open a database; wait up to ``wait`` seconds for another writer."""
     dialect = dialect_of(url)
     name = name_of(url)
     if dialect == "sqlite":
@@ -221,7 +221,7 @@ def _psycopg(url: str, name: str) -> Any:
 
 
 def quoted(name: str) -> str:
-    """The name of a table or column as SQL writes it; a dot parts schema and table."""
+    """Quote the name of a table or column for SQL; a dot separates schema and table."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
 
 
@@ -239,7 +239,7 @@ def read_frame(url: str, folder: Path, table: str | None, query: str | None) -> 
             names, rows = _fetch(database, select_of(table, query))
     finally:
         database.close()
-    import polars as pl  # a job that names a database, or a file, can be read without
+    import polars as pl  # not needed to read a job that names a database or a file
 
     require_names(names, f"Database '{database.name}' ({what})")
     cells: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(names)
@@ -274,7 +274,7 @@ def _reads_alone(action: int, *_: object) -> int:
 
 
 def _series(name: str, cells: Sequence[Any]) -> pl.Series:
-    """A column of a result: one type where all cells have one, else their text."""
+    """Return a column of a result: typed where all cells have the same type, else as text."""
     import polars as pl
 
     kinds = {type(cell) for cell in cells if cell is not None}
@@ -337,5 +337,5 @@ def _type_of(dtype: pl.DataType) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """SQLite has no dates; they are written as ISO text."""
+    """Return a value for SQLite, which has no dates: they are written as ISO text."""
     return value.isoformat() if hasattr(value, "isoformat") else value

@@ -26,7 +26,7 @@ DIRECT_RANGE = 1 << 22  # integers within such a range are counted by direct add
 
 
 class FrameKind(StrEnum):
-    """The kinds of frame that come in and go out."""
+    """The kinds of frame that are read and returned."""
 
     PANDAS = "pandas"
     POLARS = "polars"
@@ -35,7 +35,7 @@ class FrameKind(StrEnum):
 
 
 def frame_kind(frame: object) -> FrameKind:
-    """What kind of frame an object is."""
+    """Return the kind of frame that an object is."""
     if isinstance(frame, pl.DataFrame):
         return FrameKind.POLARS
     if isinstance(frame, pl.LazyFrame):
@@ -57,7 +57,7 @@ def _is_of(frame: object, library: str, name: str) -> bool:
 
 
 def is_spark_frame(frame: object) -> bool:
-    """Whether an object is a data frame of Spark's, which an engine of its own publishes."""
+    """Return whether an object is a Spark data frame, which an engine of its own publishes."""
     return type(frame).__module__.startswith("pyspark.sql") and hasattr(frame, "sparkSession")
 
 
@@ -103,7 +103,7 @@ def code_frame(
 
 @contextmanager
 def _collecting() -> Iterator[None]:
-    """Say that a lazy frame fails, without the words of Polars: they quote cells."""
+    """Raise the failure of a lazy frame without the message of Polars, which quotes cells."""
     try:
         yield
     except pl.exceptions.PolarsError as error:
@@ -128,7 +128,7 @@ def _to_polars(frame: Any, kind: FrameKind, name: str) -> pl.Series:
             column = pl.from_pandas(frame[[name]])[name]
         else:
             column = frame.get_column(name)
-    except Exception as error:  # whatever the library of the frame raises for mixed objects
+    except Exception as error:  # any error of the frame's library for mixed objects
         raise InputError(
             f"Column {name!r} of the table cannot be read as one type "
             f"({type(error).__name__}). Make its values one type, such as text."
@@ -138,7 +138,7 @@ def _to_polars(frame: Any, kind: FrameKind, name: str) -> pl.Series:
 
 def _require_pandas_cells(name: str, dtype: Any) -> None:
     """Raise where values are ranges or periods: some releases of Polars read them as numbers."""
-    categories = getattr(dtype, "categories", None)  # of what pd.cut makes
+    categories = getattr(dtype, "categories", None)  # of a column made by pd.cut
     word = str(dtype if categories is None else categories.dtype).partition("[")[0]
     if word in ("interval", "period"):
         raise no_cells(name, f"pandas.{word}")
@@ -158,7 +158,7 @@ def _arrow_type(series: Any) -> Any:
     try:
         return pa.Array.from_pandas(series).type
     except (pa.ArrowException, TypeError):
-        return None  # values of several types, which reading says
+        return None  # values of several types; reading reports them
 
 
 def _require_arrow_cells(name: str, kind: Any) -> None:

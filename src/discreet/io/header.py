@@ -1,7 +1,7 @@
-"""The names of a table's columns: each its own, and all of them spoken for.
+"""The names of a table's columns: all distinct, and all named by the job.
 
-A file without a header, or with a damaged one, has the cells of a person where names belong. A name
-that looks like a cell is never repeated in a message; columns are then told by their numbers.
+A file without a header, or with a damaged one, has a person's cells in place of the names. A name
+that looks like a cell is never repeated in a message; columns are then identified by number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LISTED_AT_MOST = 10
 _CELL = re.compile(
     r"[^@\s]+@[^@\s]+\.[^@\s]+"  # an e-mail address
     r"|[+-]?[0-9][-+0-9.,:;/()Te ]*"  # a number, a date, a time, a telephone number
-    r"|.*[0-9]{5}.*"  # whatever holds a long number
+    r"|.*[0-9]{5}.*"  # any text with a long number
     r"|.*[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}.*",  # or a date
     re.DOTALL,
 )
@@ -50,7 +50,7 @@ def require_names(names: Sequence[str], place: str, *, suspect: bool = False) ->
 def check_columns(
     present: Sequence[str], named: Collection[str], *, suspect: bool = False
 ) -> list[str]:
-    """What is wrong between the columns of a table and those that a job names.
+    """Return the differences between the columns of a table and those that a job names.
 
     Names of a suspect header, which may be the cells of a row, are not repeated.
     """

@@ -2,13 +2,13 @@
 
 ==================================================  ==============================================
 ``{path: e.csv, label: disease, term: symptom}``    long: a row for each pair
-``{…, term: [s1, s2, s3]}``, ``{…, term: "*"}``     wide: a row a label; ``"*"`` stands for all
+``{…, term: [s1, s2, s3]}``, ``{…, term: "*"}``     wide: a row a label; ``"*"`` means all
                                                     columns but label and weight
 ``{…, term: symptoms, separator: "|"}``             a row a label, its terms in one cell
 ==================================================  ==============================================
 
 ``weight`` names a column with how likely a label is, in any unit; it is then the prior. A label on
-several lines gets all their terms; in the last two forms that is reported, as it may be a slip.
+several lines gets all their terms; in the last two forms that is reported, as it may be a mistake.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ALL_OTHERS = "*"
 
 
 class KnowledgeColumns(BaseModel):
-    """What the columns of a knowledge table are."""
+    """The meaning of the columns of a knowledge table."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,7 +58,7 @@ class KnowledgeSource(KnowledgeColumns):
 
     @property
     def columns(self) -> KnowledgeColumns:
-        """What the columns are, without where the table is."""
+        """The meaning of the columns, without the path of the table."""
         return KnowledgeColumns.model_validate(self.model_dump(exclude={"path", "delimiter"}))
 
 

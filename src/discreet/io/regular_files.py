@@ -8,10 +8,10 @@ from discreet.errors import InputError
 
 
 def require_regular(path: Path, what: str) -> None:
-    """Raise where a path is not a regular file.
+    """Raise if a path is not a regular file.
 
     Reading a pipe that no program writes to never ends. A path that does not exist passes: opening
-    it says so.
+    it reports that.
     """
     if path.is_dir():
         raise InputError(f"{what} {path}: is a folder. Name a file in it.")

@@ -66,7 +66,7 @@ class SigningKey:
             key = serialization.load_pem_private_key(data, None)
         except TypeError:
             raise InputError(f"{path}: the key is encrypted. Decrypt it first.") from None
-        except Exception:  # the package names errors of its own
+        except Exception:  # the package raises errors of its own
             key = None
         if not isinstance(key, _module("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
             raise InputError(
@@ -80,14 +80,14 @@ class SigningKey:
 
 
 def is_signed(folder: Path, manifest: str, public_key: str | Path) -> bool:
-    """Whether a folder's manifest has a signature by this key; false where it has none."""
+    """Return whether a folder's manifest is signed by this key; false without a signature."""
     path = Path(public_key)
     serialization = _module("hazmat.primitives.serialization")
     try:
         key = serialization.load_pem_public_key(_read(path))
     except InputError:
         raise
-    except Exception:  # the package names errors of its own
+    except Exception:  # the package raises errors of its own
         key = None
     if not isinstance(key, _module("hazmat.primitives.asymmetric.ed25519").Ed25519PublicKey):
         raise InputError(

@@ -125,14 +125,14 @@ class Source(BaseModel):
 
     @classmethod
     def of_file(cls, path: Path, **given: Any) -> Source:
-        """The table in a file that a call names."""
+        """Return the source of a table in the file that a call names."""
         if path == NO_PATH:
             raise InputError(f"{path}: is a folder. Name one file in it.")
         return cls(path=path, **given)
 
     @property
     def in_catalog(self) -> bool:
-        """Whether it is a table or a query of the engine's own catalog."""
+        """Whether the source is a table or a query of the engine's own catalog."""
         named = (self.table is None) != (self.query is None)
         return named and self.url is None and self.path == NO_PATH
 
@@ -143,7 +143,7 @@ class Source(BaseModel):
 
     @property
     def resolved_format(self) -> Format:
-        """The format that is given, or that the path's ending stands for."""
+        """The given format, or that of the path's suffix."""
         if self.format is not None:
             return self.format
         endings = [ending.lower() for ending in self.path.suffixes if ending.lower() != ".gz"]
@@ -158,7 +158,7 @@ class Source(BaseModel):
         return found
 
     def require_file(self) -> None:
-        """Raise, with the nearest names in the folder, unless the file is there."""
+        """Raise, with the nearest names in the folder, unless the file exists."""
         if self.path.is_file():
             return
         if self.path.is_dir():
@@ -220,7 +220,7 @@ def wrong_encoding(source: Source) -> InputError:
 
 
 def _undecodable(source: Source, error: UnicodeDecodeError, line: int, read: int) -> InputError:
-    # The decoder may have held back bytes of the last read, which the error's object includes.
+    # The decoder may have buffered bytes of the last read, which the error's object includes.
     line += error.object[: error.start].count(b"\n")
     offset = read - len(error.object) + error.start
     byte = error.object[error.start]

@@ -1,4 +1,4 @@
-"""Reading a table from where a job says it is."""
+"""Reading a table from the source of a job."""
 
 from __future__ import annotations
 

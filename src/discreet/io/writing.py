@@ -29,7 +29,7 @@ CSV_ROWS = 1 << 17
 CSV_BYTES = 1 << 25  # of a block, at most
 PARQUET_ROWS = 1 << 20
 NEEDS_QUOTES = r'[,"\r\n]'
-HEADER_NEEDS_QUOTES = '[,;\t|"\r\n\ufeff]'  # also what would mislead a reader about the delimiter
+HEADER_NEEDS_QUOTES = '[,;\t|"\r\n\ufeff]'  # also characters that look like another delimiter
 
 
 def write_table(
@@ -39,7 +39,7 @@ def write_table(
     order: AnyInts | None = None,
     tell: Tell = ignore_progress,
 ) -> None:
-    """Write a table and bring it to the disk; nothing is left where that fails."""
+    """Write a table and flush it to the disk; on failure, remove the file."""
     write = write_csv if format == "csv" else _write_parquet
     try:
         with path.open("xb") as file:
@@ -60,7 +60,7 @@ def write_table(
 
 
 def require_format(format: OutputFormat | None) -> None:
-    """Raise unless tables can be written in a format, before any work is done for them."""
+    """Raise unless tables can be written in a format, before any other work."""
     if format == "parquet":
         require_pyarrow()
 
@@ -84,7 +84,7 @@ def write_csv(
     """Write a table to an open file."""
     names = pl.Series([column.name for column in columns])
     file.write((",".join(_quoted(names, HEADER_NEEDS_QUOTES)) + "\n").encode())
-    # A line with nothing on it is no row to many readers, so a lone missing cell is quoted.
+    # Many readers skip an empty line, so a lone missing cell is quoted.
     missing = '""' if len(columns) == 1 else ""
     cells = [_quoted(render(c.dictionary), NEEDS_QUOTES).fill_null(missing) for c in columns]
     codes = _packed_codes(columns)
@@ -119,7 +119,7 @@ def _quoted(cells: pl.Series, pattern: str) -> pl.Series:
 def _packed_codes(columns: Sequence[PublishedColumn]) -> NDArray[np.void]:
     """Return the codes row by row, in the narrowest types.
 
-    To gather rows in random order is to miss the cache: once a row, not once a cell.
+    Gathering rows in random order misses the cache: once a row, not once a cell.
     """
     types = [(str(place), _narrow_type(column)) for place, column in enumerate(columns)]
     packed = np.empty(len(columns[0].codes), types)
@@ -141,7 +141,7 @@ def _write_parquet(
     schema = pa.schema(
         [(column.name, values.type) for column, values in zip(columns, dictionaries, strict=True)]
     )
-    # Codes above a null move down by one once it is gone; wherever it is, it is left out.
+    # The null is removed from the dictionary, so codes above it move down by one.
     shifts = [
         (np.cumsum(column.dictionary.is_not_null().to_numpy()) - 1).astype(np.int32)
         for column in columns

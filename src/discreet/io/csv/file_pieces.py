@@ -105,8 +105,8 @@ def read_piece(piece: FilePiece, schema: Mapping[str, pl.DataType]) -> pl.DataFr
     outside = _outside_quotes(data, layout.quote[0]) if quoted else None
     lines = _count(data, LINE_FEED, outside)
     cells = _count(data, layout.delimiter[0], outside) + lines
-    # Polars refuses a record with more cells than the schema; so many cells in all records then
-    # mean that none has fewer.
+    # Polars refuses a record with more cells than the schema; this many cells in all records then
+    # mean that no record has fewer.
     blank = None
     if cells != lines * layout.fields:
         blank = _blank_lines(data, outside)

@@ -13,7 +13,7 @@ from discreet.errors import InputError
 from discreet.io.header import looks_like_cell, require_names
 from discreet.io.source import Source, open_utf8, wrong_encoding
 
-HEADER_BYTES = 1 << 20  # a header is at most so long
+HEADER_BYTES = 1 << 20  # the longest header
 SAMPLE_BYTES = 1 << 16
 SAMPLE_RECORDS = 20
 DELIMITERS = (",", ";", "\t", "|")
@@ -68,7 +68,7 @@ def _cell_like(source: Source) -> int:
 
 
 def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
-    """Return the layout that the header tells, what was read beyond it, and the number of lines."""
+    """Return the layout of the header, the bytes read beyond it, and its number of lines."""
     ahead = file.read(HEADER_BYTES)
     if not ahead.strip():
         raise InputError(f"{source.path}: the file is empty. Expected a header and rows.")

@@ -2,7 +2,8 @@
 
 The file is read in pieces. Polars numbers the distinct cells of each column, across pieces; memory
 holds the codes, the distinct values and one piece, never the text of the file. A piece that Polars
-might read otherwise than ``records`` is read by ``records``, which also names the line of a fault.
+might read differently from ``records`` is read by ``records``, which also names the line of an
+error.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class _Cells:
 
     def __init__(self) -> None:
         self._categories = pl.Categorical(pl.Categories.random())
-        self.in_doubt = False  # whether a text that occurs nowhere may have a number
+        self.in_doubt = False  # whether a text that never occurs may have a number
         self._numbers: list[NDArray[np.uint32]] = []  # of each piece
         self._known = 0
         self._texts: list[pl.Series] = []  # that came up first in some piece

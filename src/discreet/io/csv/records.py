@@ -1,4 +1,4 @@
-"""The records of delimited text, cell by cell: what every faster reading must agree with.
+"""The records of delimited text, cell by cell: the reference for every faster reader.
 
 A record ends at a line feed outside quotes (a carriage return before it belongs to the line end).
 A cell that begins with the quote is quoted: a doubled quote in it is one, and nothing may follow
@@ -16,7 +16,7 @@ from discreet.io.csv.layout import Layout
 
 
 class Fault(Enum):
-    """What is wrong with a record."""
+    """An error in a record."""
 
     RAGGED = "ragged"
     TEXT_AFTER_QUOTE = "text after quote"

@@ -12,7 +12,7 @@ PANDAS_FRAMES = "Frames of pandas"
 
 
 def require_pyarrow(need: str = PARQUET_RELEASES) -> Any:
-    """Return pyarrow with its Parquet files, or raise with what to install for ``need``."""
+    """Return pyarrow with its Parquet module, or raise with the extra to install for ``need``."""
     try:
         import_module("pyarrow.parquet")
         return import_module("pyarrow")

@@ -1,0 +1,89 @@
+"""The map of the papers: every module and test that it names exists, every row has a verdict."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAPERS = ROOT / "docs" / "papers"
+PAGES = ["l-diversity", "decomposition", "codip", "quasi-sensitive", "opinion-polls"]
+VERDICTS = ["agrees", "shape agrees", "differs", "not reproduced", "not built"]
+HEADER = ["item", "module", "test", "command or experiment", "verdict"]
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """Return the tables of a page, each with its header first and without the line below it."""
+    found = re.findall(r"(?:^\|.*\|\n?)+", text, re.MULTILINE)
+    return [
+        [
+            [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            for number, line in enumerate(table.splitlines())
+            if number != 1
+        ]
+        for table in found
+    ]
+
+
+def rows_of(page: str) -> list[list[str]]:
+    found = tables((PAPERS / f"{page}.md").read_text(encoding="utf-8"))
+    assert all(table[0] == HEADER for table in found), page
+    return [row for table in found for row in table[1:]]
+
+
+def verdict_of(row: list[str]) -> str:
+    return row[4].split(":")[0]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_row_has_a_verdict_and_a_reason_where_it_does_not_agree(page: str) -> None:
+    for row in rows_of(page):
+        assert len(row) == len(HEADER), row
+        assert verdict_of(row) in VERDICTS, row
+        if verdict_of(row) in ("differs", "not reproduced"):
+            assert ":" in row[4], row
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_module_test_and_experiment_exists(page: str) -> None:
+    for row in rows_of(page):
+        for cell, folder in ((row[1], ROOT / "src" / "discreet"), (row[2], ROOT / "tests")):
+            assert cell == "—" or re.fullmatch(r"`[\w/]+\.py`", cell), row
+            if cell != "—":
+                assert (folder / cell.strip("`")).is_file(), cell
+        for path in re.findall(r"`(experiments/\w+\.py)`", row[3]):
+            assert (ROOT / path).is_file(), path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_agrees_has_a_module_or_an_experiment(page: str) -> None:
+    for row in rows_of(page):
+        if verdict_of(row) in ("agrees", "shape agrees"):
+            assert row[1] != "—" or "experiments/" in row[3], row
+
+
+def test_the_counts_of_the_index_are_those_of_the_pages() -> None:
+    (counts,) = tables((PAPERS / "index.md").read_text(encoding="utf-8"))[1:]
+    assert counts[0] == ["paper", *VERDICTS, "all"]
+    total: Counter[str] = Counter()
+    for page, line in zip(PAGES, counts[1:-1], strict=True):
+        found = Counter(verdict_of(row) for row in rows_of(page))
+        total += found
+        assert f"({page}.md)" in line[0]
+        assert [int(n) for n in line[1:]] == [*(found[v] for v in VERDICTS), found.total()], page
+    assert [int(n) for n in counts[-1][1:]] == [*(total[v] for v in VERDICTS), total.total()]
+
+
+def test_every_erratum_has_its_counterexample() -> None:
+    files = sorted((ROOT / "tests" / "papers").glob("test_*.py"))
+    code = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    written = set(re.findall(r"^def (test_\w+)", code, re.MULTILINE))
+    found = tables((PAPERS / "errata.md").read_text(encoding="utf-8"))
+    assert len(found) == len(PAGES)
+    for table in found:
+        assert table[0] == ["where", "printed", "holds", "counterexample", "test"]
+        for row in table[1:]:
+            assert row[-1].strip("`") in written, row

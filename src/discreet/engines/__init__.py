@@ -1,1 +1,1 @@
-"""Where a job runs when one machine does not hold its table."""
+"""Engines for tables that do not fit on one machine."""

@@ -1,8 +1,8 @@
 """Random numbers for groups that no machine holds together.
 
 A keyed permutation of 0 … size − 1: a Feistel network on the least even number of bits that holds
-them, walked again from a number that falls outside. Everyone who knows the key computes the same
-number for a group without hearing of the others.
+them, applied again to a number that falls outside. Every worker with the key computes the same
+number for a group independently of the others.
 """
 
 from __future__ import annotations

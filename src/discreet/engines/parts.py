@@ -46,7 +46,7 @@ def coded_columns(specs: Mapping[str, ColumnSpec]) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class PartPlan:
-    """What everybody who works on a part knows."""
+    """The facts that every worker on a part has."""
 
     job: Job
     task: Task  # of the whole table: an entry for each value of a column, with its count
@@ -107,7 +107,7 @@ class StagedTable:
 
 @dataclass(frozen=True)
 class PartResult:
-    """What is left to say of a part whose tables are staged."""
+    """The facts about a part whose tables are staged."""
 
     part: int
     rows: int
@@ -208,7 +208,7 @@ def _traced(
     tables: Mapping[str, PublishedTable],
     suppressed: int,
 ) -> list[str]:
-    """What a part's tables lost or invented, each row traced to its own source row."""
+    """Return losses and inventions of a part's tables, each row traced to its source row."""
     if not tables:
         return []
     manifest = manifest_of(plan, task, kind, outcome.facts, outcome.promises, tables, suppressed)

@@ -1,4 +1,4 @@
-"""Which part a row goes to, from its codes, and whether parts can keep their promises."""
+"""The part of each row, from its codes, and whether parts can keep their guarantees."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ByDealing:
 
 
 def passing_parts(task: Task, counted: pl.DataFrame) -> NDArray[np.bool_]:
-    """Which parts can keep every promise, each as one class beside the others."""
+    """Return which parts can keep every guarantee, each as one class beside the others."""
     parts = int(counted["part"].max()) + 1  # type: ignore[arg-type]
     weights = counted["count"].to_numpy().astype(np.int64)
     columns = []

@@ -1,6 +1,6 @@
 """Shards of a release that no machine holds whole: distinct rows of its files with their numbers.
 
-Rows that are alike are counted first. A shard has whole classes or groups (``Kind.class_columns``)
+Equal rows are counted first. A shard has whole classes or groups (``Kind.class_columns``)
 and the tables that every shard needs; audit and measures judge it as they judge a whole release.
 """
 
@@ -28,7 +28,7 @@ Totals = Mapping[str, Mapping[str | None, int]]  # by sensitive column: how ofte
 
 @dataclass(frozen=True, eq=False)
 class ShardResult:
-    """What one shard says, and the sums over its cells, by table, or under "" for the release."""
+    """The findings of one shard, and sums over its cells, by table, or under "" for the release."""
 
     findings: ShardFindings
     sums: Mapping[str, CellSums]
@@ -55,7 +55,7 @@ def coded_shard(frame: pl.DataFrame, manifest: Manifest, table: str, totals: Tot
 
 
 def judge_and_sum(tables: Mapping[str, CodedTable], manifest: Manifest, task: Task) -> ShardResult:
-    """Judge every promise on the classes of a shard, and sum up what is measured of them."""
+    """Judge every guarantee on the classes of a shard, and sum up its measures."""
     findings = bare(judge_shard(tables, manifest, task, {}))
     kind = kind_of(manifest.kind)
     whole = not kind.absent_tables(tables, manifest)

@@ -1,4 +1,4 @@
-"""One row for each person: what the values of a person's rows become."""
+"""One row for each person: the rules by which the values of a person's rows become one."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _sets(column: Column, persons: Persons) -> Column:
 
 
 def _separator(column: Column) -> str:
-    """What separates the members of a person's set: no value may contain it."""
+    """Return the separator of the members of a person's set: no value contains it."""
     text = column.text.drop_nulls()
     for separator in SEPARATORS:
         if not text.str.contains(separator, literal=True).any():
@@ -121,7 +121,7 @@ def _counted(column: Column, persons: Persons) -> pl.Series:
 
 
 def _aggregated(column: Column, persons: Persons, rule: CollapseRule) -> pl.Series:
-    """The sum or the mean of a person's values; missing where there are none."""
+    """The sum or the mean of a person's values; missing for a person without values."""
     if column.numbers is None:
         raise ValueError(f"'{column.name}' has no numbers")
     numbers = column.numbers[column.codes]

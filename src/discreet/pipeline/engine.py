@@ -1,7 +1,7 @@
 """The seam of an engine: where the steps of a job run.
 
 ``pipeline/run.py`` is the same for every engine. An engine reads a source, runs a method and forms
-tables; what it formed can be written to a folder, and read again.
+tables, which can be written to a folder and read again.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ class Reading(ABC):
 
     @abstractmethod
     def audit(self, manifest: Manifest) -> Audit:
-        """Derive every promise of a manifest from these tables."""
+        """Derive every guarantee of a manifest from these tables."""
 
     @abstractmethod
     def measure(self, manifest: Manifest) -> dict[str, Any]:
-        """Return what the tables are worth against the original, for the publisher."""
+        """Return the utility of the tables against the original, for the publisher."""
 
     def moved_to(self, folder: Path) -> None:
-        """Take note that the files, if any, are now in another folder."""
+        """Record that the files, if any, are now in another folder."""
         return
 
     @abstractmethod
     def same(self, other: Reading) -> bool:
-        """Whether the other tables have the same cells in the same order."""
+        """Return whether the other tables have the same cells in the same order."""
 
 
 @dataclass(eq=False, kw_only=True)
 class FormedTables(ABC):
-    """The tables of a release as an engine holds them, and what its method says of them."""
+    """The tables of a release as an engine holds them, and its method's statements about them."""
 
     usual_format: ClassVar[OutputFormat] = "csv"
     task: Task  # without the bits that are not published
@@ -66,7 +66,7 @@ class FormedTables(ABC):
     suppressed: int
     facts: Mapping[str, Any]
     promises: Sequence[Requirement]
-    private: dict[str, Any]  # what only the publisher may know
+    private: dict[str, Any]  # facts for the publisher alone
     gone: Collection[str] = field(default=())  # bits that no published row has
     masked: Collection[str] = field(default=())  # sensitive attributes with cells '*'
 
@@ -101,11 +101,11 @@ class FormedTables(ABC):
 
 
 Rows = TypeVar("Rows", bound=SourceRows)  # a source as the engine has it
-Formable = TypeVar("Formable")  # what its methods return
+Formable = TypeVar("Formable")  # the result of its methods
 
 
 class Engine(ABC, Generic[Rows, Formable]):
-    """Where a job runs."""
+    """The place where a job runs."""
 
     name: ClassVar[str]
 
@@ -128,5 +128,5 @@ class Engine(ABC, Generic[Rows, Formable]):
     def draft(
         self, job: Job, ledger: Ledger | None, tables: FormedTables, outcome: Formable
     ) -> Draft | None:
-        """Return what a ledger, if there is one, is to record of the release."""
+        """Return the draft that a ledger, if there is one, records of the release."""
         return None

@@ -1,4 +1,4 @@
-"""What is written beside the tables of a release: report, manifest, signature, private files."""
+"""The files beside the tables of a release: report, manifest, signature, private files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write_explanation(
 ) -> None:
     """Write the page and the manifest of a release into its folder, and sign it with a key.
 
-    The page is a function of what the manifest and the tables say, so an audit can render it again;
+    The page is a function of the manifest and the tables, so an audit can render it again;
     its hash is in the manifest.
     """
     if report:
@@ -32,11 +32,11 @@ def write_explanation(
 
 
 def write_private_files(path: Path, release: Release, report: bool) -> None:
-    """Write what only the publisher may read beside a release: figures, and a page of them."""
+    """Write the publisher's private files beside a release: figures, and a page of them."""
     text = json.dumps(release.private, indent=1) + "\n"
     write_private(path.with_name(f"{path.name}.private.json"), text)
     place = path.with_name(f"{path.name}.private.html")
     if report:
         write_private(place, release.private_page().html())
     else:
-        place.unlink(missing_ok=True)  # that of a release which this one replaces
+        place.unlink(missing_ok=True)  # the page of a release that this one replaces

@@ -1,4 +1,4 @@
-"""The manifest of a release before anything was proved: what its job and its method say."""
+"""The manifest of a release before any proof: the statements of its job and its method."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from discreet.table.roles import Distance, Role, ValueType
 
 
 def draft_manifest(job: Job, tables: FormedTables) -> Manifest:
-    """What a release says about itself, but for what its audit and its measures find."""
+    """Draft the manifest of a release, without the findings of its audit and its measures."""
     promises = promised(tables.task, tables.promises, tables.gone)
     return form_manifest(
         job, tables.task, tables.kind, tables.facts, promises, tables.entries, tables.suppressed,
@@ -51,7 +51,7 @@ def form_manifest(
     masked: Collection[str] = (),
     gone: Collection[str] = (),
 ) -> Manifest:
-    """The same for tables that are given one by one.
+    """Draft the manifest for tables that are given one by one.
 
     ``masked`` are the sensitive attributes of which some cells are published as ``*``; ``gone``
     the bits that are not published, which the task lacks too.
@@ -98,7 +98,7 @@ def name_published_values(manifest: Manifest, values: PublishedValues) -> None:
 def unpublished_bits(task: Task, tables: Iterable[PublishedTable]) -> set[str]:
     """Return the bits of members that no published row has.
 
-    A bit names its member, so a column of zeros would tell that a suppressed person has it.
+    A bit names its member, so a column of zeros would reveal that a suppressed person has it.
     """
     return {bit for bitmap in task.bitmaps.values() for bit in bitmap.bits} - published_bits(
         task, tables
@@ -123,7 +123,7 @@ def _has_one(column: PublishedColumn) -> bool:
 
 
 def require_members(task: Task, gone: Collection[str]) -> None:
-    """Raise where no bit of an attribute is left: the column cannot be published at all."""
+    """Raise if no bit of an attribute remains: the column cannot be published at all."""
     for name, bitmap in task.bitmaps.items():
         if gone and set(bitmap.bits) <= set(gone):
             raise InputError(
@@ -149,14 +149,14 @@ def without_names(data: Any, gone: Collection[str]) -> Any:
 def promised(
     task: Task, by_method: Sequence[Requirement], gone: Collection[str] = ()
 ) -> list[Requirement]:
-    """The job's requirements, and what the method promises beside them."""
+    """The job's requirements, and the method's own guarantees."""
     asked = list(task.requirements)
     others = requirements_within(by_method, task.table.columns, gone)
     return asked + [promise for promise in others if promise not in asked]
 
 
 def _attribute_entry(column: Column, task: Task, job: Job, masked: bool) -> AttributeEntry:
-    """What a reader must know to derive the promises about an attribute again."""
+    """Return the facts that an auditor needs to derive the guarantees about an attribute."""
     attribute = job.attributes.get(column.name)  # none for a bit
     sensitive = column.role is Role.SENSITIVE
     if masked:  # '*' is no number

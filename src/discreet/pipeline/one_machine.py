@@ -147,7 +147,7 @@ class LocalTables(FormedTables):
         return LocalReading(tables, self.task, self.source_rows())
 
     def source_rows(self) -> dict[str, NDArray[np.int32]]:
-        """Return the source's row behind each published row, where rows stand for rows."""
+        """Return the source row of each published row, for kinds that publish row by row."""
         return {
             name: order if table.source_row is None else table.source_row[order]
             for name, table in self.published.items()
@@ -215,7 +215,7 @@ def _same_cells(one: CodedTable, other: CodedTable) -> bool:
 
 
 def _same_column(one: Column, other: Column) -> bool:
-    """Whether columns have the same cells; a file may hold text where memory has numbers."""
+    """Return whether columns have the same cells; a file may hold text where memory has numbers."""
     return (
         (one.role, one.type, one.distance, one.separator)
         == (other.role, other.type, other.distance, other.separator)

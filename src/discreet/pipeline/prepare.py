@@ -51,7 +51,7 @@ def prepare(
 ) -> Task:
     """Read the data (the job's own source if none is given) and prepare the task of a job.
 
-    With a ledger, the keyed hashes of people and what was published before come along.
+    With a ledger, the task also has the keyed hashes of people and the earlier releases.
     """
     progress("reading", 0.0)
     source = read_source(job, data, ledger, lambda share: progress("reading", share))
@@ -68,7 +68,7 @@ def prepare_task(
 ) -> Task:
     """Build hierarchies and the history of a source that was read, and check it all.
 
-    Only dictionaries and counts are looked at, so the source may lie on many machines.
+    Only dictionaries and counts are used, so the source may be spread over many machines.
     """
     task, problems = _form(job, source.table, rng, progress)
     if source.persons is None and source.kept is None:
@@ -86,7 +86,7 @@ def prepare_task(
 def _form(
     job: Job, table: CodedTable, rng: np.random.Generator | None, progress: Progress
 ) -> tuple[Task, list[str]]:
-    """The task, and what is wrong with it so far."""
+    """The task, and the problems found so far."""
     _refuse_own_columns(job, table)
     table, bitmaps = expand_sets(job, table)
     marks, problems = _sensitive_values(job, table, bitmaps)
@@ -109,7 +109,7 @@ def _form(
 
 
 def _require_fit(task: Task, problems: Sequence[str]) -> None:
-    """Raise where something is wrong, requirements that do not fit their domains included."""
+    """Raise all problems, including requirements that do not fit their domains."""
     found = [
         *problems,
         *(
@@ -123,7 +123,7 @@ def _require_fit(task: Task, problems: Sequence[str]) -> None:
 
 
 def _with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
-    """The task with what its identifiers say of people: one row each, or several."""
+    """The task with its unit, from the identifiers: one row for each person, or several."""
     repeated = tuple(found.sentence(name) for name, found in uses.items() if found.most > 1)
     complete = any(found.values == task.table.rows for found in uses.values())
     unit = Unit.PERSON if complete and not repeated else Unit.ROW
@@ -131,7 +131,7 @@ def _with_unit(task: Task, uses: Mapping[str, Uses]) -> Task:
 
 
 def _unfit_for_persons(job: Job, task: Task) -> list[str]:
-    """What keeps all rows of persons from being published."""
+    """Return the reasons why persons cannot keep all their rows."""
     if task.kept is None:
         return []
     problems = [
@@ -205,7 +205,7 @@ def expand_sets(job: Job, table: CodedTable) -> tuple[CodedTable, dict[str, Bitm
 def _sensitive_values(
     job: Job, table: CodedTable, bitmaps: Mapping[str, Bitmap]
 ) -> tuple[dict[str, NDArray[np.bool_]], list[str]]:
-    """Which values are sensitive, by attribute whose values the job names; and what is wrong.
+    """Return the sensitive values of each attribute whose values the job names, and problems.
 
     Where the job names members of sets, having a sensitive one is sensitive, not having it is not.
     """
@@ -244,7 +244,7 @@ def _sensitive_values(
 
 
 def prepare_population(job: Job, path: str | Path) -> tuple[CodedTable, dict[str, Hierarchy]]:
-    """A table of the quasi-identifiers of more people than the job's, read as the job reads."""
+    """Read the quasi-identifiers of a larger population as the job reads its own table."""
     quasi = job.with_role(Role.QUASI_IDENTIFIER)
     source = source_of(job, path)
     others = {name: Role.DROP for name in column_names(source) if name not in quasi}

@@ -1,4 +1,4 @@
-"""The audit of a release before it appears, and what its manifest says of it."""
+"""The audit of a release before it appears, and its verdicts in the manifest."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from discreet.releases.manifest import Manifest
 def audit_reading(
     release: Release, manifest: Manifest, reading: Reading, ledger: Ledger | None
 ) -> Audit:
-    """Audit tables, raise unless all is in order, and let the manifest say what was found.
+    """Audit tables, raise unless every check passes, and write the findings into the manifest.
 
     With a ledger, the series that the release would join is judged too.
     """
@@ -41,7 +41,7 @@ def audit_reading(
 
 @contextmanager
 def hashing(folder: Path, manifest: Manifest) -> Iterator[None]:
-    """Hash the written files beside the work of the block, for the manifest."""
+    """Hash the written files for the manifest, in parallel with the block."""
     places = {name: folder / entry.file for name, entry in manifest.tables.items()}
     with ThreadPoolExecutor(1) as pool:
         hashes = {name: pool.submit(hash_of_table, place) for name, place in places.items()}

@@ -55,7 +55,7 @@ def read_source(
 ) -> SourceRows:
     """Read a job's source, a path or a frame; for a ledger with the hash of every row's person.
 
-    Identifiers are coded to tell persons apart, and a column that is not published to order the
+    Identifiers are coded to distinguish persons, and a column that is not published to order the
     rows of a person; they go no further. Where the job names persons, each has one row after it.
     """
     names = job.with_role(Role.IDENTIFIER)
@@ -123,7 +123,7 @@ def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -
 
 
 def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
-    """How a job reads each column of its table."""
+    """Return the specification of each column of a job's table."""
     made = None if job.person is None else job.person.count
     return {
         name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
@@ -133,7 +133,7 @@ def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
 
 
 def source_of(job: Job, path: str | Path | None = None) -> Source:
-    """The source that a job reads; a given path stands in for the job's own."""
+    """The source that a job reads; a given path replaces the job's own."""
     if path is not None:
         elsewhere = {"path", "url", "table", "query"}
         given = {} if job.source is None else job.source.model_dump(exclude=elsewhere)
@@ -163,4 +163,4 @@ def hash_of_source(job: Job, data: Any) -> str | None:
         source = source_of(job, data)
         return sha256_of(source.path) if source.path.is_file() else None  # a pipe would block
     except (InputError, OSError):
-        return None  # reading the table says what is wrong
+        return None  # reading the table reports the error

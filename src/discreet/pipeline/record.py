@@ -1,4 +1,4 @@
-"""Between a release and the ledger: what is recorded, and the step in which both appear."""
+"""Between a release and the ledger: the record, and the step in which both appear."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Draft:
 
     @property
     def held_back(self) -> list[str]:
-        """The keyed hashes of the people who are not in the release."""
+        """The keyed hashes of the people that the release does not contain."""
         return hex_of(self.contents.people[self.contents.group < 0])
 
 
@@ -48,7 +48,7 @@ def open_ledger(job: Job) -> Ledger | None:
 
 @contextmanager
 def ledger_for_reading(job: Job) -> Iterator[Ledger | None]:
-    """Open the ledger that a job names, to look at one state of it."""
+    """Open the ledger that a job names, to read one state of it."""
     ledger = open_ledger(job)
     if ledger is None:
         yield None
@@ -87,7 +87,7 @@ def locked_ledger(
 
 
 def require_ledger(job: Job) -> None:
-    """Refuse a method that must know the past where no ledger tells it."""
+    """Refuse a method that needs the earlier releases if there is no ledger."""
     if job.method.needs_history and job.ledger is None:
         raise InputError(
             f"The method '{job.method.name}' must know what was published before. Make a ledger "
@@ -103,7 +103,7 @@ def draft_of(
     outcome: Outcome,
     published: Mapping[str, PublishedTable],
 ) -> Draft:
-    """What the ledger is to record of an outcome."""
+    """Return the draft of an outcome for the ledger."""
     assert task.people is not None
     assert job.ledger is not None
     group, fakes = _groups(outcome, published)
@@ -114,7 +114,7 @@ def draft_of(
     signatures = {
         column.name: _signatures(column, group, groups, fakes) for column in task.table.sensitive
     }
-    order = np.lexsort((task.people[:, 1], task.people[:, 0]))  # the source's order is gone
+    order = np.lexsort((task.people[:, 1], task.people[:, 0]))  # hides the source's order
     contents = Contents(task.people[order], group[order], counterfeits, signatures)
     entry = Entry(
         number=0,
@@ -183,7 +183,7 @@ def require_current(draft: Draft, ledger: Ledger) -> None:
 def announced(
     draft: Draft | None, ledger: Ledger | None, partial: Path, place: Path
 ) -> Iterator[None]:
-    """Announce a release to the ledger; settle it when the block, in which it moves, is done."""
+    """Announce a release to the ledger; settle it after the block, which moves the folder."""
     if draft is None or ledger is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""A release, whatever engine made it: its manifest, its tables, and what was proved of them."""
+"""A release of any engine: its manifest, its tables, and the proof of its guarantees."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What was derived from the tables of a release, and from which."""
+    """The findings derived from the tables of a release, and the tables they come from."""
 
     reading: Reading  # the tables, as they were read
-    manifest: Manifest  # which says what was found
+    manifest: Manifest  # with the findings
     audit: Audit
     utility: dict[str, Any] | None  # the publisher's; None where it was not measured
-    attacks: AttackReport | None  # what the job's attacks found, if it asks for any
+    attacks: AttackReport | None  # the findings of the job's attacks, if it asks for any
     with_series: bool  # whether the series that the release joins, if any, was judged
 
 
@@ -52,14 +52,14 @@ class Release(Result):
     manifest: Manifest
     formed: FormedTables  # the tables, as the engine holds them
     job: Job
-    # What the release must not hold: source hash, seed, figures against the original, …
+    # Facts that the release must not contain: source hash, seed, figures against the original, …
     private: dict[str, Any]
-    draft: Draft | None = None  # what a ledger is to record
+    draft: Draft | None = None  # the record for a ledger
     proof: Proof | None = None
 
     @cached_property
     def tables(self) -> dict[str, Any]:
-        """The published tables, as the kind of frame that came in (else Polars)."""
+        """The published tables, as the kind of frame that was given (else Polars)."""
         return self.formed.frames()
 
     def coded_tables(self) -> Mapping[str, CodedTable]:
@@ -79,11 +79,11 @@ class Release(Result):
 
     @property
     def attacks(self) -> AttackReport | None:
-        """What the attacks found that the job asks for."""
+        """The findings of the attacks that the job asks for."""
         return None if self.proof is None else self.proof.attacks
 
     def proof_of(self, reading: Reading) -> Proof | None:
-        """Return the proof, if it is one of just these tables and nobody changed the manifest."""
+        """Return the proof, if it is of exactly these tables and the manifest is unchanged."""
         proof = self.proof
         if proof is None or proof.utility is None or not proof.with_series:
             return None
@@ -91,7 +91,7 @@ class Release(Result):
         return proof if same else None
 
     def adopt(self, proof: Proof, manifest: Manifest) -> None:
-        """Say what was proved; the proof keeps a manifest of its own, to notice a change."""
+        """Record a proof; it keeps its own copy of the manifest, to detect a change."""
         self.manifest = manifest
         self.proof = replace(proof, manifest=manifest.model_copy(deep=True))
         found = [promise.model_dump(mode="json") for promise in proof.audit.promises]
@@ -116,7 +116,7 @@ class Release(Result):
 
     @property
     def explanation(self) -> list[str]:
-        """What was done and what it promises, in sentences; the last ones for the publisher."""
+        """Explain the release and its guarantees in sentences; the last are for the publisher."""
         return [*explain(self.manifest), *explain_privately(self.manifest, self.private)]
 
     def save(
@@ -134,7 +134,7 @@ class Release(Result):
 
         ``format`` is ``csv``, but for a release that Spark made ``parquet``, unless it is given.
         With a ledger the release is recorded in the same step in which it appears; an open one may
-        be given, whose lock is then held already. ``sign`` is the private key that signs the
+        be given, whose lock the caller holds. ``sign`` is the private key that signs the
         manifest.
         """
         from discreet.pipeline.run import save_release
@@ -167,7 +167,7 @@ class Release(Result):
         return Picture() if self.audit is None else self.audit.picture
 
     def private_page(self) -> Page:
-        """Return the publisher's page, with what the release must not hold."""
+        """Return the publisher's page, with facts that the release must not contain."""
         from discreet.report.pages.release_page import private_page
 
         return private_page(self.manifest, self.job, self._picture, self.private, self.attacks)

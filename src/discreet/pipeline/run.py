@@ -4,7 +4,7 @@
     attack (if asked) → explain → put in place → record
 
 ``make_release`` goes as far as the formed tables, ``prove_release`` audits, measures and attacks
-what was read of them, ``save_release`` writes files and proves what they say. A release that fails
+them as they are read back, ``save_release`` writes files and proves them. A release that fails
 never appears.
 """
 
@@ -66,7 +66,7 @@ def make_release(
         source = engine.read(job, data, ledger, progress)  # codes (rows,) and a dictionary a column
         task = prepare_task(job, source, rng=run.rng, progress=progress, ledger=ledger)
         require_publishable(job, task)
-        task = run.with_orders(task)  # the source, hierarchies, requirements, what is known
+        task = run.with_orders(task)  # the source, hierarchies, requirements, history
     with run.timed("method"):
         outcome = engine.run(job, task, source, run.seed)  # the class or group of each row
         tables = engine.form(job, task, source, outcome)  # cells (classes,) or values (rows,)
@@ -100,7 +100,7 @@ def save_release(
     ledger: Ledger | None = None,
     sign: SigningKey | str | Path | None = None,
 ) -> Path:
-    """Write a release beside its place, prove what the files say, and let it appear."""
+    """Write a release beside its place, prove the written files, and put it in place."""
     key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.load(sign)
     tables, manifest = release.formed, release.manifest.model_copy(deep=True)
     with locked_ledger(release.draft, ledger, path) as ledger, release.timed("save"):
@@ -117,7 +117,7 @@ def save_release(
             )  # a file a table
             with hashing(folder, manifest):
                 reading = tables.read_back(folder, manifest, progress)  # codes (rows,) of cells
-                proof = release.proof_of(reading)  # of publish(), if the files say just the same
+                proof = release.proof_of(reading)  # of publish(), if the files have the same cells
                 proof = proof or _prove(release, manifest, reading, progress, ledger)
             write_explanation(folder, manifest, proof.audit.picture, report, key)
     reading.moved_to(path.absolute())
@@ -134,9 +134,9 @@ def _prove(
     ledger: Ledger | None,
     measured: bool = True,
 ) -> Proof:
-    """Prove what was read of a release; the manifest then says what was found."""
+    """Prove the tables that were read, and write the findings into the manifest."""
     progress("audit", 0.0)
-    audit = audit_reading(release, manifest, reading, ledger)  # a verdict a promise, all hold
+    audit = audit_reading(release, manifest, reading, ledger)  # verdicts, all hold
     progress("measures", 0.0)
     utility = reading.measure(manifest) if measured else None  # figures by name
     attacks = verify_attacks(release.job, reading, release.formed, manifest, progress)

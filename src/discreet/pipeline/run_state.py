@@ -1,4 +1,4 @@
-"""What one run of a job has of its own: its seed, its random generator, how long steps take."""
+"""The state of one run of a job: its seed, its random generator, the time of its steps."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RunState:
         tables: FormedTables,
         draft: Draft | None,
     ) -> dict[str, Any]:
-        """Return what the publisher keeps of the run."""
+        """Return the publisher's private facts about the run."""
         private = {"seed": self.seed, "engine": engine.name, "timings": self.timings}
         private |= {"insecure_fixed_order": True} if fixed_order() else {}
         private |= {**tables.private, "method": tables.facts}

@@ -1,7 +1,7 @@
 """The guarantees of a whole series, judged before a release joins it.
 
 The earlier releases come from the ledger, whose seals are checked; the new one from the tables as
-they were written, which must say what the ledger is about to record.
+they were written, which must agree with the record that the ledger is about to take.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def overlap_problem(people: int) -> str:
 
 
 def belief_problems(found: JointFinding, rho: float) -> list[str]:
-    """Return the sentence about people of whom a reader of all releases believes too much."""
+    """Return the sentence about records with a belief above ρ."""
     if not found.above:
         return []
     return [
@@ -102,7 +102,7 @@ def belief_problems(found: JointFinding, rho: float) -> list[str]:
 def _unlike_tables(
     contents: Contents, attribute: str, tables: Mapping[str, CodedTable]
 ) -> list[str]:
-    """Return where written tables say something else than the ledger is about to record."""
+    """Return where written tables differ from the record that the ledger is about to take."""
     if SENSITIVE not in tables or GROUP not in tables[SENSITIVE].columns:
         return []  # classes of a generalized release have no numbers
     signatures = contents.signatures[attribute]

@@ -1,4 +1,4 @@
-"""From a ledger to what a method of re-publication may know: history, C and the domain."""
+"""From a ledger to the input of a re-publication method: history, C and the domain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from discreet.table.coded_table import Column, exact_value
 
 
 def with_history(task: Task, job: Job, ledger: Ledger) -> Task:
-    """Return the task with what the ledger knows, its dictionary the domain of the series."""
+    """Return the task with the ledger's history; its dictionary is the domain of the series."""
     entries = ledger.entries()
     method = job.method
     correlation = _correlation(job)
@@ -67,7 +67,7 @@ def _with_domain(column: Column, values: Collection[str | None]) -> Column:
 
 
 def _require_one_spelling(column: Column) -> None:
-    """Refuse a series that writes one number in several ways: to a reader they are one value."""
+    """Refuse a series that writes one number in several ways: an attacker reads one value."""
     texts = column.text.drop_nulls().to_list()
     if len({exact_value(text, column.type) for text in texts}) < len(texts):
         raise InputError(

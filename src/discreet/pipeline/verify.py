@@ -23,9 +23,9 @@ def verify_attacks(
     manifest: Manifest,
     progress: Progress,
 ) -> AttackReport | None:
-    """Run the attacks that a job asks for; raise where one goes too far. None if it asks for none.
+    """Run the attacks that a job asks for; raise where one exceeds its bound. None without attacks.
 
-    Too far: above the job's ceiling, or above what the release promises.
+    The bound is the job's ceiling, or the one that the release guarantees.
     """
     wanted = job.verify
     if wanted is None:

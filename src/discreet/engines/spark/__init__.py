@@ -1,4 +1,4 @@
-"""The same job where the data is: reading, counting, running parts, writing, auditing on Spark."""
+"""The Spark engine: reading, counting, running parts, writing and auditing on a cluster."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""Which rows go to the same part, learnt from a sample and checked against counts of all rows."""
+"""The part of each row, learnt from a sample and checked against counts of all rows."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from discreet.methods.shared.hilbert import task_keys
 from discreet.requirements.quasi_sensitive import LinkRequirement
 
 SAMPLE = 200_000  # rows that the driver learns the first cuts from, and
-SAMPLE_OF_PART = 2_000  # at least so many of each part
+SAMPLE_OF_PART = 2_000  # at least this many of each part
 STRETCHES, STRETCH = 64, 4096  # of the curve in a part at most, and rows of one at least
 
 
 def assignment(rows: EncodedRows, spread: Spread | None, parts: int) -> tuple[Assign, int]:
-    """Where each row goes, and the number of parts that there are then."""
+    """Return the part of each row, and the number of parts."""
     if parts == 1:
         return all_together, 1
     if spread is Spread.CUTS:
@@ -58,7 +58,7 @@ def _sample(rows: EncodedRows, parts: int) -> tuple[Task, float]:
 
 
 def _cuts(rows: EncodedRows, parts: int) -> CutTree:
-    """The first cuts, without those that leave a part which can't keep a promise."""
+    """The first cuts, without those that leave a part which can't keep a guarantee."""
     task, share = _sample(rows, parts)
     asked = [r for r in task.requirements if not isinstance(r, LinkRequirement)]
     of_part = max(1, int(rows.rows_of_part * share / 2))

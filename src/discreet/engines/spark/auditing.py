@@ -42,7 +42,7 @@ LOOKED_AT = 1 << 16  # first places of each table whose orders are compared (aud
 
 @dataclass(frozen=True)
 class FileReading:
-    """What one file says by itself; its counted rows lie in a file beside."""
+    """The findings of one file; its counted rows are in a file beside it."""
 
     table: str
     rows: int
@@ -175,7 +175,7 @@ def _cut_out(file: WrittenFile, folder: Path) -> Path:
 
 
 def unread_bytes(files: Mapping[str, Sequence[WrittenFile]]) -> list[str]:
-    """CSV files with bytes that are in no stretch, so that nobody would have read them."""
+    """CSV files with bytes that are in no stretch, so that no worker would read them."""
     problems = []
     for name, own in files.items():
         stretches = [file.stretch for file in own if file.stretch is not None]
@@ -212,9 +212,9 @@ def order_problems(
     sorted_tables: Collection[str],
     staging: Path,
 ) -> list[str]:
-    """What the first rows of the tables show of their orders.
+    """Return problems in the order of the first rows of the tables.
 
-    Of a table that is sorted by what it shows, the rows of the groups that are looked at.
+    Of a table that is sorted by its published columns, all rows of the compared groups are used.
     """
     kind, heads = kind_of(manifest.kind), {}
     for name in manifest.tables:

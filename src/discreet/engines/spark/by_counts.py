@@ -77,6 +77,6 @@ def _tuples(rows: EncodedRows) -> CodedTable:
 
 
 def _needs_values(plan: PartPlan) -> bool:
-    """Whether the search looks at sensitive values at all."""
+    """Return whether the search uses sensitive values at all."""
     sizes = all(isinstance(r, SizeRequirement) for r in plan.task.requirements)
     return not (sizes and isinstance(plan.job.method, FullDomain))

@@ -20,11 +20,11 @@ from discreet.methods.base import Outcome, Spread
 from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
 from discreet.methods.msa_diversity.share_bounds import bounds_of, require_feasible, too_many
 
-FEWER = 4  # times fewer parts are tried where some part can't keep a promise that all can
+FEWER = 4  # times fewer parts are tried where some part can't keep a guarantee that all can
 
 
 def run_by_parts(rows: EncodedRows) -> list[PartResult]:
-    """Stage the tables of all parts; of fewer ones where some can't keep a promise."""
+    """Stage the tables of all parts; of fewer ones where some can't keep a guarantee."""
     if isinstance(rows.plan.job.method, MsaDiversity):
         suppression = rows.plan.job.method.suppression
         require_feasible(rows.plan.task, bounds_of(rows.plan.task), suppression)
@@ -43,7 +43,7 @@ def _run(rows: EncodedRows, parts: int) -> list[PartResult]:
     assign, parts = assignment(rows, method.spread, parts)
     if method.spread is not Spread.CURVE:
         return _run_parts(rows, rows.plan, assign, parts, 0)
-    # what a part can't place is no failure yet
+    # rows that a part can't place are no failure yet
     lenient = rows.plan.job.using(method.model_copy(update={"suppression": 1.0}))
     plan = replace(rows.plan, job=lenient)
     results = _run_parts(rows, plan, assign, parts, 0, keep_left=True)

@@ -22,7 +22,7 @@ from discreet.methods.base import Task
 
 @dataclass(frozen=True, eq=False)
 class EncodedRows:
-    """All rows of a table, or those that are left over, with what everybody knows of them."""
+    """All rows of a table, or the remaining ones, with the facts that every worker has."""
 
     session: SparkSession
     plan: PartPlan
@@ -37,12 +37,12 @@ class EncodedRows:
 
     @cached_property
     def rows_of_part(self) -> int:
-        """How many rows a task may hold."""
+        """The number of rows that a task may hold."""
         return setting(self.session, ROWS_OF_PART)
 
     @property
     def parts(self) -> int:
-        """How many parts of such a size there are."""
+        """The number of parts of such a size."""
         return max(1, -(-self.count // self.rows_of_part))
 
     def of_files(self, files: list[str], count: int) -> EncodedRows:

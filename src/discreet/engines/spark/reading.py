@@ -1,4 +1,4 @@
-"""Read and encode: from what Spark reads to dictionaries on the driver and codes on the workers."""
+"""Read and encode: from Spark's rows to dictionaries on the driver and codes on the workers."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
         .option("escape", source.quote or "\0")
         .option("encoding", source.encoding)
         .option("mode", "FAILFAST")
-        .option("columnPruning", False)  # else cells beyond those that are asked for go unseen
+        .option("columnPruning", False)  # otherwise Spark ignores superfluous cells
         .csv(source.path.absolute().as_uri())
         .fillna("")  # an empty cell is an empty text, which a role says the meaning of
     )
 
 
 def require_fit(frame: DataFrame, job: Job) -> dict[str, ColumnSpec]:
-    """How each column is read, in the table's order; an error unless the job names them all."""
+    """Return each column's specification, in the table's order; raise unless all are named."""
     if job.person is not None:
         raise JobError(
             [
@@ -228,7 +228,7 @@ def encode(
 
 @kernel
 def _ranks(numbers: Codes, seen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many rows with the same number came before each."""
+    """Count the earlier rows with the same number, for each row."""
     ranks = np.empty(len(numbers), np.int64)
     for row in range(len(numbers)):
         ranks[row] = seen[numbers[row]]
@@ -239,7 +239,7 @@ def _ranks(numbers: Codes, seen: NDArray[np.int64]) -> NDArray[np.int64]:
 def uses_of(
     frame: DataFrame, names: Sequence[str], identifiers: Sequence[str], missing: Sequence[str]
 ) -> dict[str, Uses]:
-    """How often the values of each identifier are used; ``names`` are all columns in order."""
+    """Count the uses of each identifier's values; ``names`` are all columns in order."""
     plain = frame.toDF(*(f"c{place}" for place in range(len(names))))
     found = {}
     for name in identifiers:

@@ -58,7 +58,7 @@ def spark_session(master: str | None = None) -> Iterator[SparkSession]:
 
 @contextmanager
 def reporting() -> Iterator[None]:
-    """Say that Spark stopped a job, without its words: they may hold cells of the table."""
+    """Raise the failure of a Spark job without its message, which may contain cells."""
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError) as error:
@@ -73,7 +73,7 @@ def reporting() -> Iterator[None]:
 
 
 def each(frame: DataFrame, kernel: Callable[[pa.Table], Any]) -> list[Any]:
-    """Run a kernel on every partition that has rows; what it returns is small and comes here."""
+    """Run a kernel on every partition that has rows; return its small results to the driver."""
 
     def run(batches: Batches) -> Batches:
         held = [batch for batch in batches if batch.num_rows]

@@ -53,7 +53,7 @@ from discreet.table.roles import Role
 class SparkRows(SourceRows):
     """A source on Spark; its coded table has an entry for each value of a column."""
 
-    data: Any  # what the job was given
+    data: Any  # the job's data, as it was given
     frame: DataFrame  # of published columns, c0, c1, …
     specs: Mapping[str, ColumnSpec]
     lookups: Mapping[str, Lookup]
@@ -62,7 +62,7 @@ class SparkRows(SourceRows):
 
 @dataclass(frozen=True, eq=False)
 class SparkOutcome:
-    """What the parts of a job staged."""
+    """The staged parts of a job."""
 
     plan: PartPlan
     results: list[PartResult]
@@ -79,7 +79,7 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
 
     @classmethod
     def temporary(cls, session: SparkSession) -> SparkEngine:
-        """Return an engine with a folder of its own, which goes when its releases do.
+        """Return an engine with a folder of its own, removed together with its releases.
 
         The folder is made where ``spark.discreet.folder`` says, which workers must reach too; on a
         local master in the usual place for temporary files.
@@ -129,7 +129,7 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
 
     @reporting()
     def run(self, job: Job, task: Task, source: SparkRows, seed: int) -> SparkOutcome:
-        alone = replace(task, progress=no_progress)  # what workers get of it
+        alone = replace(task, progress=no_progress)  # as sent to workers
         plan = PartPlan(job, alone, source.specs, source.missing, seed, fixed_order())
         ranked = None
         if isinstance(job.method, ShardedMethod):
@@ -157,7 +157,7 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
         whole = [result for result in results if result.kind]
         suppressed = sum(result.suppressed for result in results)
         facts = job.method.joined_facts([result.facts for result in whole])
-        if job.method.spread is Spread.CURVE:  # a first pass leaves over, it does not suppress
+        if job.method.spread is Spread.CURVE:  # a first pass defers rows, it does not suppress them
             facts["suppressed_rows"] = facts["steps"]["suppressed"] = suppressed
         entries = {}
         for name in dict.fromkeys(name for result in whole for name in result.tables):

@@ -53,7 +53,7 @@ class SparkTables(FormedTables):
     usual_format: ClassVar[OutputFormat] = "parquet"
     engine: SparkEngine
     job: Job
-    data: Any  # what the job was given
+    data: Any  # the job's data, as it was given
     results: Sequence[PartResult]
     key: int  # of the numbers of groups
     _formed: tuple[Path, dict[str, str], Files] | None = field(default=None, repr=False)
@@ -82,7 +82,7 @@ class SparkTables(FormedTables):
     def _put(
         self, folder: Path, format_: OutputFormat
     ) -> tuple[dict[str, str], dict[str, list[WrittenFile]]]:
-        """Write the tables to a folder; return the names of their files, and what tasks wrote."""
+        """Write the tables to a folder; return the names of their files, and each task's share."""
         engine = self.engine
         with timing(engine.steps, "writing"):
             rows_of_file = setting(engine.session, ROWS_OF_PART)
@@ -131,7 +131,7 @@ def _moved(file: WrittenFile, old: Path, new: Path) -> WrittenFile:
 
 
 class SparkReading(Reading):
-    """The files of a release, read on the workers when something is asked of them."""
+    """The files of a release, read on the workers when needed."""
 
     def __init__(self, formed: SparkTables, folder: Path, manifest: Manifest, files: Files) -> None:
         self._formed, self._engine, self._files = formed, formed.engine, files

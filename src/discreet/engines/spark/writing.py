@@ -33,7 +33,7 @@ COPIED_AT_ONCE = 1 << 24
 
 @dataclass(frozen=True)
 class Numbering:
-    """How the groups of parts are numbered in the release."""
+    """The numbers of the parts' groups in the release."""
 
     first: Mapping[int, int]  # by part: how many groups the parts before it have
     groups: int
@@ -51,12 +51,12 @@ class Numbering:
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """What one task wrote of a published table: a file, or a stretch of one."""
+    """The share of a published table that one task wrote: a file, or a stretch of one."""
 
     table: str
     path: str
     rows: int
-    stretch: tuple[int, int] | None = None  # bytes of a CSV file, whose header stands before all
+    stretch: tuple[int, int] | None = None  # bytes of a CSV file, after its header
 
 
 def write_tables(
@@ -151,7 +151,7 @@ def put_together(
 ) -> tuple[str, list[WrittenFile]]:
     """The table under its name in a release, a folder of Parquet files or one CSV file.
 
-    Also where in it stands what each task wrote, for the audit to read it there.
+    Also the stretch that each task wrote, for the audit to read it there.
     """
     place = folder / f"{name}.{format}"
     if format == "parquet":

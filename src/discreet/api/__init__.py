@@ -1,1 +1,1 @@
-"""The verbs, one file each: what a user of the library calls."""
+"""The functions that a user of the library calls, one file each."""

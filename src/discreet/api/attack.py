@@ -34,8 +34,9 @@ def attack(
     """Attack a release with every attack that applies, or with those that are named.
 
     ``original`` is a job or the path of one; for a release in memory, or with ``job``, it may be
-    the frame that was published. It lends the people's quasi-identifiers, and the truth by which
-    beliefs are scored. ``population`` is a table of everybody's quasi-identifiers, or a job.
+    the frame that was published. It provides the people's quasi-identifiers, and the true values
+    by which beliefs are scored. ``population`` is a table of the quasi-identifiers of a larger
+    population, or a job.
     """
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold: a belief is between 0 and 1; found {threshold:g}.")

@@ -37,7 +37,7 @@ def audit(
     """Derive every guarantee again from published files alone.
 
     With ``original``, a job or the path of one, also check that nothing was lost or invented. A
-    release in memory was audited when it was made; that audit is returned. Promises about the
+    release in memory was audited when it was made; that audit is returned. Guarantees about the
     labels that terms link to need the knowledge table: the original's, or ``knowledge``, the path
     of one or a path for each quasi-sensitive attribute. ``trust`` is the public key by which the
     manifest must be signed.
@@ -83,7 +83,7 @@ def _source_rows(folder: Path) -> dict[str, NDArray[np.int32]] | None:
 
 
 def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:
-    """Add whether the page of a release is the one that its manifest and its tables give."""
+    """Add a check that the page of a release is the one that its manifest and tables give."""
     from discreet.report.pages.release_page import release_page
 
     place = folder / REPORT

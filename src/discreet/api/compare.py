@@ -1,8 +1,8 @@
-"""Several methods on one table: what each release is worth, and what one attacker believes.
+"""Several methods on one table: the utility of each release, and one attacker's beliefs.
 
 The table is read once. Every setting then runs as a job of its own, is audited as it would be
-published, and is measured by the same figures; one that fails leaves its reason and stops no
-other. Methods that need a ledger run as if nothing had been published before.
+published, and is measured by the same figures; a setting that fails reports its reason and does
+not stop the others. Methods that need a ledger run as if nothing had been published before.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from discreet.utility.learning import DRAWS, Learning, Teacher, split_people, ta
 from discreet.utility.queries import QueryWorkload, query_errors
 from discreet.utility.recommendation import recommend
 
-_PERSON = "row of a comparison"  # the identifier of rows that a ledger is to know
+_PERSON = "row of a comparison"  # the identifier of rows for a ledger
 
 
 @dataclass(frozen=True, eq=False)
 class Original:
-    """A job's table, read once, and its job without what was never coded."""
+    """A job's table, read once, and its job without the columns that are not coded."""
 
     job: Job
     coded: CodedTable  # as it was read
@@ -71,7 +71,7 @@ class Original:
 
     @cached_property
     def table(self) -> CodedTable:
-        """As measures read it: sets as bits."""
+        """The table as measures read it: sets as bits."""
         return expand_sets(self.job, self.coded)[0]
 
     def frame(self, rows: NDArray[np.int64] | None = None) -> pl.DataFrame:
@@ -103,7 +103,7 @@ class Original:
 
 @contextmanager
 def _new_ledger() -> Iterator[tuple[LedgerSettings, Ledger]]:
-    """A ledger without a past, gone when the release is made."""
+    """A ledger without earlier releases, removed when the release is made."""
     with TemporaryDirectory() as folder:
         place = Path(folder) / "ledger"
         settings = LedgerSettings(path=place, key=place.with_suffix(".key"), person=_PERSON)
@@ -136,7 +136,7 @@ class School:
         return self._teacher.teach(draws())
 
     def _recoded(self, part: CodedTable, name: str, codes: Codes) -> Codes:
-        """Codes of the part's dictionary in the original's; −1 for what it lacks."""
+        """Codes of the part's dictionary in the original's; −1 for values that it lacks."""
         found = code_of_text(self._original.table[name].text, part[name].text)
         return found.astype(np.int32)[codes]
 
@@ -158,7 +158,7 @@ def compare(
 
     ``data`` is a frame, a path, or None for the job's own source. ``methods`` are names or methods
     with parameters; ``vary`` gives values of parameters, and every method runs with each
-    combination of those that it takes. ``uses`` are what a release is wanted for (``queries``,
+    combination of those that it takes. ``uses`` are the purposes of a release (``queries``,
     ``associations``, ``records``, ``learning``; all but the last if left out). A release is
     recommended only where the belief of 99 in 100 people is at most ``ceiling``.
     """
@@ -209,7 +209,7 @@ class _Runner:
     seed: int
 
     def point(self, setting: Setting, progress: Progress) -> Point:
-        """Return what comes of one setting; a failure is a point too."""
+        """Return the result of one setting; a failure is a point too."""
         started = time.perf_counter()
         point = Point(setting.label, setting.method, dict(setting.parameters))
         try:
@@ -223,7 +223,7 @@ class _Runner:
                 point = replace(point, skill=taught.skill, accuracy=taught.accuracy)
         except DiscreetError as error:
             return replace(point, failure=str(error), infeasible=isinstance(error, PromiseError))
-        except Exception as error:  # whatever one method does, the others go on
+        except Exception as error:  # a failing method does not stop the others
             return replace(point, failure=f"failed unexpectedly ({type(error).__name__})")
         return point
 
@@ -252,7 +252,7 @@ class _Runner:
         )
 
     def unlinked(self) -> Point:
-        """The baseline."""
+        """Return the baseline point: tables without a link between quasi-identifiers and values."""
         table = self.original.table
         implied = Unlinked((table.quasi_identifiers, table.sensitive), table.rows)
         belief = fixed_reader(table, implied)

@@ -62,7 +62,7 @@ _OCCUPATIONS = ("nurse", "teacher", "cook", "clerk", "driver", "engineer", "reti
 
 
 def make_patients(path: Path, rows: int = ROWS, seed: int = SEED) -> None:
-    """Write a made-up table of patients."""
+    """Write a synthetic table of patients."""
     rng = np.random.default_rng(seed)
     age = np.clip(rng.normal(52, 19, rows), 18, 95)
     born = np.datetime64("2025-01-01") - (age * 365.25).astype("timedelta64[D]")
@@ -93,7 +93,7 @@ def make_patients(path: Path, rows: int = ROWS, seed: int = SEED) -> None:
 
 
 def demonstrate(folder: Path) -> list[str]:
-    """Publish a synthetic table twice, attack both releases, and return what was found."""
+    """Publish a synthetic table twice, attack both releases, and return the findings."""
     folder.mkdir(parents=True, exist_ok=True)
     make_patients(folder / "patients.csv")
     separate = _Demonstrated(folder, "one-at-a-time", ONE_AT_A_TIME, "one-at-a-time.yaml")

@@ -53,7 +53,7 @@ class Exploration(Result):
 def explore_projections(
     data: Any, job: Job | str | Path, *, progress: Progress = no_progress
 ) -> Exploration:
-    """Return what several tables would lose, expose and reach, for every number of tables.
+    """Return association loss, exposure and closeness for every number of tables.
 
     ``data`` is a frame, a path, or None for the job's own source; ``job`` may be a path. Bounds
     come from the job: its requirements, and where its method is codip also ``dm`` and

@@ -27,9 +27,9 @@ def measure(
     """Measure the utility of a release against the original.
 
     ``original`` is a job or the path of one; for a release in memory, or with ``job``, it may be
-    the frame that was published. How many queries there are, and of which sort, is the job's to
-    say (``measure:``) unless ``queries`` gives their number. ``learning`` runs the job again on
-    70 % of the people, learns from that release, and tests on the others.
+    the frame that was published. The job (``measure:``) gives the number and the kinds of queries,
+    unless ``queries`` gives their number. ``learning`` runs the job again on 70 % of the people,
+    learns from that release, and tests on the others.
     """
     tables, task, manifest = opened_release(release, original, job, progress)
     given = job_of_release(release, original, job)

@@ -15,7 +15,7 @@ from discreet.pipeline.prepare import prepare
 def profile(
     data: Any, job: Job | str | Path | None = None, *, progress: Progress = no_progress
 ) -> Profile:
-    """Profile a table: which columns identify rows, and what can be guaranteed for it.
+    """Profile a table: its identifying columns, and the guarantees that are feasible for it.
 
     ``data`` is a frame, a path, or None for the job's own source; ``job`` may be a path. Without
     a job, roles are proposed from names and counts.

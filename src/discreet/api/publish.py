@@ -27,11 +27,11 @@ def publish(
     """Make a release of a table in memory, audited as it would be published.
 
     ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source;
-    ``job`` may be a path. With a ledger, the release knows what was published before; ``save``
-    records it. A Spark data frame is published on Spark, in files that go with the release unless
-    it is saved.
-    ``seed`` makes the method reproducible; the order of rows and the numbers of groups are drawn
-    from secret entropy all the same.
+    ``job`` may be a path. With a ledger, the method takes earlier releases into account; ``save``
+    records the new one. A Spark data frame is published on Spark, in files that are removed with
+    the release unless it is saved.
+    ``seed`` makes the method reproducible; the order of rows and the numbers of groups are always
+    drawn from secret entropy.
     """
     job = Job.of(job)
     engine: Engine[Any, Any] | None = None

@@ -1,9 +1,9 @@
-"""The audit of a series: what holds across releases, from their files and from who was where.
+"""The audit of a series: guarantees across releases, from their files and each person's groups.
 
 Each release is audited by itself first. Then the groups of every person, from the ledger or from a
-table of persons, are put beside the published values of these groups, as the files say them: do
-signatures stay, what does an attacker who has all releases believe, and how far do the attacks on
-several releases come.
+table of persons, are joined with the published values of these groups in the files. The audit
+checks that signatures persist, computes the beliefs of an attacker who has all releases, and runs
+the attacks on several releases.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from discreet.table.published import GROUP
 from discreet.table.roles import Role
 
 Placed = Mapping[str, str]  # the group, as it is published, of every person
-Alike = Sequence[Sequence[str]]  # people whom an attacker knows to have the same value
+Alike = Sequence[Sequence[str]]  # people known to an attacker to have the same value
 
 
 def audit_series(
@@ -59,13 +59,13 @@ def audit_series(
     correlation: str | Path | None = None,
     alike: Alike | None = None,
 ) -> SeriesAudit:
-    """Audit releases of the same records together: what do all of them reveal?
+    """Audit releases of the same records together.
 
-    Either ``ledger`` (open, its settings, or its place) says who is in which group of all its
+    Either ``ledger`` (open, its settings, or its place) gives each person's group in all its
     releases; or ``persons``, a CSV file with the columns ``release`` (1, 2, …), ``person`` and the
-    quasi-identifiers, says it for the folders ``releases``. ``correlation`` is the correlation
-    table that the releases rest on. ``alike`` are people whom an attacker knows to have the same
-    value; any one pair if left out.
+    quasi-identifiers, gives it for the folders ``releases``. ``correlation`` is the correlation
+    table that the releases rest on. ``alike`` are people that an attacker knows to have the same
+    value; any one pair if omitted.
     """
     if (ledger is None) == (persons is None):
         raise InputError("A series needs either its ledger or a table of persons.")
@@ -82,7 +82,7 @@ def audit_series(
 
 
 def _audit_ledger(ledger: Ledger, correlation: Path | None, alike: Alike | None) -> SeriesAudit:
-    """Audit all releases of a ledger, which knows who was in which group."""
+    """Audit all releases of a ledger, which records each person's group."""
     ledger.settled()
     ledger.require_sound()
     folders, placed = [], []
@@ -201,7 +201,7 @@ def _bucketized(folder: Path) -> tuple[Manifest, dict[str, CodedTable]]:
 
 
 def _frame(table: CodedTable) -> pl.DataFrame:
-    """The cells of a table that say something about people."""
+    """The cells of a table that describe people."""
     return pl.DataFrame(
         {c.name: c.text.gather(c.codes) for c in table if c.role is not Role.STRUCTURE}
     )
@@ -269,7 +269,7 @@ def _series(
 
 
 def _promised_m(manifests: Sequence[Manifest], steady: Invariance) -> float | None:
-    """1/m, if all releases promise it and no person's value is seen to have changed."""
+    """1/m, if all releases guarantee it and no person's value is seen to have changed."""
     promised = [
         int(promise.parameters["m"])
         for manifest in manifests
@@ -318,7 +318,7 @@ def _read_persons(path: Path) -> list[dict[str, str]]:
 
 
 def _place(people: CodedTable, rows: Sequence[Mapping[str, str]], path: Path) -> Placed:
-    """The group of each person whose quasi-identifiers are found in one group alone."""
+    """The group of each person whose quasi-identifiers occur in only one group."""
     columns = people.quasi_identifiers
     lacking = [c.name for c in columns if rows and c.name not in rows[0]]
     if lacking:

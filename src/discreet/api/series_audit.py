@@ -1,4 +1,4 @@
-"""What the audit of a series found: as data, in sentences, as a page."""
+"""The findings of the audit of a series: as data, in sentences, as a page."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from discreet.result import Result
 
 @dataclass(frozen=True)
 class SeriesAudit(Result):
-    """What the audit of a series found."""
+    """The findings of the audit of a series."""
 
     audits: tuple[Audit, ...]
     invariance: Invariance
-    joint: JointFinding | None  # where some release promises ρ-difference
-    estimates: Estimates | None  # of attackers who look at one person alone; no bounds
+    joint: JointFinding | None  # where some release guarantees ρ-difference
+    estimates: Estimates | None  # of attackers who use one person's groups alone; no bounds
     attacks: tuple[CrossFinding, ...]
     problems: tuple[str, ...]
-    not_placed: int  # people who fit several groups of a release, or none
-    rho: float | None = None  # the greatest belief that is promised, if one is
+    not_placed: int  # people that fit several groups of a release, or none
+    rho: float | None = None  # the guaranteed bound on beliefs, if there is one
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong with a release, nor with all of them together."""
+        """Whether no problem was found in a release, nor in all of them together."""
         return not self.problems and all(audit.ok for audit in self.audits)
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def describe(found: SeriesAudit) -> list[str]:
 
 
 def describe_attacks(found: SeriesAudit) -> list[str]:
-    """Return what attackers who have all releases believe, in sentences."""
+    """Return the beliefs of attackers who have all releases, in sentences."""
     lines = []
     if found.joint is not None:
         shown = ", ".join(f"{belief:.3f}" for belief in found.joint.greatest)

@@ -1,9 +1,9 @@
-"""Which jobs a comparison runs: methods, and the places where a varied parameter belongs.
+"""The jobs that a comparison runs: methods, and the places that take a varied parameter.
 
-A parameter goes wherever it is known by its name: to the method, and to every requirement of the
-job that has it. ``l`` means the same to all methods, the number of values that an attacker can't
-tell apart, whatever a method calls it. Where neither the method nor a requirement takes ``k``,
-``l`` or ``t``, the requirement is added that is usual for it.
+A parameter goes to the method and to every requirement of the job that has a parameter of this
+name. ``l`` means the same to all methods, the number of values that an attacker can't tell apart,
+under any name that a method gives it. Where neither the method nor a requirement takes ``k``,
+``l`` or ``t``, the usual requirement with this parameter is added.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from discreet.requirements.registry import requirement_from_mapping
 
 USUAL: dict[str, type[Requirement]] = {"k": KAnonymity, "l": PDiversity, "t": TCloseness}
 
-# What a method calls a parameter that it knows by another name.
+# A method's own name of a parameter, where it differs.
 _OTHER_NAMES: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
     (MInvariance.name, "l"): lambda ell: {"m": ell},
     (RhoDifferent.name, "l"): lambda ell: {"rho": 1 / ell},
@@ -41,11 +41,11 @@ _OTHER_NAMES: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One method with some parameters, and how a job becomes its job."""
+    """One method with some parameters, which turns a job into its own."""
 
     method: str
     parameters: Mapping[str, Any]  # that were varied
-    given: Mapping[str, Any]  # that the method has besides
+    given: Mapping[str, Any]  # the method's other parameters
 
     @property
     def label(self) -> str:
@@ -53,7 +53,7 @@ class Setting:
         return " ".join([self.method, *varied])
 
     def job(self, base: Job, sensitive: Sequence[str]) -> Job:
-        """The job, or a JobError that says why there is none."""
+        """Return the job, or raise a JobError with the reason."""
         own = dict(self.given)
         requirements = list(base.requirements)
         for name, value in self.parameters.items():

@@ -1,9 +1,9 @@
-"""A made-up population over a series of releases: why a publisher needs a ledger.
+"""A synthetic population over a series of releases: why a publisher needs a ledger.
 
 The same people are published again and again, while some join, some leave and some values change.
 Three publishers treat them: one makes every release anew (each safe by itself), one keeps
 m-invariance, one keeps ρ-difference. The figures are the beliefs of an attacker who has all
-releases so far who knows how often values change. For the first two they are estimates, from each
+releases so far and knows how often values change. For the first two they are estimates, from each
 person's own groups alone; for ρ-different they are exact, over all persons and releases at once.
 How often the attacker's best guess is right is counted for all three.
 """
@@ -67,7 +67,7 @@ class SimulatedRelease:
 
 @dataclass
 class _Publisher:
-    """What one publisher has published so far."""
+    """The releases of one publisher so far."""
 
     method: str
     past: list[PastRelease] = field(default_factory=list)
@@ -126,7 +126,7 @@ def simulate(
     """Publish a synthetic population repeatedly, by three publishers.
 
     One makes every release anew, one keeps m-invariance, one keeps ρ-difference. The result shows
-    what an attacker with all releases believes, by release.
+    the beliefs of an attacker with all releases, by release.
     """
     population = population or SimulatedPopulation()
     rng = np.random.default_rng(seed)

@@ -27,7 +27,7 @@ from discreet.table.kernels.tiers import TIERS
 ROWS = 120
 SAFE = ({"k-anonymity": {"k": 3}}, {"distinct-l-diversity": {"l": 2, "attribute": "disease"}})
 LINKED = ({"k-anonymity": {"k": 3}}, {"qs-t-closeness": {"t": 0.5, "attribute": "symptoms"}})
-# What a job of each built-in method asks for; the others promise by their parameters.
+# The requirements of a job by each method; the other methods guarantee by their parameters.
 REQUIREMENTS: dict[str, Any] = {
     "full-domain": SAFE,
     "mondrian": SAFE,

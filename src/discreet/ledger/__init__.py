@@ -1,1 +1,1 @@
-"""What was published before, kept by the publisher and never published."""
+"""The record of earlier releases, kept by the publisher and never published."""

@@ -28,7 +28,7 @@ CHECK = b"discreet ledger: check of the key"
 
 
 def create_key(path: Path) -> bytes:
-    """Draw a key and write it to a file that must not be there yet."""
+    """Draw a key and write it to a file that must not exist yet."""
     key = secrets.token_bytes(KEY_BYTES)
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -76,7 +76,7 @@ def load_key(path: Path) -> bytes:
 
 
 def check_value(key: bytes) -> str:
-    """Return what a ledger keeps of its key, to know it again."""
+    """Return the check value by which a ledger recognizes its key."""
     return authenticate(key, CHECK)
 
 

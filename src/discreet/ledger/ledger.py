@@ -1,4 +1,4 @@
-"""The ledger: what was published before, and the one step in which a release becomes part of it.
+"""The ledger: the record of earlier releases, and the step in which a release is added to it.
 
 A release is recorded in four moves, while its writer holds the ledger's lock:
 
@@ -7,14 +7,13 @@ A release is recorded in four moves, while its writer holds the ledger's lock:
 3. the folder is renamed to its place,
 4. the row is settled.
 
-The next process that takes the lock decides what a crash left open: a pending release whose folder
-is in its place with the recorded hash was published and is settled; any other never appeared and is
-removed. So folders and ledger agree whenever a crash happened.
+The next process that takes the lock resolves a row that a crash left pending: if its folder is in
+place with the recorded hash, the release was published and is settled; otherwise it never appeared
+and is removed. So folders and ledger agree whenever a crash happened.
 
 Every entry is sealed with the ledger's key (see ``record``), and so is the head, the number of
-releases: a change to a row, an inserted, exchanged or removed release is found by ``verify``. To
-put back an older copy of the whole database cannot be found from within it; keep backups of it as
-safe as the key.
+releases: ``verify`` finds a changed row and an inserted, exchanged or removed release. It cannot
+find that an older copy of the whole database was restored; keep backups of it as safe as the key.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Ledger:
         self._writing = False
         self._reading = False
         self._known: list[Entry] | None = None  # the rows, while writing or reading
-        self._known_head: str | None = None  # what the store says of the last release, with them
+        self._known_head: str | None = None  # the store's head, read together with them
         self.key = key
 
     @classmethod
@@ -99,7 +98,7 @@ class Ledger:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Be the one writer; what a crash left open is decided first. May be nested."""
+        """Be the one writer; pending rows of a crash are resolved first. May be nested."""
         if self._writing:
             yield
             return
@@ -114,7 +113,7 @@ class Ledger:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Look at one state of the ledger, read once; what a crash left open is decided first.
+        """Read one state of the ledger, once; pending rows of a crash are resolved first.
 
         Another run may add a release in the meantime; anyone who records one finds out by the head.
         """
@@ -126,7 +125,7 @@ class Ledger:
             self._reading, self._known = False, None
 
     def settled(self) -> None:
-        """Decide what a crash left open, unless another run is at work."""
+        """Resolve pending rows of a crash, unless another run holds the lock."""
         if any(entry.pending for entry in self._rows()):
             with self._store.lock(self._wait):
                 self._known = None
@@ -145,7 +144,7 @@ class Ledger:
         return self._known
 
     def _stated_head(self) -> str | None:
-        """Return what the store says of the last release; the same state as its rows."""
+        """Return the store's head, of the same state as its rows."""
         return self._store.get(HEAD) if self._known is None else self._known_head
 
     @contextmanager
@@ -164,7 +163,7 @@ class Ledger:
         return found[0]
 
     def contents(self, entry: Entry) -> Contents:
-        """Who was in which group of a release."""
+        """Return each person's group in a release."""
         data = self._store.contents(entry.number)
         if hash_of_contents(data) != entry.contents_hash:
             raise _damaged(self.name, f"release {entry.number}: its contents were changed")
@@ -177,7 +176,7 @@ class Ledger:
         return entries[-1].seal if entries else FIRST_SEAL
 
     def require_sound(self) -> None:
-        """Refuse to build on a ledger that was changed by another hand."""
+        """Refuse to build on a ledger that was tampered with."""
         problems = self._seal_problems()
         if problems:
             raise _damaged(self.name, problems[0])
@@ -202,13 +201,13 @@ class Ledger:
         return entry
 
     def settle(self, entry: Entry) -> None:
-        """The announced release has taken its place."""
+        """Settle the announced release: its folder is in place."""
         with self._changing():
             self._store.settle(entry.number)
             self._store.put(HEAD, self._head_seal(entry.number, entry.seal))
 
     def withdraw(self, entry: Entry) -> None:
-        """The announced release did not take its place."""
+        """Remove the announced release: its folder did not take its place."""
         with self._changing():
             self._store.remove(entry.number)
 
@@ -223,7 +222,7 @@ class Ledger:
                 )
 
     def verify(self) -> list[str]:
-        """Return what is wrong with the ledger or with the folders that it covers."""
+        """Return the problems of the ledger and of the folders that it covers."""
         problems = self._seal_problems()
         for entry in self.entries():
             data = self._store.contents(entry.number)
@@ -266,7 +265,7 @@ class Ledger:
         return {"ledger": self.name, "releases": releases}
 
     def _recover(self) -> None:
-        """Decide what a killed writer left open. Only the holder of the lock may."""
+        """Resolve the pending row of a killed writer. Only the holder of the lock may."""
         for entry in self._rows():
             if not entry.pending:
                 continue

@@ -1,4 +1,4 @@
-"""One release as a ledger keeps it: who was in which group, and what each group was published with.
+"""One release as a ledger keeps it: each person's group, and the published values of each group.
 
 The arrays of a record are packed into one block of bytes, so that a million people cost one row of
 the database. The record's seal is an HMAC over the block, over what else is known of the release
@@ -36,10 +36,10 @@ class GroupSignatures:
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """Who was published where."""
+    """The people of a release with their groups, and the groups with their values."""
 
     people: PersonHashes  # (people, 2), in random order
-    group: NDArray[np.int32]  # (people,) −1 for a person who was held back
+    group: NDArray[np.int32]  # (people,) −1 for a person that is not published
     counterfeits: NDArray[np.int32]  # (groups,)
     signatures: Mapping[str, GroupSignatures]  # by sensitive attribute
 
@@ -85,7 +85,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a ledger says of a release beside its contents."""
+    """The facts of a release in a ledger beside its contents."""
 
     number: int
     folder: str  # where it was published

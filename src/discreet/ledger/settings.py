@@ -15,7 +15,7 @@ KEY_VARIABLE = "DISCREET_LEDGER_KEY"
 
 
 class LedgerSettings(BaseModel):
-    """Where the ledger is and how people are known to it."""
+    """The place of the ledger, its key, and the column that names people."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -54,7 +54,7 @@ class LedgerSettings(BaseModel):
 
     @classmethod
     def at(cls, place: str, **others: object) -> LedgerSettings:
-        """The settings for a path or URL as a command line gives it."""
+        """The settings for a path or URL from the command line."""
         named = {"url": place} if "://" in place else {"path": place}
         try:
             return cls.model_validate({**named, **others})
@@ -62,7 +62,7 @@ class LedgerSettings(BaseModel):
             raise InputError(f"ledger: {error.errors()[0]['msg']}") from None
 
     def located(self, folder: Path) -> LedgerSettings:
-        """The same with paths as they are from the folder of the job."""
+        """The same settings with paths resolved from the folder of the job."""
         key = self.key_path(folder)
         path = self.path
         url = self.url
@@ -73,7 +73,7 @@ class LedgerSettings(BaseModel):
         return self.model_copy(update={"path": path, "url": url, "key": key})
 
     def key_path(self, folder: Path) -> Path:
-        """Where the key is."""
+        """Return the path of the key."""
         if self.key is not None:
             return folder / self.key
         named = os.environ.get(KEY_VARIABLE)

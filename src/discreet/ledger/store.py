@@ -149,18 +149,18 @@ class Store:
         )
 
     def settle(self, number: int) -> None:
-        """A release is in its place."""
+        """Settle a release: its folder is in place."""
         self._database.run("UPDATE discreet_release SET pending = 0 WHERE number = ?", (number,))
 
     def remove(self, number: int) -> None:
-        """A release that was announced never came to its place."""
+        """Remove a release that was announced and never appeared."""
         self._database.run(
             "DELETE FROM discreet_release WHERE number = ? AND pending = 1", (number,)
         )
 
     @contextmanager
     def lock(self, wait: float) -> Iterator[None]:
-        """Be the only writer; the lock goes with the process, however it ends."""
+        """Be the only writer; the lock is released when the process ends, however it ends."""
         if self._lock_file is None:
             self._wait_for_advisory_lock(wait)
             try:

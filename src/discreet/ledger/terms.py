@@ -1,10 +1,10 @@
-"""The terms of a series: what its first ρ-different release fixes for all later ones.
+"""The terms of a series, which its first ρ-different release fixes for all later ones.
 
-A belief about a series rests on the correlation table, on the rule for what the table leaves open,
-and on the domain of values. Each release states its guarantee for the whole series, so a later
-release under other terms would change what an attacker who has the earlier ones believes. For
-example, a value that is new to the domain takes part of the mass that the table leaves open, and
-turns a group that listed all values into evidence.
+A belief about a series rests on the correlation table, on the rule for entries that the table does
+not state, and on the domain of values. Each release states its guarantee for the whole series, so
+a later release under other terms would change the beliefs of an attacker who has the earlier ones.
+For example, a value that is new to the domain takes part of the mass that the table does not
+state, and turns a group that listed all values into evidence.
 """
 
 from __future__ import annotations

@@ -60,3 +60,18 @@ def test_a_small_table_is_published_and_audited_without_a_compiler(job, method):
     found = imported("audit", job.parent / "release")
     assert not found & {"numba", "scipy", "rich", "yaml", "discreet.job.model"}
     assert not {name for name in found if name.startswith("discreet.attacks.series")}
+
+
+def test_a_command_hardly_searches_for_garbage():
+    code = """
+import gc, sys
+from discreet.cli import main
+try:
+    main()
+finally:
+    print(sum(each["collections"] for each in gc.get_stats()), gc.get_freeze_count())
+"""
+    command = [sys.executable, "-c", code, "schema"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    collections, frozen = map(int, done.stdout.splitlines()[-1].split())
+    assert collections < 100 < frozen  # by default several hundred

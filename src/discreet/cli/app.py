@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -64,12 +65,15 @@ app.command("warm-up")(warming.warm_up)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(keys.app, name="keys")
 
+ALLOCATIONS_BETWEEN_COLLECTIONS = 20_000  # importing makes little garbage; every 700 is slow
+
 
 def main() -> NoReturn:
     """Run the command line."""
     from discreet.cli.console import CompilingNotes, flushed, guarded, open_streams
     from discreet.table.kernels.listening import NoCompilerWarning, listeners
 
+    gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS)
     open_streams()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # none is ours; to look takes time
     warnings.formatwarning = lambda message, *_: f"{message}\n"
@@ -89,4 +93,5 @@ def main() -> NoReturn:
     interrupting = sys.modules.get("discreet.table.interrupts")  # importing it takes time
     if interrupting is not None and interrupting.left_running():  # Python would wait for it
         os._exit(status)
+    gc.freeze()  # the memory of modules ends with the process; to search it for garbage takes time
     sys.exit(status)

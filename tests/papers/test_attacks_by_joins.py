@@ -15,7 +15,7 @@ BOB = [
 BOB_COLUMNS = {"race": "q", "sex": "q", "diagnosis": "s", "family": "s", "job": "s"}
 
 
-def test_background_join_000_table_1b(tmp_path):
+def test_background_join_codip_table_1b(tmp_path):
     """Bob is black and male, in E2 with t3: asthma 1/2, and 1 for one who knows he is a teacher."""
     published = [["white", "*", *row[2:]] for row in BOB[:2]]
     published += [["{black, white}", "m", *row[2:]] for row in BOB[2:]]
@@ -52,7 +52,7 @@ EMPLOYEE_COLUMNS = {"zip": "q", "occupation": "s", "salary": "s"}
 FIRST_GROUP = ["10078", "10085", "20086", "10076"]  # Alice, Ella, Gavin, Carl
 
 
-def test_background_join_002_table_3(tmp_path):
+def test_background_join_decomposition_table_3(tmp_path):
     """Each group is diverse in both attributes; who knows the occupation is certain of 2 of 8."""
     cells = ["{10075, 10076, 10077, 10078}"] * 4 + ["{10085, 10086, 20086, 20087}"] * 4
     records = [[cell, *row[1:]] for cell, row in zip(cells, EMPLOYEES, strict=True)]
@@ -67,7 +67,7 @@ def test_background_join_002_table_3(tmp_path):
 
 
 @pytest.mark.parametrize(("noise", "row", "matching"), [("4", 5, 8), ("7", 5, 6)])
-def test_link_through_the_sensitive_table_002_table_6(tmp_path, noise, row, matching):
+def test_link_through_the_sensitive_table_decomposition_table_6(tmp_path, noise, row, matching):
     group_of = {row[0]: "1" if row[0] in FIRST_GROUP else "2" for row in EMPLOYEES}
     listed = {(group_of[r[0]], a, r[1 + i]) for r in EMPLOYEES for i, a in enumerate(
         ["occupation", "salary"])} | {("1", "salary", noise)}  # fmt: skip
@@ -98,7 +98,7 @@ def test_link_through_the_sensitive_table_002_table_6(tmp_path, noise, row, matc
     assert all(f.greatest < 1 for f in without)
 
 
-def test_intersection_of_independent_releases_000_tables_1c_and_1d(tmp_path):
+def test_intersection_of_independent_releases_codip_tables_1c_and_1d(tmp_path):
     """Each 1/2 alone; together all four are certain."""
     people = [["1", "HT"], ["2", "HT"], ["3", "DB"], ["4", "AS"]]
     made = []
@@ -149,7 +149,7 @@ def codip(folder, promises=()):
     )  # fmt: skip
 
 
-def test_codip_000_keeps_the_diagnosis_from_one_who_knows_the_job(tmp_path):
+def test_codip_keeps_the_diagnosis_from_one_who_knows_the_job(tmp_path):
     made = codip(tmp_path)
     assert made.one("homogeneity", "diagnosis").greatest == pytest.approx(1 / 2)
     joined = made.attack("background-join")
@@ -177,7 +177,7 @@ def test_background_join_with_so_many_others_known(tmp_path):
     assert mean["t", "u"] == pytest.approx((1 / 2 + 1 + 1 + 1 / 2 + 1 + 1) / 6)
 
 
-def test_associated_000_makes_bob_certain(tmp_path):
+def test_associated_codip_makes_bob_certain(tmp_path):
     """Asthma runs in families: one who knows that puts Bob's two tables together again."""
     found = {f.shown_aim: f for f in codip(tmp_path).attack("associated")}
     assert set(found) == {

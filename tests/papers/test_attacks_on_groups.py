@@ -67,7 +67,7 @@ def three_diverse(folder, promises=()):
     return patients(folder, cells, promises)
 
 
-def test_homogeneity_004_figure_2_discloses_4_of_12(tmp_path):
+def test_homogeneity_l_diversity_figure_2_discloses_4_of_12(tmp_path):
     found = four_anonymous(tmp_path, [{"k-anonymity": {"k": 4}}]).one("homogeneity")
     assert found.targets == 12
     assert found.certain == pytest.approx(4 / 12)
@@ -76,7 +76,7 @@ def test_homogeneity_004_figure_2_discloses_4_of_12(tmp_path):
     assert found.bound is None
 
 
-def test_homogeneity_004_figure_3_stays_at_a_half(tmp_path):
+def test_homogeneity_l_diversity_figure_3_stays_at_a_half(tmp_path):
     found = three_diverse(tmp_path, [{"p-diversity": {"l": 2}}]).one("homogeneity")
     assert found.greatest == pytest.approx(1 / 2)
     assert found.bound == pytest.approx(1 / 2)
@@ -86,7 +86,7 @@ def test_homogeneity_004_figure_3_stays_at_a_half(tmp_path):
 UMEKO = {"who": {"nationality": ["Japanese"]}, "attribute": "condition", "never": ["heart"]}
 
 
-def test_background_knowledge_004_umeko(tmp_path):
+def test_background_knowledge_l_diversity_umeko(tmp_path):
     (tmp_path / "a").mkdir(), (tmp_path / "b").mkdir()
     rule = {"background-knowledge": {"rules": [UMEKO]}}
     found = four_anonymous(tmp_path / "a").one(rule)
@@ -101,7 +101,7 @@ def test_background_knowledge_004_umeko(tmp_path):
     assert found.greatest == pytest.approx(2 / 3)
 
 
-def test_skewness_001_section_2_3_2_3(tmp_path):
+def test_skewness_opinion_polls_section_2_3_2_3(tmp_path):
     """2-diverse group with a and c at a half each, where a fills a tenth of the table."""
     rows = [["1", "a"], ["1", "c"]] + [["2", "c"]] * 8
     columns = {"q": "q", "v": "s"}
@@ -114,7 +114,7 @@ def test_skewness_001_section_2_3_2_3(tmp_path):
     assert found.mean == pytest.approx((0.5 + 0.5 + 8) / 10)
 
 
-def test_skewness_001_table_14_gains_nothing(tmp_path):
+def test_skewness_opinion_polls_table_14_gains_nothing(tmp_path):
     rows = [["1", "a"]] * 4 + [["1", "b"]]
     made = Handmade(tmp_path, {"q": "q", "v": "s"}, rows, {"records": (["q", "v"], rows)})
     found = made.one("skewness")
@@ -122,7 +122,7 @@ def test_skewness_001_table_14_gains_nothing(tmp_path):
     assert found.greatest == pytest.approx(0.8)
 
 
-def test_similarity_001_table_15(tmp_path):
+def test_similarity_opinion_polls_table_15(tmp_path):
     rows = [["1", v] for v in "ababf"]
     made = Handmade(tmp_path, {"q": "q", "v": "s"}, rows, {"records": (["q", "v"], rows)})
     kinds = {"similarity": {"kinds_of": {"v": {"first": ["a", "b"], "second": ["f"]}}}}
@@ -130,7 +130,7 @@ def test_similarity_001_table_15(tmp_path):
     assert found.greatest == pytest.approx(0.8)
 
 
-def test_non_membership_001_table_2(tmp_path):
+def test_non_membership_opinion_polls_table_2(tmp_path):
     """(b,w),(c,x),(a,w),(c,y): one who is known not to have c has w."""
     rows = [["1", "b", "w"], ["1", "c", "x"], ["1", "a", "w"], ["1", "c", "y"]]
     columns = {"q": "q", "I1": "s", "I2": "s"}
@@ -144,7 +144,7 @@ def test_non_membership_001_table_2(tmp_path):
     assert two.greatest == 1
 
 
-def test_non_membership_001_table_42(tmp_path):
+def test_non_membership_opinion_polls_table_42(tmp_path):
     """1/3, 1/2 and 1 for i = 0, 1, 2: the promise, and no more."""
     made = buckets_42(tmp_path)
     assert made.one("homogeneity", "I1").greatest == pytest.approx(1 / 3)
@@ -184,7 +184,7 @@ def ratings(d):
 
 
 @pytest.mark.parametrize(("d", "ell", "gal"), [(2, 5, 0.6), (5, 2, 0.86)])
-def test_disclosure_probabilities_001_figures_24_and_25(d, ell, gal):
+def test_disclosure_probabilities_opinion_polls_figures_24_and_25(d, ell, gal):
     """Nobody is above 1/ℓ by MSA-diversity; by Gal and others about as far as the paper has it."""
     table = ratings(d)
     attributes = {

@@ -9,7 +9,7 @@ from tests.papers.voters import CELLS_42, TABLE_42, VOTER_COLUMNS, VOTERS
 import discreet as dc
 
 
-def test_linking_001_table_12(tmp_path):
+def test_linking_opinion_polls_table_12(tmp_path):
     """Bob (20, 3000) and Sam (30, 6500) are the only ones who look like their rows."""
     rows = [["20", "3000", "a"], ["25", "3500", "b"], ["25", "4000", "d"], ["30", "6500", "a"]]
     columns = {"age": "q", "zip": "q", "I1": "s"}
@@ -31,7 +31,7 @@ def test_linking_001_table_12(tmp_path):
     assert found.mean == pytest.approx((1 + 1 / 2 + 1 + 1) / 4)
 
 
-def test_membership_001_table_3(tmp_path):
+def test_membership_opinion_polls_table_3(tmp_path):
     """The population of table 3; t4, t5 and t7 are not in the table."""
     population = [[row[0], row[1]] for row in VOTERS]
     write_csv(tmp_path / "people.csv", ["age", "zip"], population)
@@ -83,7 +83,7 @@ def test_absence_of_the_suppressed(tmp_path):
     assert found.verdict == "outside the threat model"
 
 
-def test_quasi_sensitive_linking_003_figure_1(tmp_path):
+def test_quasi_sensitive_linking_figure_1(tmp_path):
     """The three students link to flu alone; one engineer to flu, the other to nothing."""
     terms = ["coughing|headache|sore throat", "coughing|headache", "headache|sore throat",
              "headache|vomiting", "headache|sore throat"]  # fmt: skip

@@ -117,3 +117,19 @@ def test_a_prior_that_rules_out_a_whole_class_for_some() -> None:
     prior = np.array([[0.0, 1.0], [1.0, 0.0]])
     with pytest.raises(InputError, match="all values of their class"):
         posterior_belief(sparse([[2, 0]]), np.zeros(2, np.int64), prior, np.ones(2))
+
+
+def test_bayes_optimal_privacy_is_not_monotone() -> None:
+    """Theorem 5.1: two classes that disclose nothing disclose both kinds once they are merged.
+
+    Each class has one row of each value, and each kind its own prior. Alone, a class says 1/2;
+    merged, f(s|q*) is 1/2 and the counts are equal, so the prior of a kind is believed as it is.
+    """
+    prior = np.array([[0.9, 0.1], [0.1, 0.9]])
+    rows = np.ones((2, 2), np.int64)
+    apart = posterior_belief(sparse([[1, 1], [1, 1]]), np.array([0, 1]), prior, np.ones(2))
+    merged = posterior_belief(sparse([[2, 2]]), np.array([0, 0]), prior, np.ones(2))
+    assert apart == pytest.approx(np.full((2, 2), 0.5))
+    assert merged == pytest.approx(prior)
+    assert not positive_disclosure(apart, rows, 0.2).any()
+    assert positive_disclosure(merged, rows, 0.2).any()

@@ -2,7 +2,7 @@
 
 - Ordered values: ranges of about equal frequency, joined two by two, up to ``*``.
 - Text that looks like codes of one length (zip codes): their first characters, ``130**``.
-- Other text with at most 50 values: sets; the two rarest groups are joined until half are left,
+- Other text with at most 50 values: sets; the two rarest groups are joined until half remain,
   so that frequent values stay exact longest.
 - More text: the values that begin alike, ``Sm*``; a value shorter than that stays as it is.
 
@@ -39,7 +39,7 @@ _CODE_LENGTHS = range(3, 13)
 _FEWEST_CODES = 10
 _LONGEST_PREFIX = 16
 _DAYS_OF_YEAR = 365.25
-_CONCENTRATED = 0.9  # share of rows in one interval above which intervals of one width say little
+_CONCENTRATED = 0.9  # share of rows in one interval above which equal widths inform little
 
 
 def automatic_hierarchy(column: Column) -> Hierarchy:
@@ -57,7 +57,7 @@ def automatic_hierarchy(column: Column) -> Hierarchy:
 
 
 def propose(column: Column) -> str | dict[str, object]:
-    """Return what to write under ``hierarchy:`` for a column, by its type and values."""
+    """Return the text for ``hierarchy:`` of a column, by its type and values."""
     values = present(column)
     if values <= 2:
         return "suppress"
@@ -110,7 +110,7 @@ def _code_groupings(text: pl.Series) -> list[LevelGrouping]:
 
 def _prefix_groupings(text: pl.Series) -> list[LevelGrouping]:
     shared = 0
-    first, last = text[0], text[-1]  # sorted: what these two share, all share
+    first, last = text[0], text[-1]  # sorted: a prefix of these two is a prefix of all
     while shared < min(len(first), len(last)) and first[shared] == last[shared]:
         shared += 1
     lengths = _halving(text, range(shared + _LONGEST_PREFIX, shared, -1))
@@ -131,7 +131,7 @@ def _halving(text: pl.Series, lengths: range) -> list[int]:
 
 
 def _with_exact_labels(text: pl.Series, grouping: LevelGrouping) -> LevelGrouping:
-    """The same, where a node with a single value has that value as its label."""
+    """The same level, where a node with a single value has that value as its label."""
     first = np.zeros(len(grouping.labels), np.int64)
     first[grouping.node_of_leaf] = np.arange(len(text))
     alone = np.bincount(grouping.node_of_leaf) == 1
@@ -148,7 +148,7 @@ def _readable(text: pl.Series, levels: list[LevelGrouping]) -> list[LevelGroupin
 
 
 def _set_groupings(values: list[str], counts: NDArray[np.int64]) -> list[LevelGrouping]:
-    """Join the two rarest groups until half are left, again and again."""
+    """Join the two rarest groups until half remain, repeatedly."""
     groups: list[tuple[int, tuple[int, ...]]] = [
         (int(count), (value,)) for value, count in enumerate(counts)
     ]

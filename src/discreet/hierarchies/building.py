@@ -1,8 +1,8 @@
-"""What every builder of hierarchies shares: groupings become levels, and values find their leaves.
+"""The common part of all builders of hierarchies: groupings to levels, values to leaves.
 
-A builder thinks of the values that are not missing, followed by the leaves that its source names
-but the table lacks. What is done with a missing value, with leaves that the table lacks, and how
-loss follows from leaves is settled here, once:
+A builder handles the values that are not missing, followed by the leaves that its source names
+but the table lacks. This module defines the treatment of missing values and of leaves that the
+table lacks, and the loss of a node:
 
 - A missing value is a leaf where the table has one. It stays missing, at no loss, up to a level
   with a single node that is labelled ``*``: no other label covers it unless the source itself
@@ -45,7 +45,7 @@ def present(column: Column) -> int:
 
 
 def everything(leaves: int) -> LevelGrouping:
-    """The level on which all is suppressed."""
+    """Return the level on which every value is suppressed."""
     return LevelGrouping(np.zeros(leaves, np.int64), (SUPPRESSED,), np.ones(1))
 
 
@@ -146,7 +146,7 @@ def closed_ranges(column: Column, group_of_value: NDArray[np.integer]) -> LevelG
 
 
 def match_leaves(column: Column, leaves: Sequence[str]) -> NDArray[np.int64]:
-    """For each value that is not missing, the place of its leaf in a list, or −1.
+    """Return the place in a list of the leaf of each value that is not missing, or −1.
 
     Text comes first. A value of an integer or number column without a leaf of its own text takes
     the leaf of equal number, ``07`` that of ``7``, if there is one alone; where leaves are ``7``
@@ -176,7 +176,7 @@ def _number(text: str) -> float | None:
 
 
 def named(column: Column, values: Iterable[str]) -> str:
-    """Some values for a message, ``": 17, 18, 90"``; nothing for a column that must stay unseen."""
+    """Some values for a message, ``": 17, 18, 90"``; empty for a column that must not be shown."""
     if column.role is not Role.QUASI_IDENTIFIER:
         return ""
     listed = list(values)
@@ -185,7 +185,7 @@ def named(column: Column, values: Iterable[str]) -> str:
 
 
 def missing_problem(column: Column, place_of_value: NDArray[np.int64], what: str) -> str | None:
-    """The sentence that says which values have no leaf; None where all have one."""
+    """Return the sentence that names values without a leaf; None where all have one."""
     lost = np.flatnonzero(place_of_value < 0)
     if not len(lost):
         return None

@@ -124,7 +124,7 @@ def looks_like_notation(value: str) -> bool:
 
 
 def escaped(value: str) -> str:
-    """A value that can't be misread; the inverse is ``unescaped``."""
+    """Return a value in a form that can't be misread; the inverse is ``unescaped``."""
     return ESCAPE + value if value.startswith(ESCAPE) or looks_like_notation(value) else value
 
 

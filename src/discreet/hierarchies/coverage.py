@@ -1,13 +1,13 @@
-"""Which values of the original a published cell covers.
+"""The values of the original that a published cell covers.
 
-A cell covers what an attacker must hold possible: an exact value itself, ``*`` everything, a range
-the values between its ends, a set its members, an ancestor's label the leaves below it. A missing
-value is covered by itself, by ``*``, by a set that lists it and by a hierarchy's node above it,
-never by a range.
+A cell covers the values that remain possible for an attacker: an exact value itself, ``*``
+everything, a range the values between its ends, a set its members, an ancestor's label the leaves
+below it. A missing value is covered by itself, by ``*``, by a set that lists it and by a
+hierarchy's node above it, never by a range.
 
-Dictionaries are sorted, so what a cell covers is nearly always a few runs of neighbouring codes;
-coverage is kept as runs, and a sum over the covered values is a difference of two prefix sums for
-each run. That is what keeps thousands of cells over tens of thousands of values cheap.
+Dictionaries are sorted, so a cell nearly always covers a few runs of neighbouring codes; coverage
+is kept as runs, and a sum over the covered values is a difference of two prefix sums for each run.
+Thousands of cells over tens of thousands of values stay cheap.
 
 A label that a hierarchy has on several levels is read on all of them (an attacker can't tell them
 apart) unless the level is known. Behind a backslash is an escaped value, where the dictionary
@@ -47,7 +47,7 @@ UNIX_EPOCH = date(1970, 1, 1)  # dates are days since then
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """For each cell the codes of the original's dictionary that it covers, as runs of codes."""
+    """The codes of the original's dictionary that each cell covers, as runs of codes."""
 
     cells: int
     cardinality: int  # of the original's dictionary
@@ -61,7 +61,7 @@ class Coverage:
         return np.bincount(self.cell_of_run, self.high - self.low, self.cells).astype(np.int64)
 
     def sums(self, of_value: NDArray[np.generic]) -> NDArray[np.float64]:
-        """For each cell the sum over the values it covers.
+        """Return the sum over the values that each cell covers.
 
         ``of_value`` is (values,) or (values, columns); the result (cells,) or (cells, columns).
         """
@@ -110,7 +110,7 @@ class Coverage:
         return np.asarray(np.maximum(laid, 0.0), np.float64)  # rounding may leave less than 0
 
     def pick(self, cell: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int32]:
-        """For each cell one of the values that it covers, all equally likely."""
+        """Draw for each cell one of the values that it covers, all equally likely."""
         before = np.concatenate([[0], np.cumsum(self.high - self.low)])  # values in earlier runs
         first = np.concatenate([[0], np.cumsum(self.size)])[cell]
         place = first + rng.integers(0, self.size[cell])
@@ -130,7 +130,7 @@ class Coverage:
         return cell
 
     def matrix(self) -> NDArray[np.bool_]:
-        """The same as a matrix (cells, values); for small tables."""
+        """The coverage as a matrix (cells, values); for small tables."""
         result = np.zeros((self.cells, self.cardinality), bool)
         for cell, low, high in zip(self.cell_of_run, self.low, self.high, strict=True):
             result[cell, low:high] = True
@@ -290,7 +290,7 @@ class CellReader:
         return [] if code is None else [(code, code + 1)]
 
     def _number(self, end: str) -> float | None:
-        """An end that is no value of the original."""
+        """Return the number of a range's end that is not a value of the original."""
         try:
             if self.original.type is ValueType.DATE:
                 return float((date.fromisoformat(end) - UNIX_EPOCH).days)
@@ -310,7 +310,7 @@ def _nodes_of_label(levels: Sequence[Level]) -> dict[str | None, list[tuple[int,
 
 
 def _runs_of_node(level: Level) -> list[list[Run]]:
-    """For each node of a level the runs of leaves below it."""
+    """Return the runs of leaves below each node of a level."""
     runs: list[list[Run]] = [[] for _ in range(level.nodes)]
     starts = np.flatnonzero(np.diff(level.node_of_leaf, prepend=-1))
     stops = np.append(starts[1:], len(level.node_of_leaf))

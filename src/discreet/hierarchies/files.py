@@ -45,7 +45,7 @@ def read_hierarchy_file(
 ) -> Hierarchy:
     """Read a file for a column; one HierarchyError names all its problems.
 
-    ``place`` is what messages call the file, as the job wrote it; else its name.
+    ``place`` is the file's name in messages, as the job wrote it; else its own name.
     """
     place = place or path.name
     where = f"Hierarchy of '{column.name}' ({place})"

@@ -28,7 +28,7 @@ from discreet.table.coded_table import Column
 def order_hierarchy(
     column: Column, order: Sequence[str] | None, sizes: Sequence[int], *, star: bool
 ) -> Hierarchy:
-    """A level for each size, and one on which all is suppressed if asked for."""
+    """Return a level for each size, and a fully suppressed one if asked for."""
     place = "groups"
     if order is None:
         if column.numbers is None:

@@ -24,10 +24,10 @@ from discreet.typing import Codes
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One level: its nodes and where each leaf goes."""
+    """One level: its nodes, and the node of each leaf."""
 
     node_of_leaf: Codes  # (values of the column,)
-    labels: tuple[str | None, ...]  # (nodes,) what is published; None is a missing value
+    labels: tuple[str | None, ...]  # (nodes,) as published; None is a missing value
     leaves: NDArray[np.int64]  # (nodes,) leaves of the whole hierarchy below each node
     loss: NDArray[np.float64]  # (nodes,) 0 for an exact value, 1 for the whole domain
 
@@ -78,7 +78,7 @@ class Hierarchy:
 
 
 def public_place(place: str) -> str:
-    """Return what a release may say of where a hierarchy comes from: no path of this machine."""
+    """Return the origin of a hierarchy as a release may state it: no path of this machine."""
     path = PurePath(place)
     return path.name if path.is_absolute() or ".." in path.parts else place
 

@@ -1,8 +1,8 @@
 """Masking characters: ``13053`` → ``1305*`` → ``130**`` → … → ``*``.
 
-Values of different length are compared as if the shorter were padded with blanks on the masked
+Values of different length are compared as if the shorter were padded with spaces on the masked
 side, so that masking from the right keeps the same number of leading characters of every value.
-A short value whose blanks alone are masked stays as it is; once one of its own characters is
+A short value of which only the padding is masked is unchanged; once one of its own characters is
 reached, it joins the longer values that begin like it. So ``12`` beside ``1234`` is ``12`` on
 level 1, ``12**`` on level 2 together with ``1234``, and levels nest.
 """
@@ -64,7 +64,7 @@ def begins_alike(text: pl.Series, keep: int) -> NDArray[np.bool_]:
 
 
 def prefixes(text: pl.Series, keep: int, mask: str) -> LevelGrouping:
-    """``masked`` from the right for sorted values, where groups are runs: far faster."""
+    """Apply ``masked`` from the right to sorted values, where groups are runs: far faster."""
     first = np.flatnonzero(np.concatenate(([True], ~begins_alike(text, keep))))
     node_of_leaf = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(text))))
     frame = pl.DataFrame({"value": text.gather(first)}).select(
@@ -76,7 +76,7 @@ def prefixes(text: pl.Series, keep: int, mask: str) -> LevelGrouping:
 
 
 def collisions(text: pl.Series, grouping: LevelGrouping) -> list[str]:
-    """Values that equal the label of a node which is not theirs alone."""
+    """Values that equal the label of a node with other values."""
     labels = pl.Series(grouping.labels, dtype=pl.String)
     same = np.flatnonzero(text.is_in(labels.implode()).to_numpy())
     size = np.bincount(grouping.node_of_leaf)

@@ -1,4 +1,4 @@
-"""What the job's ``hierarchy:`` key may hold: a value for each kind, which builds its hierarchy.
+"""The values of the job's ``hierarchy:`` key, one for each kind, which builds its hierarchy.
 
 ==================================================  ==============================================
 ``hierarchies/age.csv``, ``{path:, delimiter:}``    a file, relative to the job's folder
@@ -7,13 +7,13 @@
 ``{intervals: [5, 10, 20], origin: 0}``             ranges ``[20, 25)`` of these widths
 ``{mask: right, character: "*"}``                   ``13053`` → ``1305*`` → … → ``*``
 ``{dates: [day, month, quarter, year, decade]}``    any of these, finest first
-``{groups: [2, 4], order: [low, middle, high]}``    so many neighbours in an order
+``{groups: [2, 4], order: [low, middle, high]}``    this many neighbours in an order
 ``{tree: {Europe: [France, Spain]}}``               a nested mapping
 ==================================================  ==============================================
 
-Levels are those that are given and no more; a last ``"*"`` in a list adds one on which all is
-suppressed. Masks, ``suppress``, ``automatic`` and trees with several roots end there anyway; a
-file and a tree with one root end in what they name.
+Levels are only those that are given; a last ``"*"`` in a list adds one on which every value is
+suppressed. Masks, ``suppress``, ``automatic`` and trees with several roots always end there; a
+file and a tree with one root end in the labels that they name.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class Dates(HierarchySpec):
 
 
 class Groups(HierarchySpec):
-    """So many neighbours in an order together; an ordered column needs no order."""
+    """A given number of neighbours in an order; an ordered column needs no order."""
 
     groups: Annotated[tuple[WholeNumber | Star, ...], Field(min_length=1)]
     order: Annotated[tuple[str, ...], Field(min_length=1)] | None = None

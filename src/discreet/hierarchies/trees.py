@@ -26,7 +26,7 @@ from discreet.hierarchies.building import (
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.coded_table import Column
 
-# A mapping's value may be left out: its key is then a leaf.
+# A mapping's value may be omitted: its key is then a leaf.
 Branch = TypeAliasType("Branch", "dict[str, Branch] | list[str] | None")
 
 

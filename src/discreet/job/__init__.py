@@ -1,1 +1,1 @@
-"""The job: what the columns are, what is required, by which method, and where the release goes."""
+"""The job: the roles of the columns, the requirements, the method, and the output."""

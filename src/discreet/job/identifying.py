@@ -45,7 +45,7 @@ _KEY_NAME = re.compile(
 
 
 class Uses(NamedTuple):
-    """How often the values of an identifier are used."""
+    """The number of rows and values of an identifier."""
 
     rows: int  # with a value
     values: int
@@ -72,7 +72,7 @@ def words_of(name: str) -> str:
 
 
 def identifying_values(column: Column) -> str | None:
-    """Return what a column holds that identifies people directly; None for ordinary values."""
+    """Return the kind of direct identifier that a column holds; None for ordinary values."""
     if column.separator is not None or column.type in (ValueType.NUMBER, ValueType.DATE):
         return None
     occurs = pl.Series(column.counts > 0)

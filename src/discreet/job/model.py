@@ -1,4 +1,4 @@
-"""The job: what the columns are, what is guaranteed, by which method, and where it goes.
+"""The job: the roles of the columns, the guarantees, the method, and the output.
 
 A job comes from YAML (``Job.load``) or from Python (``Job(attributes=…, …)``). Every problem of a
 job is reported at once; those of a file with their line.
@@ -80,7 +80,7 @@ class Job(Part):
 
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
-    if TYPE_CHECKING:  # what a job is made of, as callers may write it
+    if TYPE_CHECKING:  # the parts of a job, as callers may write them
 
         def __init__(
             self,
@@ -131,7 +131,7 @@ class Job(Part):
         problems = list(doubled)
         try:
             job = cls.model_validate(data)
-        except JobError as error:  # raised by __init__, which knows no places
+        except JobError as error:  # raised by __init__, which does not know the lines
             cause = error.__cause__
             problems += _problems(cause, places) if isinstance(cause, ValidationError) else []
         if problems:
@@ -142,7 +142,7 @@ class Job(Part):
 
     @property
     def folder(self) -> Path:
-        """What relative paths of the job are relative to."""
+        """The folder that relative paths of the job start from."""
         return self._folder
 
     @property
@@ -192,7 +192,7 @@ class Job(Part):
 
     @model_validator(mode="after")
     def _requirements_fit(self) -> Job:
-        """Requirements cover attributes that exist, and that the method can protect."""
+        """Check that requirements cover attributes that exist, and that the method can protect."""
         problems = list(person_problems(self.person, self.attributes))
         if self.person is not None and self.unit is not None:
             problems.append("unit: 'rows' contradicts `person:`. Remove one of the two.")
@@ -226,7 +226,7 @@ class Job(Part):
         return self
 
     def _may_be_bit(self, name: str) -> bool:
-        """Return whether a name can be that of a bit, which only the data can tell."""
+        """Return whether a name may be that of a bit, which only the data decides."""
         return any(self.becomes_set(of) and name.startswith(f"{of}=") for of in self.attributes)
 
     @property
@@ -236,7 +236,7 @@ class Job(Part):
 
     @property
     def person_rules(self) -> dict[str, CollapseRule] | None:
-        """By published attribute, how the values of a person's rows become one; None: they are."""
+        """The collapse rule of each published attribute; None where rows are not collapsed."""
         if self.person is None or not self.collapses:
             return None
         return {
@@ -246,13 +246,13 @@ class Job(Part):
         }
 
     def becomes_set(self, name: str) -> bool:
-        """Whether the cells of an attribute are sets, of the source or of a person's rows."""
+        """Return whether an attribute's cells are sets, of the source or of a person's rows."""
         attribute = self.attributes[name]
         collected = self.collapses and attribute.collapse_rule is CollapseRule.SET
         return attribute.multi_valued is not None or collected
 
     def _unlinked(self, place: str, names: tuple[str, ...]) -> list[str]:
-        """Return what keeps a requirement on linked labels from being met."""
+        """Return the reasons why a requirement on linked labels cannot be met."""
         problems = [
             f"{place}: '{name}' has no knowledge table. Add `knowledge: {{path: …, label: …, "
             "term: …}` to it."
@@ -284,7 +284,7 @@ def _problems(error: ValidationError, places: Places) -> list[str]:
 
 
 def _worded(detail: ErrorDetails, trail: tuple[str | int, ...]) -> str:
-    """A problem in words of YAML, not of Python."""
+    """Return a problem in the terms of YAML, not of Python."""
     message = _WORDS.get(detail["type"], str(detail["msg"])).removeprefix("Value error, ")
     if detail["type"] == "extra_forbidden":
         return "unknown key. " + _known_keys(trail)

@@ -1,4 +1,4 @@
-"""The parts of a job that have no room of their own: attributes, output, and what is verified."""
+"""The parts of a job that have no module of their own: attributes, output, verification."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Values = Annotated[tuple[Value, ...], BeforeValidator(lambda given: _listed(give
 
 
 def _listed(given: object) -> object:
-    """YAML reads ``{a, b}`` as keys without values."""
+    """Return ``{a, b}``, which YAML reads as keys without values, as a tuple."""
     if isinstance(given, Mapping) and all(value is None for value in given.values()):
         return tuple(given)
     return given
@@ -178,7 +178,7 @@ class Attribute(Part):
         return self
 
     def _sets_fit(self) -> None:
-        """Bits have neither a hierarchy nor another distance."""
+        """Check that bits have neither a hierarchy nor another distance."""
         becomes_bits = self.multi_valued is not None and self.role is Role.SENSITIVE
         if becomes_bits and (self.hierarchy is not None or self.distance is not None):
             raise PydanticCustomError(
@@ -196,7 +196,7 @@ class Attribute(Part):
 
     @property
     def collapse_rule(self) -> CollapseRule:
-        """How the values of a person's rows become one, where rows are collapsed."""
+        """The rule by which the values of a person's rows become one, where rows are collapsed."""
         several = self.role in (Role.SENSITIVE, Role.QUASI_SENSITIVE)
         return self.collapse or (CollapseRule.SET if several else CollapseRule.CONSTANT)
 
@@ -217,7 +217,7 @@ class Attribute(Part):
 
 
 class Output(Part):
-    """Where the release goes, and in which format."""
+    """The folder and the format of the release."""
 
     path: str = Field(default="release", description="The release folder.")
     format: Literal["csv", "parquet"] = Field(
@@ -270,7 +270,7 @@ class Verify(Part):
     @model_validator(mode="before")
     @classmethod
     def _short_form(cls, written: Any) -> Any:
-        """``verify: attacks``, or ``attacks: all``."""
+        """Read the short forms ``verify: attacks`` and ``attacks: all``."""
         if written == "attacks":
             return {}
         if isinstance(written, Mapping) and written.get("attacks") == "all":

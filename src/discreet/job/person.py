@@ -1,4 +1,4 @@
-"""The person as the unit of protection: what names a person, and what becomes of their rows."""
+"""The person as the unit of protection: the columns that name a person, and their rows' rules."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _short_forms(schema: dict[str, Any]) -> None:
 
 
 class Person(Part):
-    """Which rows belong to the same person, and what becomes of them."""
+    """The columns that identify a person, and the treatment of the person's rows."""
 
     model_config = ConfigDict(json_schema_extra=_short_forms)
 
@@ -77,7 +77,7 @@ class Person(Part):
 
 
 def person_problems(person: Person | None, attributes: Mapping[str, Attribute]) -> Iterator[str]:
-    """Return what a job says of persons that does not fit its attributes."""
+    """Return settings of persons that do not fit the job's attributes."""
     collapses = person is not None and person.rows == "collapse"
     for name, attribute in attributes.items():
         place = f"attributes.{name}"
@@ -115,7 +115,7 @@ _BY_ORDER = (CollapseRule.FIRST, CollapseRule.LAST)
 
 
 def _rule_problems(place: str, attribute: Attribute) -> Iterator[str]:
-    """Return what keeps the values of a person's rows from becoming one."""
+    """Return the reasons why the values of a person's rows cannot become one."""
     if attribute.collapse is not None and not attribute.role.published:
         yield f"{place}: role '{attribute.role}' is not published. Remove 'collapse'."
         return

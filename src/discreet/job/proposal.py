@@ -45,7 +45,7 @@ _SENSITIVE = re.compile(
 
 
 class Proposal(NamedTuple):
-    """A proposed role, and why."""
+    """A proposed role, and the reason for it."""
 
     role: Role
     reason: str
@@ -85,7 +85,7 @@ def _suggest(column: Column) -> Proposal:
 
 
 def suggest_person(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> Column | None:
-    """The proposed identifier that several rows share; of several the one with most values."""
+    """The proposed identifier that several rows share; of several, that with the most values."""
     repeated = [
         (found.values, column)
         for column in columns

@@ -1,4 +1,4 @@
-"""Profile of a table before publication: which rows are unique, and what can be guaranteed.
+"""Profile of a table before publication: unique rows, and feasible guarantees.
 
 A profile holds counts and shares only, never a value of the table; of a knowledge table it names
 the labels that most rows link to.
@@ -61,12 +61,12 @@ class ColumnProfile:
     type: str
     distinct: int  # values, a missing one not counted
     missing: int  # rows
-    nearly_alike: int = 0  # values that differ from another only in case, blanks or Unicode form
+    nearly_alike: int = 0  # values that differ from another only in case, spaces or Unicode form
 
 
 @dataclass(frozen=True)
 class SubsetRisk:
-    """What an attacker who knows some quasi-identifiers can tell apart."""
+    """The rows that an attacker with some quasi-identifiers can tell apart."""
 
     columns: tuple[str, ...]
     classes: int
@@ -76,7 +76,7 @@ class SubsetRisk:
 
 @dataclass(frozen=True)
 class SensitiveProfile:
-    """What can be promised for one sensitive attribute."""
+    """The feasible guarantees of one sensitive attribute."""
 
     name: str
     values: int  # also the largest feasible distinct ℓ; a missing value is one
@@ -89,7 +89,7 @@ class SensitiveProfile:
 
 @dataclass(frozen=True)
 class Association:
-    """How much one sensitive attribute reveals about another."""
+    """The information that one sensitive attribute reveals about another."""
 
     first: str
     second: str
@@ -99,7 +99,7 @@ class Association:
 
 @dataclass(frozen=True)
 class LinkProfile:
-    """What the terms of one quasi-sensitive attribute disclose through its knowledge table."""
+    """The labels that the terms of a quasi-sensitive attribute disclose by its knowledge table."""
 
     name: str
     labels: int
@@ -133,13 +133,13 @@ class Profile(Result):
     links: tuple[LinkProfile, ...] = ()  # of quasi-sensitive attributes with a knowledge table
     repeated: tuple[str, ...] = ()  # identifiers that several rows share, with their counts
     counts_rows: bool = False  # whether the job states 'unit: rows'
-    person: str | None = None  # the column that tells persons apart, where it is a proposal
+    person: str | None = None  # the column that identifies persons, where it is a proposal
     persons: PersonCounts | None = None  # of the source, where persons are known
     unique_persons: float | None = None  # share with a class of their own
 
     @property
     def warnings(self) -> list[str]:
-        """What keeps a release from counting people, or values as an attacker does."""
+        """The reasons why counts of rows or values may differ from those of an attacker."""
         remedy = "The job counts rows." if self.counts_rows else SEVERAL_ROWS
         several = [f"{' '.join(self.repeated)} {remedy}"] if self.repeated else []
         if self.person is not None and self.persons is not None:
@@ -223,7 +223,7 @@ def _unique_persons(
     persons: Persons | None,
     one_row_each: PersonCounts | None,
 ) -> float | None:
-    """The share of persons whom the quasi-identifiers of a row tell apart from all others."""
+    """The share of persons that the quasi-identifiers of a row tell apart from all others."""
     if not rows or not quasi_identifiers or (persons is None and one_row_each is None):
         return None
     classes = classes_of(quasi_identifiers, rows)
@@ -269,7 +269,7 @@ def _column(column: Column, proposals: Mapping[str, Proposal] | None) -> ColumnP
 
 
 def _nearly_alike(column: Column) -> int:
-    """How many values of a text column are another one but for case, blanks or Unicode form."""
+    """Count the values of a text column that differ from another only in case, spaces or form."""
     if column.type.ordered:
         return 0
     text = column.text.filter(pl.Series(column.counts > 0)).drop_nulls()

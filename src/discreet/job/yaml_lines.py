@@ -14,7 +14,7 @@ Trail = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Places:
-    """Where the parts of a file are: the line of each trail of keys and indices."""
+    """The places of the parts of a file: the line of each trail of keys and indices."""
 
     lines: dict[Trail, int] = field(default_factory=dict)
 
@@ -36,7 +36,7 @@ class Places:
 
 
 class _ScalarError(Exception):
-    """A value that is not what it looks like, or is tagged as."""
+    """A value whose text does not match its form or its tag."""
 
 
 def load_yaml(text: str, place: str) -> tuple[Any, Places, list[str]]:

@@ -1,7 +1,7 @@
-"""Whether the columns of a release have the roles, types and distances of the job.
+"""Check that the columns of a release have the roles, types and distances of the job.
 
 A column under another role, or a sensitive one under another distance, would be judged by another
-promise than the one that was asked for.
+guarantee than the one that was asked for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from discreet.table.roles import Role, Unit
 def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
     """Return where a release is not one that the job's method makes of its original.
 
-    The method, its parameters, what it promises beside the requirements, and the rows that it may
+    The method, its parameters, its guarantees beside the requirements, and the rows that it may
     suppress are those of the job.
     """
     if manifest.method.name != method.name:
@@ -53,7 +53,7 @@ def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
 
 
 def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: Task) -> list[str]:
-    """What the manifest says of columns and promises that the original and its job do not."""
+    """Return where the manifest's columns and guarantees differ from the original's job."""
     published = {
         name: role
         for entry in manifest.tables.values()
@@ -92,7 +92,7 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
 def _other_distances(
     tables: Mapping[str, CodedTable], manifest: Manifest, task: Task
 ) -> Iterator[str]:
-    """Sensitive attributes whose values are as far from each other as the job says."""
+    """Yield a problem for each sensitive attribute whose type or distance is not the job's."""
     for table in tables.values():
         for column in table.sensitive:
             source = task.table[column.name]
@@ -107,7 +107,7 @@ def _other_distances(
 
 
 def _is_masked(column: Column, source: Column) -> bool:
-    """Return whether some cells are ``*``, so that the others are no numbers any more."""
+    """Return whether some cells are ``*``, so that the column is not numeric any more."""
     return SUPPRESSED in column.text.to_list() and SUPPRESSED not in source.text.to_list()
 
 

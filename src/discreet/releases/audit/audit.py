@@ -69,7 +69,7 @@ class Audit(Result):
     compared: bool  # whether the original table was given
     unit: Unit = Unit.ROW  # people only where the original was given and shows one row each
     readers: tuple[ReaderFinding, ...] = ()  # what attackers learn beyond its guarantees
-    remarks: tuple[str, ...] = ()  # what could not be judged
+    remarks: tuple[str, ...] = ()  # checks that could not be decided
     signed: bool | None = None  # by the trusted key; None where no key was given
     picture: Picture = field(default_factory=Picture, repr=False)  # of its groups, for the report
     tally: ReleaseTally | None = field(default=None, repr=False)  # source of its figures
@@ -81,7 +81,7 @@ class Audit(Result):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong: no problem, and every guarantee holds that could be derived.
+        """Whether no problem was found, and every guarantee holds that could be derived.
 
         ``unproved`` lists the guarantees that could not be derived from the given files.
         """
@@ -104,7 +104,7 @@ class Audit(Result):
 
 
 def require_sound(audit: Audit) -> None:
-    """Raise unless an audit proved every guarantee and found nothing wrong."""
+    """Raise unless an audit proved every guarantee and found no problem."""
     if audit.ok and not audit.unproved:
         return
     broken = [
@@ -233,7 +233,7 @@ def _changes(
     original: Task,
     source_rows: Mapping[str, NDArray[np.int32]] | None,
 ) -> list[str]:
-    """Return what was lost or invented against the original, or is in its order."""
+    """Return losses and inventions against the original, and tables in its order."""
     unlike = unlike_original(tables, manifest, original)
     if unlike:
         return unlike
@@ -248,7 +248,7 @@ def _changes(
 def read_tables(
     folder: Path, manifest: Manifest, tell: Tell = ignore_progress
 ) -> dict[str, CodedTable]:
-    """The published tables of a folder, coded from what the files say."""
+    """The published tables of a folder, coded from the files."""
     require_readable(folder, manifest)
     tables = {}
     for name, entry in manifest.tables.items():
@@ -257,10 +257,10 @@ def read_tables(
 
 
 def specs_of(manifest: Manifest, table: str) -> dict[str, ColumnSpec]:
-    """How the columns of a published table are read.
+    """Return the specifications by which the columns of a published table are read.
 
-    Quasi-identifiers are cells, so text; so is what the release made, such as the column 'value' of
-    a decomposition, whatever attribute has the same name.
+    Quasi-identifiers are cells, so text; so are columns that the release made, such as the column
+    'value' of a decomposition, even if an attribute has the same name.
     """
     return {
         column: _spec(manifest, column, role)
@@ -276,7 +276,7 @@ def _spec(manifest: Manifest, column: str, role: Role) -> ColumnSpec:
 
 
 def miscounted(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-    """Tables that have not as many rows as the manifest says of each."""
+    """Tables whose number of rows is not that of the manifest."""
     return [
         f"the manifest says {entry.rows} rows of '{name}'; it has {tables[name].rows}"
         for name, entry in manifest.tables.items()
@@ -285,7 +285,7 @@ def miscounted(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str
 
 
 def _misstated(manifest: Manifest, derived: Sequence[Promise]) -> list[str]:
-    """Promises of which the manifest says something else than its files."""
+    """Guarantees whose statement in the manifest differs from the files."""
     problems = [
         f"the manifest calls {stated.requirement} {stated.parameters} unproved, which no published "
         "release does"
@@ -318,7 +318,7 @@ def _said(promise: Promise) -> str:
 def _same_figures(
     stated: Mapping[str, float | None], found: Mapping[str, float | None], lenient: bool = False
 ) -> bool:
-    """Whether figures agree but for rounding; one without bound is null, or may be left out."""
+    """Return whether figures agree up to rounding; an unbounded one is null or may be absent."""
     left_out = {name for name in found if name not in stated and lenient and found[name] is None}
     if stated.keys() != found.keys() - left_out:
         return False

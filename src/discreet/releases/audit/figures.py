@@ -1,7 +1,7 @@
 """The figures of a manifest, derived from published tables alone.
 
 The pipeline that makes a release writes these figures into the manifest; an audit derives them
-again and refuses a manifest that says something else. A figure that needs the original does not
+again and refuses a manifest that differs. A figure that needs the original does not
 belong here: an attacker who lists every table that fits the files could keep those that give the
 stated figure.
 """
@@ -30,7 +30,7 @@ PROTECTED = (Role.SENSITIVE, Role.QUASI_SENSITIVE)
 def tally(
     tables: Mapping[str, CodedTable], manifest: Manifest, kind: Kind, views: Sequence[View]
 ) -> ReleaseTally:
-    """Count what the figures of a manifest are derived from."""
+    """Return the counts that the figures of a manifest are derived from."""
     sizes = kind.sizes(tables)
     masked = {}
     for table in tables.values():
@@ -73,7 +73,7 @@ def settle(manifest: Manifest, found: ReleaseTally, picture: Picture) -> None:
 
 
 def misstated_figures(manifest: Manifest, found: ReleaseTally, picture: Picture) -> list[str]:
-    """Return where a manifest says something else than its files."""
+    """Return where a manifest differs from its files."""
     derived = manifest.model_copy(deep=True)
     settle(derived, found, picture)
     stated, again = manifest.model_dump(mode="json"), derived.model_dump(mode="json")

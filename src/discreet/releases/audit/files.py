@@ -1,9 +1,9 @@
 """The files of a release folder: those of the manifest, regular, unchanged and in canonical form.
 
-Whatever a folder holds beside its tables would be published and judged by nothing. A table in
-another form than discreet writes (quotes, metadata, compression) could hide values in that form.
-The checks run from cheap to expensive, so that a file is neither followed out of the folder nor
-unpacked before its name, hash, header and size are known to be those of the manifest.
+Any other file in a folder would be published without a check. A table in another form than
+discreet writes (quotes, metadata, compression) could hide values in that form. The checks run from
+cheap to expensive, so that a file is neither followed out of the folder nor unpacked before its
+name, hash, header and size are known to be those of the manifest.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def source_of_table(folder: Path, entry: TableEntry) -> Source:
 
 
 def file_problems(folder: Path, manifest: Manifest) -> list[str]:
-    """Return what is in the folder and should not be, and which files are not as published."""
+    """Return files that should not be in the folder, and files that are not as published."""
     own = (FILE_NAME, REPORT, SIGNATURE)
     expected = {*own, *(entry.file for entry in manifest.tables.values())}
     problems = [
@@ -83,7 +83,7 @@ def file_remarks(folder: Path) -> list[str]:
 def form_problems_of_files(
     folder: Path, manifest: Manifest, tables: Mapping[str, CodedTable]
 ) -> tuple[list[str], list[str]]:
-    """Return which files are not in canonical form, and of which that is not known."""
+    """Return files that are not in canonical form, and files for which that is unknown."""
     problems, remarks = [], []
     for name, entry in manifest.tables.items():
         path, table = folder / entry.file, tables[name]

@@ -33,7 +33,7 @@ def packed_rows(source_rows: NDArray[np.int32]) -> str:
 
 
 def unpacked_rows(text: str, rows: int) -> NDArray[np.int32] | None:
-    """The source rows again; None where the text is damaged."""
+    """Read the source rows back; None where the text is damaged."""
     try:
         found = np.frombuffer(zlib.decompress(base64.b85decode(text)), "<i4").astype(np.int32)
     except (ValueError, zlib.error):
@@ -46,7 +46,7 @@ def persons_of_rows(
     original: Task | None,
     source_rows: Mapping[str, NDArray[np.int32]] | None,
 ) -> Persons | None:
-    """The person of each published row; None where only the publisher knows it."""
+    """The person of each published row; None where only the publisher has it."""
     if original is None or original.kept is None or source_rows is None:
         return None
     (name,) = tables
@@ -63,7 +63,7 @@ def promise_on_persons(
 
 
 def scattered_persons(tables: Mapping[str, CodedTable], persons: Persons) -> list[str]:
-    """Return where rows of one person carry different cells, which tell members apart."""
+    """Return where rows of one person have different cells, which distinguish members."""
     (table,) = tables.values()
     pair = np.unique(table.classes.class_of_row.astype(np.int64) * persons.count + persons.number)
     scattered = len(pair) - len(np.unique(persons.number))

@@ -1,8 +1,8 @@
-"""What an audit can know of the labels that published terms link to.
+"""The labels that published terms link to, as far as an audit can derive them.
 
-A release holds neither the knowledge table nor where it is: the manifest has a fingerprint of it
-and which of its columns are which. Anyone who audits brings the table, by the job or by itself; a
-prior that was estimated from the original can be estimated again only with the original.
+A release contains neither the knowledge table nor its path: the manifest has its fingerprint and
+the meaning of its columns. The auditor provides the table, by the job or by itself; a prior that
+was estimated from the original can be estimated again only with the original.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def public_promise(promise: Promise, manifest: Manifest) -> Promise:
     """Return a guarantee as a release states it: without figures that need the original.
 
     The distance from a prior that was estimated from the original is such a figure, and so is
-    what was achieved for persons with several rows.
+    the figure achieved for persons with several rows.
     """
     requirement = promise.to_requirement()
     if manifest.keeps_rows:

@@ -1,7 +1,7 @@
-"""Whether two tables about the same people have their rows in unrelated orders.
+"""Check that two tables about the same people have their rows in unrelated orders.
 
 If the orders were related, rows at the same place would belong to the same person more often than
-by chance, and so agree in what both tables say of that person. For each column that both tables
+by chance, and so agree in the cells of that person. For each column that both tables
 have, with some labels in common, count the places at which the cells agree.
 
 No sound release is refused, whatever the columns hold and however the other table is sorted:

@@ -1,6 +1,6 @@
 """The audit in shards: whole classes or groups, judged by themselves and joined.
 
-A promise holds if it holds in every shard, compared with the counts of the whole release; counts
+A guarantee holds if it holds in every shard, compared with the counts of the whole release; counts
 are summed. One machine has one shard, the whole release.
 """
 
@@ -27,14 +27,14 @@ from discreet.table.coded_table import CodedTable
 
 @dataclass(frozen=True, eq=False)
 class ShardFindings:
-    """What one shard says."""
+    """The findings of one shard."""
 
-    # one a promise; None where the shard has nothing it covers, a reason where nobody can derive it
+    # by guarantee; None where the shard has nothing it covers, a reason where it is not derivable
     verdicts: tuple[Verdict | str | None, ...]
     problems: tuple[str, ...]
     picture: Picture
     tally: ReleaseTally
-    evidence: Any = None  # what the kind compares over all shards
+    evidence: Any = None  # compared by the kind over all shards
 
 
 def judge_shard(
@@ -43,7 +43,7 @@ def judge_shard(
     original: Task | None,
     knowledge: Mapping[str, Knowledge],
 ) -> ShardFindings:
-    """Judge every promise on the classes of a shard."""
+    """Judge every guarantee on the classes of a shard."""
     kind = kind_of(manifest.kind)
     requirements = [promise.to_requirement() for promise in manifest.promises]
     absent = kind.absent_tables(tables, manifest)
@@ -68,7 +68,7 @@ def judge_shard(
 
 
 def join_shards(shards: Sequence[ShardFindings], manifest: Manifest) -> JoinedFindings:
-    """Return what all shards say together."""
+    """Return the joint findings of all shards."""
     promises = []
     for number, promise in enumerate(manifest.promises):
         verdicts = [shard.verdicts[number] for shard in shards]
@@ -83,7 +83,7 @@ def join_shards(shards: Sequence[ShardFindings], manifest: Manifest) -> JoinedFi
 
 @dataclass(frozen=True, eq=False)
 class JoinedFindings:
-    """What all shards of a release say."""
+    """The findings of all shards of a release."""
 
     promises: tuple[Promise, ...]
     problems: tuple[str, ...]
@@ -94,7 +94,7 @@ class JoinedFindings:
 def _joined_promise(
     requirement: Requirement, verdicts: Sequence[Verdict | str | None], manifest: Manifest
 ) -> Promise:
-    """Judge one promise: it must hold in every shard, and all that it names must be published."""
+    """Judge a guarantee: it must hold in every shard, and all that it names must be published."""
     reason = next((one for one in verdicts if isinstance(one, str)), None)
     if reason is not None:
         return not_derived(requirement, reason)
@@ -103,7 +103,7 @@ def _joined_promise(
     verdict = (
         found[0] if len(found) == 1 else Verdict.worst(found, smaller_is_better=smaller_is_better)
     )
-    if len(found) > 1:  # of an attribute it excludes nothing if it does so in no shard
+    if len(found) > 1:  # it excludes nothing of an attribute if it does so in no shard
         vacuous = tuple(n for n in verdict.vacuous_for if all(_is_vacuous(n, v) for v in found))
         verdict = replace(verdict, vacuous_for=vacuous)
     published = {name for entry in manifest.tables.values() for name in entry.columns}
@@ -113,7 +113,7 @@ def _joined_promise(
 
 
 def _is_vacuous(attribute: str, verdict: Verdict) -> bool:
-    """Whether a shard's verdict excludes nothing of an attribute, or the shard does not have it."""
+    """Return whether a shard's verdict excludes nothing of an attribute, or the shard lacks it."""
     absent = bool(verdict.by_attribute) and attribute not in verdict.by_attribute
     return absent or attribute in verdict.vacuous_for
 
@@ -130,7 +130,7 @@ def not_derived(requirement: Requirement, reason: str) -> Promise:
 
 
 def bare(findings: ShardFindings) -> ShardFindings:
-    """Return findings without what they say of each class, to send them to another machine."""
+    """Return findings without their details of each class, to send them to another machine."""
     verdicts = tuple(
         replace(one, passes=np.zeros(0, bool)) if isinstance(one, Verdict) else one
         for one in findings.verdicts
@@ -139,7 +139,7 @@ def bare(findings: ShardFindings) -> ShardFindings:
 
 
 def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, Domain]:
-    """What the requirements may know about each sensitive attribute, from the release alone."""
+    """Return the domain of each sensitive attribute, from the release alone."""
     domains = {}
     for table in tables.values():
         for column in table.sensitive:

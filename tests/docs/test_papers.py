@@ -87,3 +87,26 @@ def test_every_erratum_has_its_counterexample() -> None:
         assert table[0] == ["where", "printed", "holds", "counterexample", "test"]
         for row in table[1:]:
             assert row[-1].strip("`") in written, row
+
+
+# "Ye, Liu, Lv and Feng, 2009", "He et al. (2011)", "Abdalaal (2012"; a University has no authors
+CITED = re.compile(
+    r"\b(?!University)([A-Z][a-z]+)"
+    r"(?:(?:,\s+[A-Z][a-z]+)*\s+and\s+(?:[A-Z][a-z]+|others)|\s+et\s+al\.)?"
+    r"(?:,\s+|\s+\()(200\d|201\d)\b"
+)
+
+
+def test_all_work_cited_with_a_year_is_in_the_bibliography() -> None:
+    page = (ROOT / "docs" / "bibliography.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^@\w+\{.*?^\}", page, re.MULTILINE | re.DOTALL)
+    files = [*(ROOT / "src").rglob("*.py"), *PAPERS.parent.rglob("*.md")]
+    cited = {
+        found
+        for path in files
+        for found in CITED.findall(path.read_text(encoding="utf-8"))
+        if path.name != "bibliography.md"
+    }
+    assert ("Abdalaal", "2012") in cited
+    for name, year in sorted(cited):
+        assert any(name in entry and f"{{{year}}}" in entry for entry in entries), (name, year)

@@ -282,7 +282,7 @@ def _promised_m(manifests: Sequence[Manifest], steady: Invariance) -> float | No
 def _correlation(
     manifests: Sequence[Manifest], path: Path | None, known_hash: str | None
 ) -> Correlation:
-    """The table that the releases rest on, with its rule for what it leaves unstated."""
+    """The table that the releases rest on, with its rule for unstated entries."""
     last = [m for m in manifests if m.method.name == RHO_DIFFERENT][-1].method.parameters
     unstated: Unstated = "stay" if last.get("unstated") == "stay" else "spread"
     if path is not None:

@@ -61,8 +61,8 @@ class SimulatedRelease:
     held_back: int
     counterfeits: int
     greatest: float  # belief about any person
-    above: float  # the share of people about whom it is above ρ
-    right: float  # the share of people whose value now the attacker guesses, from their own groups
+    above: float  # the share of people with a belief above ρ
+    right: float  # the share of people whose present value the attacker guesses from their groups
 
 
 @dataclass

@@ -36,7 +36,7 @@ def _network(words: Words, half: np.uint64, keys: Words) -> Words:
 
 
 def _mixed(words: Words) -> Words:
-    """A word whose bits all depend on all of the given one's (the finalizer of SplitMix64)."""
+    """Mix each word so that every bit depends on all its bits (the finalizer of SplitMix64)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))

@@ -141,7 +141,7 @@ def _with_exact_labels(text: pl.Series, grouping: LevelGrouping) -> LevelGroupin
 
 
 def _readable(text: pl.Series, levels: list[LevelGrouping]) -> list[LevelGrouping]:
-    """The levels whose labels no value looks like."""
+    """The levels without a label that looks like a value."""
     if not text.str.contains("*", literal=True).any():
         return levels
     return [level for level in levels if not collisions(text, level)]

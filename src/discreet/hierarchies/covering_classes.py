@@ -1,4 +1,4 @@
-"""Which groups of a generalized table each kind of people fits, by the cells alone."""
+"""The groups of a generalized table that each kind of people fits, by the cells alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def coverages_of(
     hierarchies: Mapping[str, Hierarchy],
     levels: Mapping[str, int],
 ) -> list[Coverage]:
-    """Return what the published cells cover of some people's quasi-identifiers."""
+    """Return the coverage of each quasi-identifier's published cells over some people's values."""
     return [
         coverage_of_cells(
             published[column.name],
@@ -77,7 +77,7 @@ def fitting_groups(
 
 
 def _second_columns(cardinalities: Sequence[int]) -> NDArray[np.int64]:
-    """For each column the other one with the most values; itself where it is the only one."""
+    """Return for each column the other one with the most values; an only column itself."""
     columns = range(len(cardinalities))
     return np.array(
         [max(columns, key=lambda other: (other != c, cardinalities[other])) for c in columns]
@@ -118,11 +118,11 @@ def _pairs(
     kind_start: NDArray[np.int64],
     kinds_by_value: NDArray[np.int64],  # by column and value, then by the second column
     second: NDArray[np.int64],  # (columns,)
-    second_by_value: NDArray[np.int64],  # what those kinds have in it
+    second_by_value: NDArray[np.int64],  # the values of those kinds in it
     edge_limit: int,
     work_limit: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
-    """For each group, the kinds among those of its narrowest cell whose other values fit too."""
+    """Find for each group the kinds of its narrowest cell whose other values fit too."""
     columns, groups = cell_of_group.shape
     capacity = 1024
     found_group = np.empty(capacity, np.int32)

@@ -70,7 +70,7 @@ def _probability(text: str | None) -> float | None:
 def value_pairs(
     old: Path, new: Path, person: str, attribute: str
 ) -> list[tuple[str | None, str | None]]:
-    """Return the old and the new value of every person who is in both tables."""
+    """Return the old and the new value of every person in both tables."""
     before = _values(Source.of_file(old), person, attribute)
     after = _values(Source.of_file(new), person, attribute)
     pairs = [(value, after[name]) for name, value in before.items() if name in after]

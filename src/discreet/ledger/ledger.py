@@ -115,7 +115,7 @@ class Ledger:
     def reading(self) -> Iterator[None]:
         """Read one state of the ledger, once; pending rows of a crash are resolved first.
 
-        Another run may add a release in the meantime; anyone who records one finds out by the head.
+        Another run may add a release in the meantime; recording a release detects that by the head.
         """
         self._reading, self._known = True, None
         try:

@@ -1,7 +1,7 @@
 """One release as a ledger keeps it: each person's group, and the published values of each group.
 
 The arrays of a record are packed into one block of bytes, so that a million people cost one row of
-the database. The record's seal is an HMAC over the block, over what else is known of the release
+the database. The record's seal is an HMAC over the block, over the other facts of the release
 and over the seal before it: a change anywhere breaks the chain.
 """
 

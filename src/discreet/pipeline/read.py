@@ -38,7 +38,7 @@ class SourceRows:
 
     table: CodedTable  # all rows, or an entry for each value of a column with its count
     uses: Mapping[str, Uses]  # by identifier: how often its values are used
-    persons: OneRowEach | None = None  # where the job names persons, each of whom has one row
+    persons: OneRowEach | None = None  # where the job names persons with one row each
     kept: Persons | None = None  # where persons keep several rows: the person of each
     people: PersonHashes | None = None  # (rows, 2) keyed hashes, where there is a ledger
     sha256: str | None = None  # of the source file

@@ -25,7 +25,7 @@ from discreet.table.graphs import greatest_flow, usable_edges
 from discreet.table.kernels import kernel
 from discreet.typing import Ints, Ints32
 
-EDGES = 2**26  # pairs of a group and a row within its sets; with more, assignments are not judged
+EDGES = 2**26  # pairs of a group and a row within its sets; above, assignments are not judged
 SCANNED = 8  # signatures that are compared one by one, not by search
 
 
@@ -37,10 +37,10 @@ class Sets:
     value: Ints32  # (entries,) ascending in each set
     groups: int
     unknown: int = 0  # entries that name no group, no attribute or no value of T^S
-    doubled: int = 0  # entries that were there twice
+    doubled: int = 0  # duplicate entries
 
     def of(self, attribute: int) -> tuple[Ints, Ints32]:
-        """Where the sets of one attribute begin, and their values."""
+        """Return the starts of the sets of one attribute, and their values."""
         start = self.start[attribute * self.groups : (attribute + 1) * self.groups + 1]
         return start - start[0], self.value[start[0] : start[-1]]
 
@@ -75,7 +75,7 @@ def supporting_rows(
 def possible_rows(
     sets: Sets, codes: Ints32, count: Ints, primary: int, size: Ints, limit: int = EDGES
 ) -> PossibleRows | None:
-    """Return what people of each group have in some world; None where the graph would pass a limit.
+    """Return the rows of each group's people in some world; None where the graph passes a limit.
 
     ``codes`` and ``count`` are of the signatures, ``size`` has the people of each group.
     """
@@ -103,7 +103,7 @@ def possible_rows(
 
 
 def _usable(first: Ints, box: Ints32, supply: Ints, count: Ints) -> NDArray[np.bool_] | None:
-    """Which edges complete flows use, found on one of each kind of point; None without any."""
+    """Return the edges that complete flows use, by kinds of points; None without such a flow."""
     kinds = group_lists(first, box, len(count))
     low = first[kinds.first_row]
     length = first[kinds.first_row + 1] - low

@@ -5,10 +5,10 @@ members v1 … vm becomes m attributes ``attribute=member`` that say 1 where a p
 member and 0 where it does not. Every model, method and measure then treats the bits like any other
 sensitive attribute.
 
-It is lossless: the sets follow from the bits (``sets_of``). An empty set has 0 in every bit; a
-missing cell is missing in every bit, so that the two stay apart. With a floor on the support only
-members that enough rows hold get a bit of their own; the others share one, under a name that no
-member has, which says whether a person has any of them. That is not lossless.
+The bits are lossless: the sets follow from them (``sets_of``). An empty set has 0 in every bit; a
+missing cell is missing in every bit, so that the two stay distinct. With a floor on the support
+only members that enough rows hold get a bit of their own; the others share one, under a name that
+no member has, which says whether a person has any of them. That is not lossless.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REST = "(rest)"
 
 @dataclass(frozen=True)
 class Bitmap:
-    """How the sets of one attribute became bits."""
+    """The bits of the sets of one attribute."""
 
     attribute: str
     separator: str
@@ -91,8 +91,8 @@ def members_of(cell: str | None, separator: str) -> list[str]:
 def sets_of(bitmap: Bitmap, bits: Mapping[str, pl.Series]) -> pl.Series | None:
     """The sets that bits represent, as text; None where they are unknown.
 
-    That is where a bit is absent (in another table), says something else than 0 and 1, or is
-    shared. The members are in sorted order; a missing cell comes back as null.
+    Sets are unknown where a bit is absent (in another table), is neither 0 nor 1, or is
+    shared. The members are in sorted order; a missing cell is null.
     """
     if not bitmap.lossless or any(name not in bits for name in bitmap.members):
         return None
@@ -112,7 +112,7 @@ def sets_of(bitmap: Bitmap, bits: Mapping[str, pl.Series]) -> pl.Series | None:
 
 
 def _bit(column: Column, name: str, holding: Sequence[int]) -> Column:
-    """The bit that is 1 for some values of a column; its dictionary holds what occurs."""
+    """The bit that is 1 for some values of a column; its dictionary holds the values that occur."""
     state = np.zeros(column.cardinality, np.int32)  # of each set: 0, 1, or 2 where it is missing
     state[np.array(holding, np.int64)] = 1
     if column.has_null:

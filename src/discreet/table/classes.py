@@ -57,7 +57,7 @@ def group_codes(
     rows: int,
     weights: NDArray[np.int64] | None = None,
 ) -> Classes:
-    """Group rows by the combination of their codes; with weights, each counts as so many."""
+    """Group rows by the combination of their codes; with weights, sizes are sums of weights."""
     keys, bound = pack_keys(codes, cardinalities, rows)
     classes = _group_keys(keys, bound)
     if weights is None:
@@ -74,7 +74,7 @@ def group_lists(start: NDArray[np.int64], value: Codes, cardinality: int) -> Cla
     length = np.diff(start)
     longest_first = np.argsort(-length, kind="stable")
     beyond = len(length) - np.cumsum(np.bincount(length, minlength=1))  # place: lists with more
-    number = np.zeros(len(length), np.int32)  # of what a list has up to a place
+    number = np.zeros(len(length), np.int32)  # of a list's codes up to a place
     numbers = 1
     for place in range(len(beyond) - 1):
         rest = longest_first[: beyond[place]]
@@ -152,7 +152,7 @@ def _group_direct(
 
 @kernel(work=8)
 def _group_hashed(keys: NDArray[np.int64], class_of_row: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Do the same for keys that are too large for a table of all; returns the first rows alone."""
+    """Number keys that are too large for direct address; returns the first rows alone."""
     capacity = 1024
     slots = np.full(capacity, -1, np.int32)
     first_row = np.empty(capacity, np.int64)

@@ -14,7 +14,7 @@ from discreet.typing import Codes
 
 
 def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
-    """For each value of the source column, its code in the published one, −1 where absent.
+    """Return the code in the published column of each value of the source's, −1 where absent.
 
     Numbers and dates are compared by value, everything else by text.
     """
@@ -31,7 +31,7 @@ def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
 
 
 def code_of_text(dictionary: pl.Series, texts: pl.Series) -> NDArray[np.int64]:
-    """For each text, its place in a dictionary without doublets, −1 where absent."""
+    """Return the place of each text in a dictionary without duplicates, −1 where absent."""
     known = pl.DataFrame({"text": dictionary, "code": np.arange(len(dictionary))})
     found = texts.to_frame("text").join(
         known, on="text", how="left", nulls_equal=True, maintain_order="left"
@@ -40,14 +40,14 @@ def code_of_text(dictionary: pl.Series, texts: pl.Series) -> NDArray[np.int64]:
 
 
 def recoded(published: Column, source: Column) -> Codes:
-    """The source column in the published column's codes; what was not published has one beyond."""
+    """The source column in the published column's codes; absent values have one code beyond."""
     code = code_of_value(published, source)
     code[code < 0] = published.cardinality
     return code.astype(np.int32)[source.codes]
 
 
 def excess_rows(published: CodedTable, names: Sequence[str], original: CodedTable) -> int:
-    """Return how many published rows, by some exact columns, exceed what the original holds."""
+    """Return how many published rows, by some exact columns, exceed those of the original."""
     columns = [published[name] for name in names]
     return excess(
         [column.codes for column in columns],
@@ -63,7 +63,7 @@ def excess(
     weights: NDArray[np.int64] | None = None,
     weights_of_others: NDArray[np.int64] | None = None,
 ) -> int:
-    """Return how many of some rows exceed what the others hold; a row may count more than once."""
+    """Return how many of some rows exceed the others'; a row may count more than once."""
     if not some:
         return 0
     rows = len(some[0])

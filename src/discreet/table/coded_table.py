@@ -4,10 +4,10 @@ Every method, model and measure works on codes. A dictionary is sorted: text by 
 integers, numbers and dates by value. A number that is written in several ways, ``7`` and ``007``,
 is one value, published in its canonical form, ``7``; in an insensitive column, which is published
 as it is, each way is a value of its own. The text of a sensitive number is canonical in any case:
-it identifies the value, while ``values`` keeps what is published. A missing value is a value of
+it identifies the value, while ``values`` keeps the published form. A missing value is a value of
 its own: it has the last code of its dictionary, where the dictionary's text is null.
 
-A table may be *counted*: an entry then represents several rows that are alike, and has their number
+A table may be *counted*: an entry then represents several equal rows, and has their number
 as its weight. Where only a part of a table is given, its columns carry how often each value
 occurs in the whole.
 """
@@ -35,10 +35,10 @@ Derived = TypeVar("Derived")
 
 
 class Derives:
-    """Keep what was derived from an object with it, so that each value is computed once."""
+    """Base of objects that keep the values derived from them, so that each is computed once."""
 
     def once(self, key: Hashable, derive: Callable[[], Derived]) -> Derived:
-        """Return what is kept under a key; derive it where nothing is."""
+        """Return the value under a key; derive it the first time."""
         kept: dict[Hashable, Derived] = self.__dict__.setdefault("_derived", {})
         if key not in kept:
             kept[key] = derive()
@@ -47,7 +47,7 @@ class Derives:
 
 @dataclass(frozen=True, eq=False)
 class Column(Derives):
-    """One column: a code for each row, and what the codes represent."""
+    """One column: a code for each row, and the values of the codes."""
 
     name: str
     role: Role
@@ -157,7 +157,7 @@ class CodedTable(Derives):
         return self.rows if self.weights is None else len(self.weights)
 
     def counted(self, weights: NDArray[np.int64]) -> CodedTable:
-        """The same entries, each standing for several rows."""
+        """The same entries, each representing several rows."""
         columns = {c.name: replace(c, weights=weights) for c in self}
         return replace(self, columns=columns, rows=int(weights.sum()), weights=weights)
 
@@ -193,7 +193,7 @@ class CodedTable(Derives):
 
 
 def exact_value(text: str, kind: ValueType) -> Decimal | date | str:
-    """Return what a cell represents, exactly: as numbers ``7`` and ``007`` are equal."""
+    """Return the exact value of a cell: as numbers ``7`` and ``007`` are equal."""
     if kind is ValueType.DATE:
         return date.fromisoformat(text.strip())
     return Decimal(text.strip()) if kind.ordered else text

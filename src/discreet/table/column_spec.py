@@ -1,4 +1,4 @@
-"""What a job says of one column, before the table is read."""
+"""The job's specification of one column, before the table is read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from discreet.table.roles import Distance, Role, ValueType
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """The role of a column and how its cells are read.
+    """The role of a column, and the form of its cells.
 
-    Without a type, cells of a text file are text and those of a typed source what their dtype
-    says. Without a distance, integers, numbers and dates are ordered and texts equal or not.
+    Without a type, cells of a text file are text and those of a typed source have the type of
+    their dtype. Without a distance, integers, numbers and dates are ordered and texts equal or not.
     """
 
     role: Role

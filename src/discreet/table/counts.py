@@ -1,4 +1,4 @@
-"""The one object that decides every class model: for every class, how often each value occurs.
+"""The counts that decide every class model: for every class, how often each value occurs.
 
 Counts are sparse, because a class holds few of a large attribute's values: the values of class
 ``c`` are ``value[start[c]:start[c + 1]]``, ascending, with their counts beside them.
@@ -43,7 +43,7 @@ class ValueCounts:
     def total(self) -> NDArray[np.int64]:
         """How often each value occurs in the table: the reference distribution.
 
-        That is in all classes together, unless a reference was given.
+        The counts of all classes together, unless a reference was given.
         """
         if self.reference is not None:
             return self.reference
@@ -70,7 +70,7 @@ class RefinedCounts:
 class ClassCounts:
     """The size of every class and, for each sensitive attribute, its value counts.
 
-    ``refined`` is there only where it was asked for: multi-attribute ℓ-diversity needs it. The
+    ``refined`` is None unless it was requested: multi-attribute ℓ-diversity needs it. The
     cells of quasi-sensitive attributes, sets of terms, are counted apart in ``sets``.
     """
 
@@ -164,7 +164,7 @@ def count_values(classes: Classes, column: Column) -> ValueCounts:
 def order_by_class(
     of_class: NDArray[np.int32], value: NDArray[np.int32], classes: int, cardinality: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each class starts, and the order that sorts entries by class and then by value."""
+    """Return the start of each class, and the order that sorts entries by class, then by value."""
     if len(value) <= SORTED_LIMIT:
         size = np.bincount(of_class, minlength=classes)
         return np.concatenate(([0], np.cumsum(size))), np.lexsort((value, of_class))

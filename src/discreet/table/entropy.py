@@ -1,4 +1,4 @@
-"""Where the order of published rows and the numbers of groups come from: secret entropy.
+"""Secret entropy: the source of the order of published rows and of the numbers of groups.
 
 A seed can be guessed, and an attacker who guesses it could draw the same order again and so put
 every published row back in its place in the source. So no order and no group number depends on the

@@ -19,7 +19,7 @@ def smallest_connected(nodes: int, one: Ints, other: Ints) -> Ints:
     """Return for each node the smallest node that it is connected with; edges join one and other.
 
     Every component takes the smallest label beside it, then all take the label of their label. Of
-    two rounds one at least joins every component that has an edge left, so there are few.
+    two rounds at least one joins every component that has an edge left, so there are few rounds.
     """
     label = np.arange(nodes)
     while len(one):
@@ -86,9 +86,9 @@ def _augment(
     edge_of_box: Ints,
     point_of_edge: Ints32,
 ) -> bool:
-    """Send all that shortest ways can take (Dinic); whether it was anything.
+    """Send flow along all shortest paths (Dinic); return whether any flow was sent.
 
-    A box takes from a point that another box took from, if that one can take from elsewhere.
+    A box may take flow from a point that serves another box, if that box has another source.
     """
     far = len(left) + len(wanted)
     point_level = np.full(len(left), far, np.int32)

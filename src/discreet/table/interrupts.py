@@ -42,7 +42,7 @@ def interruptible(work: Callable[[], Result]) -> Result:
     thread = threading.Thread(target=run, name="discreet", daemon=True)
     thread.start()
     try:
-        while not future.done():  # Polars' signal handler lets a wait without an end go on
+        while not future.done():  # Polars' signal handler does not end an unlimited wait
             wait([future], POLL)
     except KeyboardInterrupt:
         for flag in list(_flags.values()):
@@ -53,7 +53,7 @@ def interruptible(work: Callable[[], Result]) -> Result:
 
 
 def left_running() -> bool:
-    """Whether interrupted work still runs, so that the process would wait for it at its end."""
+    """Return whether interrupted work still runs: the process would wait for it at its end."""
     return any(thread.is_alive() for thread in _abandoned)
 
 

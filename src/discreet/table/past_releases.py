@@ -1,4 +1,4 @@
-"""What was published before, as a method may know it: people by number, groups by their values."""
+"""Earlier releases as a method may use them: people by number, groups by their values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class PastRelease:
-    """One earlier release: who was in which group, and what each group was published with."""
+    """One earlier release: each person's group, and the published values of each group."""
 
     person: NDArray[np.int32]  # (people published,)
     group: NDArray[np.int32]  # (people published,)
@@ -35,6 +35,6 @@ class History:
 
     releases: Sequence[PastRelease]
     person_of_row: NDArray[np.int32]  # (rows,) the same person has the same number everywhere
-    people: int  # how many persons there are, in the past or now
+    people: int  # the number of persons, in the past or now
     values: tuple[str | None, ...]  # the dictionary: the table's, which has all earlier values
     fixed: bool = False  # whether an earlier release fixed the dictionary as the series' domain

@@ -29,7 +29,7 @@ WEIGHT = 2**40  # of all persons together, at most: ratios of counts are compare
 
 
 class PersonBasis(Enum):
-    """What a requirement counts where persons have several rows."""
+    """The counts that a requirement uses where persons have several rows."""
 
     PERSONS = auto()
     TOUCHED = auto()
@@ -68,9 +68,9 @@ def count_persons(
 
 
 def _scale(rows: NDArray[np.int64], members: int) -> int:
-    """What a person weighs, so that each row of theirs weighs a whole number.
+    """Return the weight of a person, so that each of the person's rows has an integer weight.
 
-    Where that is too much, shares are rounded; up to a million persons to a millionth.
+    Where that weight is too large, shares are rounded; up to a million persons, to a millionth.
     """
     return min(math.lcm(*np.unique(rows).tolist()), max(WEIGHT // max(members, 1), 1))
 

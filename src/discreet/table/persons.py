@@ -16,7 +16,7 @@ from discreet.typing import Codes
 
 
 class CollapseRule(StrEnum):
-    """How the values of a person's rows become one."""
+    """The rule by which the values of a person's rows become one."""
 
     SET = "set"  # all that occur
     CONSTANT = "constant"  # the one that all rows have; refused where they differ
@@ -31,24 +31,24 @@ class CollapseRule(StrEnum):
 
     @property
     def numeric(self) -> bool:
-        """Whether only numbers can follow it."""
+        """Whether the rule applies only to numbers."""
         return self in (CollapseRule.SUM, CollapseRule.MEAN)
 
     @property
     def ordered(self) -> bool:
-        """Whether only values with an order can follow it."""
+        """Whether the rule applies only to ordered values."""
         return self in (CollapseRule.MIN, CollapseRule.MAX)
 
 
 @dataclass(frozen=True)
 class PersonCounts:
-    """How many rows the persons of a table have."""
+    """The number of rows of the persons of a table."""
 
     rows: int
     persons: int
     most: int  # rows of one person
     unnamed: int  # rows without an identifier, each counted as a person of its own
-    persons_by_rows: Mapping[str, int]  # 1, 2, 3–4, 5–8, …: how many persons have so many rows
+    persons_by_rows: Mapping[str, int]  # 1, 2, 3–4, 5–8, …: persons with this many rows
 
     def sentence(self, place: str) -> str:
         """Return the counts, which name no person."""
@@ -61,7 +61,7 @@ class PersonCounts:
 
 @dataclass(frozen=True)
 class OneRowEach:
-    """How a table came to have one row for each person."""
+    """The rules by which a table was reduced to one row for each person."""
 
     counts: PersonCounts  # of the source
     rules: Mapping[str, CollapseRule] | None = None  # by attribute; None: the source had one each
@@ -83,7 +83,7 @@ class Persons:
 
     @property
     def counts(self) -> PersonCounts:
-        """The figures that a publisher is told."""
+        """The figures for the publisher."""
         most = int(self.rows_of.max(initial=0))
         size = np.ceil(np.log2(self.rows_of)).astype(np.int64)  # 1, 2, 3–4, 5–8, …
         persons = np.bincount(size).tolist()
@@ -109,12 +109,12 @@ class Persons:
 
     @cached_property
     def start(self) -> NDArray[np.int64]:
-        """Where the rows of each person start in ``rows_in_order``."""
+        """The start of each person's rows in ``rows_in_order``."""
         return np.concatenate(([0], np.cumsum(self.rows_of)[:-1])).astype(np.int64)
 
 
 def persons_of(identifiers: Sequence[Column], rows: int) -> Persons:
-    """Tell persons apart by one or several identifiers.
+    """Identify persons by one or several identifiers.
 
     A row that lacks one of them may belong to any person, so it counts as a person of its own.
     """

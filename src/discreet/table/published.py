@@ -1,4 +1,4 @@
-"""A column as it is published: codes of rows, and what is written for each code."""
+"""A column as it is published: codes of rows, and the text or value of each code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PublishedColumn:
         """Return the column with a dictionary that holds published values and nothing else.
 
         The texts are copied: a slice of a Polars column shares the memory of the whole column, and
-        whatever serializes the slice writes all of it.
+        serializing the slice writes all of it.
         """
         occurs = np.bincount(self.codes, minlength=len(self.dictionary)) > 0
         codes, dictionary = self.codes, self.dictionary
@@ -48,7 +48,7 @@ class PublishedColumn:
 class PublishedTable:
     """A table as it is published; its rows are put into random order when it is written.
 
-    A table whose order says nothing, because it is sorted by what it shows, may keep that order.
+    A table whose order reveals nothing, because it is sorted by published columns, may keep it.
     """
 
     name: str

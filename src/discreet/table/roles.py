@@ -1,4 +1,4 @@
-"""What a column is for, what its values are, and how far apart two of them are."""
+"""The role of a column, the type of its values, and the distance between two of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Role(StrEnum):
 
 
 class ValueType(StrEnum):
-    """What the values of a column are, and so how they are ordered."""
+    """The type of a column's values, which determines their order."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -45,7 +45,7 @@ class Distance(StrEnum):
 
 
 class Unit(StrEnum):
-    """What a guarantee counts: people, where every person is known to have one row, or rows."""
+    """The unit of a guarantee: people, where every person is known to have one row, or rows."""
 
     PERSON = "person"
     ROW = "row"

@@ -192,7 +192,7 @@ def unread_bytes(files: Mapping[str, Sequence[WrittenFile]]) -> list[str]:
 def unlike_formed(
     readings: Sequence[FileReading], results: Sequence[PartResult], manifest: Manifest
 ) -> list[str]:
-    """Tables whose files do not hold the rows that were formed: none lost, none twice."""
+    """Tables whose files do not hold exactly the rows that were formed, each once."""
     problems = []
     for name, entry in manifest.tables.items():
         rows = sum(r.rows for r in readings if r.table == name)

@@ -123,7 +123,7 @@ def _joined(batches: Batches) -> Iterator[pa.Table]:
 def spread(frame: DataFrame, column: str, partitions: int) -> DataFrame:
     """Bring the rows of each number 0 … partitions − 1 together in a partition of its own.
 
-    Spark puts rows by a hash; numbers are replaced by keys whose hashes fall one into each.
+    Spark places rows by a hash; numbers are replaced by keys whose hashes give one partition each.
     """
     from pyspark.sql import functions as f
 

@@ -27,7 +27,7 @@ _ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
 class FilePiece:
     """A piece of a file that holds whole records, behind one record of empty cells.
 
-    That record tells Polars how many cells there are, and is no byte order mark.
+    That record gives Polars the number of cells, and is not a byte order mark.
     """
 
     data: bytes
@@ -164,7 +164,7 @@ def _count(data: Bytes, byte: int, outside: Words | None) -> int:
 
 
 def _blank_lines(data: Bytes, outside: Words | None) -> Bools:
-    """Return of each line that ends outside quotes whether it is blank."""
+    """Return which of the lines that end outside quotes are blank."""
     found = data == LINE_FEED
     if outside is not None:
         bits = np.unpackbits(outside.view(np.uint8), count=len(data), bitorder="little")

@@ -139,7 +139,7 @@ def with_typed_values(
         and task.table[column.name].values.dtype == pl.String
     }
 
-    if not typed:  # the same tables keep what was derived from them
+    if not typed:  # the same tables keep the values derived from them
         return dict(tables), task
 
     def compared_by_value(table: CodedTable) -> CodedTable:

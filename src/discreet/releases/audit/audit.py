@@ -1,7 +1,7 @@
 """The audit: every guarantee derived again from published files alone.
 
 Nothing here knows how a release was made. It reads the files that are in the folder, checks
-them against the manifest (hashes, rows, columns, nothing that does not belong there), forms the
+them against the manifest (hashes, rows, columns, no other content), forms the
 classes anew from the published cells, and judges every requirement on their counts. With the
 original table it also checks that nothing was lost or invented.
 """
@@ -68,7 +68,7 @@ class Audit(Result):
     problems: tuple[str, ...]  # contradictions between files, manifest and, if given, original
     compared: bool  # whether the original table was given
     unit: Unit = Unit.ROW  # people only where the original was given and shows one row each
-    readers: tuple[ReaderFinding, ...] = ()  # what attackers learn beyond its guarantees
+    readers: tuple[ReaderFinding, ...] = ()  # attackers' knowledge beyond its guarantees
     remarks: tuple[str, ...] = ()  # checks that could not be decided
     signed: bool | None = None  # by the trusted key; None where no key was given
     picture: Picture = field(default_factory=Picture, repr=False)  # of its groups, for the report

@@ -1,4 +1,4 @@
-"""Guarantees about persons who have several published rows.
+"""Guarantees about persons with several published rows.
 
 The files do not say which rows belong to the same person. Only the publisher, who knows the source
 row behind each published row, can derive these guarantees: when the release is made, and later with

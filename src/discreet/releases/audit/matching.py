@@ -37,7 +37,7 @@ class Side(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """What the cells of all columns cover, one column after another."""
+    """The codes that the cells of all columns cover, one column after another."""
 
     first_cell: Ints  # (columns,) where a column's cells start in the next
     first_run: Ints  # (cells + 1,)
@@ -108,7 +108,7 @@ def _distinct(codes: list[Codes], cardinalities: list[int], rows: int) -> Side:
 
 
 def _excess(ours: Side, theirs: Side, cardinalities: list[int]) -> int:
-    """Where no cells overlap: how far combinations are published more often than they are held."""
+    """Return the excess of published over original rows, for cells that do not overlap."""
     both = np.concatenate((ours.codes, theirs.codes))
     columns = [np.ascontiguousarray(column) for column in both.T]
     combined = group_codes(columns, cardinalities, len(both))
@@ -208,7 +208,7 @@ def _build(low: Ints, high: Ints) -> BoxTree:
 def _find_covering(
     points: Codes, cells: Codes, runs: Runs, tree: BoxTree, limit: int
 ) -> tuple[Ints, Ints]:
-    """For each point the boxes whose cells cover it in every column; cut short at the limit."""
+    """Find for each point the boxes whose cells cover it in every column, up to the limit."""
     count, columns = points.shape
     first = np.zeros(count + 1, np.int64)
     box_of_edge = np.empty(max(4 * count, 1024), np.int64)

@@ -1,4 +1,4 @@
-"""Whether published rows represent rows of the original that they may represent.
+"""Check that published rows represent rows of the original that they may represent.
 
 The pipeline that makes a release knows which source row each published row represents. With that as
 a witness the check is direct: every published cell must cover the value of its own source row, and
@@ -39,7 +39,7 @@ def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Cov
 
 
 def _exact(published: Column, source: Column) -> Coverage:
-    """The coverage of a column that is published as it is; a value that is no source's covers none.
+    """The coverage of a column that is published unchanged; an unknown value covers none.
 
     Every cell has a run; that of an unknown value is empty, and so is that of a number in another
     spelling than the source's, in a file that keeps spellings. A masked sensitive cell covers all.
@@ -118,7 +118,7 @@ def _added_terms(
     source_start: NDArray[np.int64],
     source_term: Codes,
 ) -> NDArray[np.bool_]:
-    """Both lists of terms ascend, so one walk along them finds what was added."""
+    """Return which rows have added terms: both lists ascend, so one pass compares them."""
     wrong = np.zeros(len(cell), np.bool_)
     for row in range(len(cell)):
         held = value[source_row[row]]
@@ -135,7 +135,7 @@ def _added_terms(
 
 
 def _narrow(column: Column) -> NDArray[np.integer]:
-    """The codes in the narrowest type: to gather them in random order is to miss the cache."""
+    """The codes in the narrowest type: gathering them in random order misses the cache."""
     dtype = np.min_scalar_type(max(column.cardinality - 1, 0))
     return column.codes.astype(dtype)
 
@@ -176,7 +176,7 @@ def _uncovered(
 
 @kernel
 def _used_before(source_row: Ints32, source_rows: int) -> NDArray[np.bool_]:
-    """Return which rows name a source row that is not there or that an earlier row has named."""
+    """Return which rows name a source row that does not exist or that an earlier row has named."""
     used = np.zeros(source_rows, np.bool_)
     wrong = np.zeros(len(source_row), np.bool_)
     for row in range(len(source_row)):

@@ -49,7 +49,7 @@ def _general(given: Any) -> Any:
 
 
 def in_cache(function: Callable[..., object]) -> bool:
-    """Tell whether compiled code of a kernel, for some types of arguments, is in the cache."""
+    """Return whether the cache has compiled code of a kernel for some types of arguments."""
     found = _cache_of(function)
     return isinstance(found, KernelCache) and found.filled
 
@@ -108,7 +108,7 @@ def _type_of_kernel(value: Kernel, context: object) -> Any:
 
 
 class _Compilation(event.Listener):
-    """Tells listeners how many kernels were compiled and how long that took."""
+    """Listener that reports the number of compiled kernels and their time."""
 
     def __init__(self) -> None:
         self.count, self.depth, self.seconds, self.started = 0, 0, 0.0, 0.0

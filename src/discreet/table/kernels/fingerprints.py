@@ -1,4 +1,4 @@
-"""What the compiled code of a kernel depends on, as one hash."""
+"""The hash of everything that the compiled code of a kernel depends on."""
 
 from __future__ import annotations
 

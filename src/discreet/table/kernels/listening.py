@@ -1,4 +1,4 @@
-"""Who is told of compiling; apart, so that the command line can listen without importing NumPy."""
+"""Listeners to compilation, apart so that the command line can listen without importing NumPy."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ class NoCompilerWarning(UserWarning):
     """Numba is not installed, and would have saved much time."""
 
 
-listeners: list[Callable[[int, float], None]] = []  # told of compiled kernels and seconds so far
+listeners: list[Callable[[int, float], None]] = []  # called with compiled kernels and seconds

@@ -3,7 +3,7 @@
 A kernel is a plain function on arrays that Numba can compile. Compiling takes about half a second a
 kernel, once on a machine; loading compiled code takes milliseconds, after Numba was imported. So a
 kernel is interpreted at first, and compiled or loaded once interpreting it would have cost more.
-What a call will cost follows from the elements of its arrays and from what earlier calls took.
+The cost of a call is estimated from the elements of its arrays and the time of earlier calls.
 
 Both tiers give the same results, so it does not matter when a kernel changes its tier; overflow of
 an integer, in which they would differ, is an error in the interpreter. ``DISCREET_KERNELS`` set to
@@ -34,7 +34,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 # Processor seconds; docs/how-it-works.md says how they were measured.
 PER_BYTE = 0.7e-3  # compiling a kernel, for each byte of its code and of the kernels it calls
 LOADED_FROM = 0.02  # interpreting one kernel whose compiled code is in the cache
-NUMBA_FROM = 0.2  # interpreting all kernels, half of what importing Numba costs: more will follow
+NUMBA_FROM = 0.2  # interpreting all kernels, half the cost of importing Numba: more will follow
 PER_ELEMENT = 1e-6  # the first time that a kernel is called
 MANY = 1_000_000  # elements of one call that are never interpreted: no estimate is trusted so far
 MISSED_FROM = 5.0  # interpreting all kernels where Numba is not installed: worth a warning
@@ -58,7 +58,7 @@ def kernel(function: Any = None, /, *, work: int = 1, wraps: bool = False) -> An
 
 
 class Tiers:
-    """Which tier was asked for, and what interpreting has cost so far."""
+    """The tier that was asked for, and the cost of interpreting so far."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -69,7 +69,7 @@ class Tiers:
         self._warned = False
 
     def miss_compiler(self, seconds: float) -> None:
-        """Warn once that Numba is not installed, if interpreting takes long with so much more."""
+        """Warn once that Numba is not installed, if interpreting takes long with this addition."""
         if self.seconds + seconds >= MISSED_FROM and not self._warned:
             self._warned = True
             warnings.warn(

@@ -129,7 +129,7 @@ def with_attributes(task: Task, names: Sequence[str]) -> Task:
 
 
 def figures_5_and_6(task: Task) -> Rows:
-    """Every merge step: what is lost and what is exposed."""
+    """Association loss and exposure of every merge step."""
     return [
         {
             "tables": step.tables,

@@ -37,7 +37,7 @@ ELLS = range(3, 8)
 PERMISSIBLE = {"occupation": 7, "education": 3, "hours-per-week": 2, "relationship": 2}
 SEED = 1
 
-# table, what is drawn along, what is drawn, a line for each, and what that line is called
+# table, the x axis, the y axis, the key of the lines, and the name of a line
 PLOTS = (
     (
         "quasi-identifiers", "l", ("KL decomposition", "KL Mondrian"), "quasi-identifiers",
@@ -252,9 +252,9 @@ Mondrian; Mondrian took 75.7 to 90.0 s there.
 ## Divergence against the number of sensitive attributes (figures 7 and 8)
 
 The paper says "quite close to ln Π l_i"; for three and more attributes that is too little, because
-unions hold more than l_i values. *Raked* is what a reader gets out of the groups and the sensitive
-table together, *uniform* the paper's reading, which is the mean of Σ ln|G.S_i| where
-quasi-identifiers are unique.
+unions hold more than l_i values. *Raked* is the distribution that an attacker derives from the
+groups and the sensitive table together, *uniform* that of the paper, whose divergence is the mean
+of Σ ln|G.S_i| where quasi-identifiers are unique.
 
 ![Divergence by the number of sensitive attributes](decomposition-sensitive.svg)
 

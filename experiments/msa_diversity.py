@@ -2,7 +2,7 @@
 
 Loss and discernibility against ℓ and the number d of opinions (figures 14 to 16, 18, 20, 22), query
 error (17, 19, 21, 23), disclosure probabilities (24, 25), and beyond the paper: suppression beside
-its lower bound, the two ways of grouping, and what a reader who knows the algorithm learns from
+its lower bound, the two ways of grouping, and what an attacker who knows the algorithm learns from
 samples of ten people (minimality).
 
     python -m experiments.msa_diversity --output figures
@@ -53,7 +53,7 @@ def job_for(
 
 
 def measured(path: Path, job: dc.Job, opinions: Sequence[str]) -> dict[str, Any]:
-    """What a release costs and what it discloses."""
+    """Loss and disclosure of a release."""
     try:
         release = dc.publish(path, job, seed=1)
     except dc.InfeasibleError:
@@ -125,7 +125,7 @@ def _line(row: dict[str, Any]) -> str:
 def minimality(
     path: Path, quasi: Sequence[str], opinions: Sequence[str], people: int = 10
 ) -> list[dict[str, Any]]:
-    """What a reader who knows the algorithm believes of a person's own answers, at ℓ = 2.
+    """Belief of an attacker who knows the algorithm in a person's own answers, at ℓ = 2.
 
     On small samples of the table, all worlds that exchange whole rows of answers inside the
     published groups: each weighs as often as the method, run on it, gives these very groups.

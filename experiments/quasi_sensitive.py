@@ -41,7 +41,7 @@ from discreet.utility.queries import QueryWorkload
 
 SEARCHES = {"rows": ROWS, "adaptive": PAPER_ADAPTIVE, "plain": PAPER_PLAIN}
 QUASI = ("age", "education", "workclass", "marital-status", "race", "sex", "native-country")
-RELEASED = ("belief change, greatest", "cost", "query error, qd = 3")  # what plots of releases show
+RELEASED = ("belief change, greatest", "cost", "query error, qd = 3")  # plotted for releases
 Row = dict[str, Any]
 
 
@@ -121,7 +121,7 @@ def write_knowledge(knowledge: Knowledge, path: Path) -> None:
 
 
 def released(frame: pl.DataFrame, table: Path, k: int, requirement: LinkRequirement) -> Row:
-    """Privacy and worth of a whole release."""
+    """Disclosure and utility of a whole release."""
     job = Job(
         attributes={
             **{name: {"role": "quasi-identifier"} for name in QUASI},
@@ -194,7 +194,7 @@ def as_markdown(rows: list[Row]) -> str:
 
 
 def draw(name: str, rows: list[Row], output: Path) -> None:
-    """Costs against what is varied (figures 6 to 8); what releases tell and cost against k."""
+    """Draw costs by the varied parameter (figures 6 to 8), and releases by k (9 to 12)."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -228,7 +228,7 @@ def draw(name: str, rows: list[Row], output: Path) -> None:
 def _lines(
     rows: list[Row], across: str, keys: list[str]
 ) -> Iterator[tuple[str, str, list[tuple[float, float]]]]:
-    """One line for every setting other than what is drawn across, and every key."""
+    """One line for every setting except that of the x axis, and every key."""
     told = [
         key for key in ("principle", "table", "c", "l", "t") if key in rows[0] and key != across
     ]

@@ -141,7 +141,7 @@ def _audit_placed(
     _require_known(series, alike or ())
     steady = invariance(series)
     problems: list[str] = []
-    bound = _promised_m(manifests, steady)
+    bound = _guaranteed_m(manifests, steady)
     if any(m.method.name == "m-invariance" for m in manifests) and not steady.holds:
         problems.append(overlap_problem(steady.overlapping))
     found: JointFinding | None = None
@@ -268,7 +268,7 @@ def _series(
     return Series(people, group_of, joined, values)
 
 
-def _promised_m(manifests: Sequence[Manifest], steady: Invariance) -> float | None:
+def _guaranteed_m(manifests: Sequence[Manifest], steady: Invariance) -> float | None:
     """1/m, if all releases guarantee it and no person's value is seen to have changed."""
     promised = [
         int(promise.parameters["m"])

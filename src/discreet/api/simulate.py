@@ -218,7 +218,7 @@ def _publish(
         PastRelease(people, outcome.group_of_row[kept], start, entries, count.astype(np.int32))
     )
     matrix = correlation.matrix(history.values)
-    belief = _look(publisher, matrix, column.cardinality)
+    belief = _updated_belief(publisher, matrix, column.cardinality)
     right = float((belief.argmax(axis=1) == column.codes[kept]).mean())
     greatest = float(belief.max())
     above = float((belief.max(axis=1) > rho + 1e-9).mean())
@@ -256,7 +256,9 @@ def _outcome(method: str, task: Task, rho: float) -> Bucketized:
     return Bucketized(np.where(kept, np.searchsorted(known, group), -1).astype(np.int32))
 
 
-def _look(publisher: _Publisher, matrix: NDArray[np.float64], values: int) -> NDArray[np.float64]:
+def _updated_belief(
+    publisher: _Publisher, matrix: NDArray[np.float64], values: int
+) -> NDArray[np.float64]:
     """Carry the beliefs about every person on through the last release: (people, values)."""
     last = publisher.past[-1]
     share = np.zeros((last.groups, values))

@@ -102,7 +102,7 @@ class StagedTable:
     rows: int
     columns: dict[str, Role]
     keeps_order: bool
-    fingerprint: int  # of its cells but group numbers, whatever the order of the rows
+    fingerprint: int  # of its cells but group numbers, in any order of the rows
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from discreet.table.kernels import kernel
 from discreet.typing import Codes
 
 EDGE_LIMIT = 50_000_000  # pairs of a kind and a group that fits it
-WORK_LIMIT = 20_000_000_000  # pairs that are looked at
+WORK_LIMIT = 20_000_000_000  # pairs that are compared
 
 Fits = tuple[NDArray[np.int64], NDArray[np.int32]]  # where each kind starts, the groups it fits
 

@@ -43,7 +43,7 @@ class Hierarchy:
     column: str
     levels: tuple[Level, ...]
     leaves: int  # of the whole hierarchy
-    place: str = ""  # where it comes from, for messages: a file, or "automatic"
+    place: str = ""  # its origin, for messages: a file, or "automatic"
 
     @property
     def height(self) -> int:

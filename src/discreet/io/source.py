@@ -1,4 +1,4 @@
-"""Where a table comes from: the ``source`` key of a job, and the bytes behind it."""
+"""The source of a table: the ``source`` key of a job, and the bytes behind it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varyi
 from discreet.table.roles import Role, ValueType
 
 NEARLY_UNIQUE = 0.95  # distinct values over rows with a value
-FEW_ROWS = 20  # below this nearly every column is unique, which then says nothing
+FEW_ROWS = 20  # below this nearly every column is unique, which is no evidence
 FREE_TEXT_LENGTH = 40  # the mean number of characters of a distinct value
 MISSING_TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan")
 
@@ -52,7 +52,7 @@ class Proposal(NamedTuple):
 
 
 def suggest_roles(columns: Iterable[Column]) -> dict[str, Proposal]:
-    """Propose a role for each column, whatever role it has now."""
+    """Propose a role for each column, independent of its present one."""
     return {column.name: _suggest(column) for column in columns}
 
 

@@ -146,7 +146,7 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
 
 
 def require_publishable(job: Job, task: Task) -> None:
-    """Refuse direct identifiers, and rows that may be of the same person, unless the job says so.
+    """Refuse direct identifiers and several rows of one person, unless the job allows them.
 
     A job whose unit is rows may have several of one person.
     """
@@ -297,7 +297,7 @@ def _read_knowledge(job: Job) -> dict[str, Knowledge]:
 def _guard_notation(
     job: Job, table: CodedTable, hierarchies: dict[str, Hierarchy]
 ) -> tuple[CodedTable, dict[str, Hierarchy]]:
-    """Refuse, or escape where the job says so, source values that look like published notation."""
+    """Refuse source values that look like published notation, or escape them if the job asks."""
     columns = dict(table.columns)
     refused: list[str] = []
     for column in table:

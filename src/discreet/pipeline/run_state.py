@@ -33,7 +33,7 @@ class RunState:
         return cls(seed, np.random.default_rng(seed))
 
     def with_orders(self, task: Task) -> Task:
-        """Return the task with orders from secret entropy; from the seed where tests say so."""
+        """Return the task with orders from secret entropy; from the seed if tests request it."""
         return replace(task, orders=self.rng) if fixed_order() else task
 
     @contextmanager

@@ -62,7 +62,7 @@ def series_problems(
     contents = [*(ledger.contents(entry) for entry in entries[:-1]), draft.contents]
     (attribute,) = contents[guaranteed[0]].signatures
     if attribute not in draft.contents.signatures:
-        return []  # the release says nothing about the attribute of the series
+        return []  # the release does not publish the attribute of the series
     unlike = _unlike_tables(draft.contents, attribute, tables)
     if unlike:
         return unlike

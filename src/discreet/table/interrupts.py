@@ -21,7 +21,7 @@ from discreet.typing import StopFlag
 
 Result = TypeVar("Result")
 
-POLL = 0.1  # seconds between two looks for a signal
+POLL = 0.1  # seconds between two checks for a signal
 
 _flags: dict[int, StopFlag] = {}  # of all work that runs now
 _abandoned: list[threading.Thread] = []

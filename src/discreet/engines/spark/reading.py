@@ -77,7 +77,7 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
         .option("mode", "FAILFAST")
         .option("columnPruning", False)  # otherwise Spark ignores superfluous cells
         .csv(source.path.absolute().as_uri())
-        .fillna("")  # an empty cell is an empty text, which a role says the meaning of
+        .fillna("")  # an empty cell is an empty text; the role decides its meaning
     )
 
 

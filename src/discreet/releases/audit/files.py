@@ -111,7 +111,7 @@ def form_problems_of_files(
 
 
 def require_readable(folder: Path, manifest: Manifest) -> None:
-    """Raise unless every table is a file that discreet may have written, whatever its hash."""
+    """Raise unless every table is a file that discreet may have written, regardless of its hash."""
     for name, entry in manifest.tables.items():
         for problem in _table_problems(folder, name, entry, hashed=False):
             raise ReleaseError(

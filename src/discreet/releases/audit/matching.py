@@ -59,7 +59,7 @@ class BoxTree(NamedTuple):
 def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int | None:
     """The least number of published rows that match no row of the original; None if unknown."""
     columns = [column for column in records if column.role is not Role.QUASI_SENSITIVE]
-    if not columns:  # sets may have lost terms, which is looked at elsewhere
+    if not columns:  # sets may have lost terms, which is checked elsewhere
         return max(records.rows - task.table.rows, 0)
     coverages = [coverage_of(column, task, levels) for column in columns]
     sharp = [coverage.sole_cell() for coverage in coverages]

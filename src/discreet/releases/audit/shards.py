@@ -72,7 +72,7 @@ def join_shards(shards: Sequence[ShardFindings], manifest: Manifest) -> JoinedFi
     promises = []
     for number, promise in enumerate(manifest.promises):
         verdicts = [shard.verdicts[number] for shard in shards]
-        promises.append(_joined_promise(promise.to_requirement(), verdicts, manifest))
+        promises.append(_joined_guarantee(promise.to_requirement(), verdicts, manifest))
     counted = sum((shard.tally for shard in shards), ReleaseTally())
     evidence = [shard.evidence for shard in shards if shard.evidence is not None]
     problems = dict.fromkeys(line for shard in shards for line in shard.problems)
@@ -91,7 +91,7 @@ class JoinedFindings:
     tally: ReleaseTally
 
 
-def _joined_promise(
+def _joined_guarantee(
     requirement: Requirement, verdicts: Sequence[Verdict | str | None], manifest: Manifest
 ) -> Promise:
     """Judge a guarantee: it must hold in every shard, and all that it names must be published."""

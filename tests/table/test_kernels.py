@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from discreet.table.kernels import kernel, tiers
+from discreet.table.kernels.lengthening import lengthened
 from discreet.table.kernels.listening import NoCompilerWarning
 from discreet.table.kernels.tiers import Kernel
 
@@ -277,3 +278,14 @@ assert told[-1][1] > 0
 """
     environment = {"DISCREET_KERNELS": "compiled", "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, check=True)
+
+
+@compiling
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+def test_a_lengthened_array_begins_with_the_given_one_in_both_tiers(dtype):
+    given = np.arange(5, dtype=dtype)
+    for tier in (lengthened.interpreted, lengthened.compiled):
+        found = tier(given, 12)
+        assert len(found) == 12
+        assert found.dtype == dtype
+        assert (found[:5] == given).all()

@@ -12,6 +12,7 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lengthening import lengthened
 from discreet.typing import Codes
 
 EDGE_LIMIT = 50_000_000  # pairs of a kind and a group that fits it
@@ -160,12 +161,8 @@ def _pairs(
                             if found >= edge_limit:
                                 return found_group[:0], found_kind[:0], False
                             capacity *= 2
-                            wider_group = np.empty(capacity, np.int32)
-                            wider_group[:found] = found_group
-                            found_group = wider_group
-                            wider_kind = np.empty(capacity, np.int64)
-                            wider_kind[:found] = found_kind
-                            found_kind = wider_kind
+                            found_group = lengthened(found_group, capacity)
+                            found_kind = lengthened(found_kind, capacity)
                         found_group[found] = g
                         found_kind[found] = kind
                         found += 1

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from discreet.table.classes import group_lists
 from discreet.table.graphs import greatest_flow, usable_edges
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lengthening import lengthened
 from discreet.typing import Ints, Ints32
 
 EDGES = 2**26  # pairs of a group and a row within its sets; above, assignments are not judged
@@ -66,10 +67,10 @@ def supporting_rows(
     attributes = np.array(sorted(range(len(several)), key=lambda a: (a != known, -several[a])))
     order = np.lexsort(codes[:, attributes[::-1]].T).astype(np.int32)
     values = codes.max(axis=0, initial=-1).astype(np.int64) + 1
-    begin, row = _supporting_rows(
+    begin, found = _supporting_rows(
         sets.start, sets.value, sets.groups, codes, order, attributes, values, limit
     )
-    return begin, row if begin[-1] <= limit else None
+    return begin, found[: begin[-1]].copy() if begin[-1] <= limit else None
 
 
 def possible_rows(
@@ -184,7 +185,10 @@ def _supporting_rows(
     values: Ints,
     limit: int,
 ) -> tuple[Ints, Ints32]:
-    """Descend through the ordered signatures, one attribute after the other."""
+    """Descend through the ordered signatures, one attribute after the other.
+
+    Returns where the signatures of each entry begin, and them, followed by unused places.
+    """
     base = _bases(values)
     stamp = np.full(base[len(values)], -1, np.int32)
     known, depth = attributes[0], len(attributes)
@@ -215,9 +219,7 @@ def _supporting_rows(
                                 break
                         if within:
                             if edges == len(found):
-                                grown = np.empty(2 * edges, np.int32)
-                                grown[:edges] = found
-                                found = grown
+                                found = lengthened(found, 2 * edges)
                             found[edges] = order[place]
                             edges += 1
                     continue
@@ -232,9 +234,10 @@ def _supporting_rows(
             slot += 1
             begin[slot] = edges
             if edges > limit:
-                begin[slot:] = edges
-                return begin, found[:edges]
-    return begin, found[:edges].copy()
+                for rest in range(slot, len(begin)):
+                    begin[rest] = edges
+                return begin, found
+    return begin, found
 
 
 @kernel

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lengthening import lengthened
 from discreet.typing import Codes
 
 KEY_LIMIT = 2**62
@@ -161,9 +162,7 @@ def _group_hashed(keys: NDArray[np.int64], class_of_row: NDArray[np.int32]) -> N
         if 2 * count >= capacity:  # grow while at most half full
             capacity *= 4
             slots = np.full(capacity, -1, np.int32)
-            grown = np.empty(capacity, np.int64)
-            grown[:count] = first_row[:count]
-            first_row = grown
+            first_row = lengthened(first_row, capacity)
             for known in range(count):
                 slot = _slot(keys[first_row[known]], capacity)
                 while slots[slot] >= 0:

@@ -43,9 +43,15 @@ def end_of_links(link: Ints, start: int) -> int:
     return end
 
 
-@kernel(work=10)
 def greatest_flow(demand: Ints, supply: Ints, first: Ints, box: Ints32) -> Ints:
     """Return the flow on each edge of a greatest flow from the points to the boxes."""
+    least_choice_first = np.argsort(np.bincount(box, minlength=len(demand)), kind="stable")
+    return _greatest_flow(demand, supply, first, box, least_choice_first)
+
+
+@kernel(work=10)
+def _greatest_flow(demand: Ints, supply: Ints, first: Ints, box: Ints32, turns: Ints) -> Ints:
+    """Let the boxes take what is left in their turns, then augment."""
     points, boxes = len(supply), len(demand)
     wanted, left = demand.copy(), supply.copy()
     point_of_edge = np.empty(len(box), np.int32)
@@ -62,8 +68,7 @@ def greatest_flow(demand: Ints, supply: Ints, first: Ints, box: Ints32) -> Ints:
         edge_of_box[place[box[e]]] = e
         place[box[e]] += 1
     flow = np.zeros(len(box), np.int64)
-    by_choice = np.argsort(box_first[1:] - box_first[:-1])  # those with the least choice first
-    for b in by_choice:
+    for b in turns:
         for i in range(box_first[b], box_first[b + 1]):
             e = edge_of_box[i]
             moved = min(wanted[b], left[point_of_edge[e]])

@@ -139,8 +139,8 @@ def _fill(
             bucket = chosen[i]
             group_of_place[start[bucket] + taken[bucket]] = groups
             taken[bucket] += 1
-            member_values[groups * ell + i] = values[bucket]
             for j in range(attributes):
+                member_values[groups * ell + i, j] = values[bucket, j]
                 capacity[j, values[bucket, j]] -= 1
         groups += 1
     _place_remaining_rows(values, start, taken, ell, groups, member_values, group_of_place)

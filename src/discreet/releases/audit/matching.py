@@ -22,6 +22,7 @@ from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable
 from discreet.table.graphs import greatest_flow
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lengthening import lengthened
 from discreet.table.roles import Role
 from discreet.typing import Codes, Ints
 
@@ -247,9 +248,7 @@ def _find_covering(
                     if edges == limit:
                         return first[:point], box_of_edge[:edges]
                     if edges == len(box_of_edge):
-                        grown = np.empty(2 * edges, np.int64)
-                        grown[:edges] = box_of_edge
-                        box_of_edge = grown
+                        box_of_edge = lengthened(box_of_edge, 2 * edges)
                     box_of_edge[edges] = box
                     edges += 1
         first[point + 1] = edges

@@ -69,11 +69,12 @@ def sort_dictionary(
     text = render(raw, kind)
     if spec.separator is not None:
         text = _as_sets(text, spec.separator)
-    absent = text.is_null() | text.is_in(list(missing))
+    absent = [*missing]
     if spec.separator is None or spec.role is not Role.SENSITIVE:
-        absent |= text == ""  # else it is the empty set: it becomes bits, which keep the two apart
-    if absent.any():
-        text = text.set(absent, None)
+        absent.append("")  # else it is the empty set: it becomes bits, which keep the two apart
+    is_absent = text.is_in(absent)
+    if is_absent.any():
+        text = text.set(is_absent.fill_null(False), None)
     numbers = _parse(name, spec, kind, text, locate) if kind.ordered else None
     # Columns that are published unchanged keep every spelling; columns that are counted merge them.
     canonical = None
@@ -237,8 +238,10 @@ def _exact_ranks(keys: pl.DataFrame, kind: ValueType) -> pl.Series:
     A float has 53 bits, so long integers that differ may be equal floats; 0 where no other value
     has the same float.
     """
-    distinct = keys.select("number", "value").drop_nulls().unique()
-    alike = distinct.filter(distinct["number"].is_duplicated())["value"].to_list()
+    alike: list[str] = []
+    if keys["number"].n_unique() < len(keys):
+        distinct = keys.select("number", "value").drop_nulls().unique()
+        alike = distinct.filter(distinct["number"].is_duplicated())["value"].to_list()
     exact: list[Any] = sorted({exact_value(value, kind) for value in alike})
     rank_of = {value: rank for rank, value in enumerate(exact)}
     rank = {value: rank_of[exact_value(value, kind)] for value in alike}

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.releases.audit.kept_rows import packed_rows
 from discreet.requirements.on_persons import verdict_on_persons
 from discreet.table.classes import Classes
 from discreet.table.persons import Persons
+from discreet.table.roles import Distance
 
 METHODS = ("mondrian", "local-recoding", "msa-diversity")
 REQUIREMENTS: list[dict[str, Any]] = [
@@ -282,3 +285,61 @@ def test_one_group_of_all_persons_that_fails_is_infeasible():
         dc.publish(frame, job("mondrian", [{"distinct-l-diversity": {"l": 2}}]))
     with pytest.raises(dc.InfeasibleError):
         dc.publish(frame, job("mondrian", [{"k-anonymity": {"k": 4}}]))
+
+
+def test_weights_of_persons_with_many_different_numbers_of_rows_do_not_overflow():
+    """The least common multiple of 1 to 40 rows is far beyond 64 bits once it is multiplied."""
+    sizes = [rows for rows in range(1, 41) for _ in range(50)]
+    number = np.repeat(np.arange(len(sizes)), sizes)
+    persons = Persons(number.astype(np.int64), len(sizes), 0)
+    values = [str((person * 7 + place * place) % 9) for person, rows in enumerate(sizes)
+              for place in range(rows)]  # fmt: skip
+    column = replace(_column(values), distance=Distance.ORDERED)
+    groups = np.where(number % 5 == 0, 1, 0).astype(np.int32)  # one large, one small
+    members: list[Members] = [[], []]
+    for person, end in enumerate(np.cumsum(sizes)):
+        members[int(groups[end - 1])].append(values[end - sizes[person] : end])
+    everyone = members[0] + members[1]
+    whole = {value: weight / len(everyone) for value, weight in mass(everyone).items()}
+    beliefs = [
+        {value: weight / len(group) for value, weight in mass(group).items()} for group in members
+    ]
+    ordered = sorted(whole)
+    steps = [
+        np.abs(np.cumsum([belief[v] - whole[v] for v in ordered])).sum() / (len(ordered) - 1)
+        for belief in beliefs
+    ]
+    lifts = [max(belief[v] / whole[v] for v in ordered) - 1 for belief in beliefs]
+    logs = [max(abs(math.log(belief[v] / whole[v])) for v in ordered) for belief in beliefs]
+    classes, domains = Classes.of_numbers(groups), {"s": dc_domain(column)}
+    for requirement, expected in [
+        (dc.TCloseness(t=1), steps),
+        (dc.BetaLikeness(beta=9), lifts),
+        (dc.DeltaDisclosure(delta=9), logs),
+    ]:
+        figure = max(expected)
+        found = verdict_on_persons(requirement, classes, persons, [column], domains)
+        assert found.achieved[requirement.figure_name] == pytest.approx(figure, abs=1e-8)
+    for bound, passes in [(max(lifts) * 1.001, True), (max(lifts) * 0.999, False)]:
+        requirement = dc.BetaLikeness(beta=bound)
+        found = verdict_on_persons(requirement, classes, persons, [column], domains)
+        assert found.holds is passes
+
+
+def test_a_private_file_of_another_release_proves_nothing(tmp_path: Path):
+    frame = pl.DataFrame(encounters(), schema=["id", "age", "sex", "disease"], orient="row")
+    frame.write_csv(tmp_path / "encounters.csv")
+    described = job("mondrian", [{"k-anonymity": {"k": 3}}]).model_copy(
+        update={"source": dc.Source(path=tmp_path / "encounters.csv")}
+    )
+    folder = dc.publish(None, described).save(tmp_path / "release")
+    private = tmp_path / "release.private.json"
+    written = json.loads(private.read_text())
+    beyond = packed_rows(np.arange(1000, 1036, dtype=np.int32))
+    for rows in ({"records": beyond}, {"records": 7}, {"records": "?"}, [], None):
+        private.write_text(json.dumps({**written, "source_rows": rows}))
+        found = dc.audit(folder, original=described)
+        assert found.unproved, rows
+    other = packed_rows(np.arange(36, dtype=np.int32)[::-1])
+    private.write_text(json.dumps({**written, "source_rows": {"records": other}}))
+    assert not dc.audit(folder, original=described).ok

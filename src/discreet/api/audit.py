@@ -69,8 +69,8 @@ def _source_rows(folder: Path) -> dict[str, NDArray[np.int32]] | None:
     """The source row of each published row, if the private file is beside the release."""
     place = folder.resolve().with_name(f"{folder.resolve().name}.private.json")
     try:
-        packed = json.loads(place.read_text(encoding="utf-8")).get("source_rows", {})
-    except (OSError, ValueError):
+        packed = dict(json.loads(place.read_text(encoding="utf-8"))["source_rows"])
+    except (OSError, ValueError, TypeError, KeyError):
         return None
     entries = Manifest.load(folder).tables
     found = {

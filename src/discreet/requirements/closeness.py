@@ -178,15 +178,15 @@ def _ordered(
     if m < 2:
         return distance
     rows = cumulative[m - 1]
-    prefix = np.zeros(m + 1, np.int64)
+    prefix = np.zeros(m + 1)  # a float, since sums of sums of persons' weights pass 64 bits
     for i in range(m):
         prefix[i + 1] = prefix[i] + cumulative[i]
     for c in range(len(start) - 1):
-        work = float(prefix[rank_of_value[value[start[c]]]])  # before its first value P is 0
+        work = prefix[rank_of_value[value[start[c]]]]  # before its first value P is 0
         held = 0
         for entry in range(start[c], start[c + 1]):
             held += count[entry]
-            level = held * rows / size[c]
+            level = float(held) * rows / size[c]
             low = rank_of_value[value[entry]]
             high = m if entry + 1 == start[c + 1] else rank_of_value[value[entry + 1]]
             split, end = low, high

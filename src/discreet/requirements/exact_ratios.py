@@ -29,6 +29,15 @@ def scaled(
     return _times(part, bound.denominator), _times(whole, bound.numerator)
 
 
+def product(one: NDArray[np.int64], other: NDArray[np.int64] | np.int64) -> NDArray[Any]:
+    """The product of counts, which the weights of persons can take beyond 64 bits."""
+    if int(one.max(initial=0)) * int(np.max(other, initial=0)) < INT64_LIMIT:
+        small: NDArray[Any] = one * other
+        return small
+    large: NDArray[Any] = one.astype(object) * np.asarray(other).astype(object)
+    return large
+
+
 def _times(counts: NDArray[np.int64], factor: int) -> NDArray[Any]:
     if int(counts.max(initial=0)) * factor < INT64_LIMIT:
         return counts * factor

@@ -29,7 +29,7 @@ from discreet.requirements.base import (
     codes_of,
 )
 from discreet.requirements.diversity import Value
-from discreet.requirements.exact_ratios import by_class, exact, scaled
+from discreet.requirements.exact_ratios import by_class, exact, product, scaled
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.person_counts import PersonBasis
@@ -151,8 +151,8 @@ class BetaLikeness(AttributeRequirement):
     def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
         total = values.total
         part, whole = scaled(
-            values.count * total.sum(),
-            total[values.value] * size[values.class_of_entry],
+            product(values.count, total.sum()),
+            product(total[values.value], size[values.class_of_entry]),
             exact(self.beta) + 1,
         )
         within = part <= whole
@@ -217,7 +217,7 @@ class DeltaDisclosure(AttributeRequirement):
 def _lift(values: ValueCounts, size: Ints) -> Floats:
     """q/p of every entry: its share in the class over its share in the table."""
     total = values.total
-    lift: Floats = (values.count * total.sum()) / (
-        size[values.class_of_entry] * total[values.value]
-    )
+    part = product(values.count, total.sum())
+    whole = product(size[values.class_of_entry], total[values.value])
+    lift: Floats = (part / whole).astype(np.float64)
     return lift

@@ -25,7 +25,7 @@ from discreet.table.counts import ClassCounts, ValueCounts, order_by_class
 from discreet.table.graphs import greatest_flow
 from discreet.table.persons import Persons
 
-WEIGHT = 2**40  # of all persons together, at most: ratios of counts are compared exactly
+WEIGHT = 2**52  # of all persons together, at most: a float holds it exactly
 
 
 class PersonBasis(Enum):
@@ -47,7 +47,7 @@ def count_persons(
     size = np.bincount(class_of_member, minlength=classes.count).astype(np.int64)
     if basis is PersonBasis.PERSONS:
         return ClassCounts(size, {})
-    scale = _scale(rows, len(member)) if basis is PersonBasis.MASS else 1
+    scale = _scale(rows) if basis is PersonBasis.MASS else 1
     values = {}
     for column in sensitive:
         touch, times = np.unique(
@@ -67,12 +67,13 @@ def count_persons(
     return ClassCounts(size * scale, values)
 
 
-def _scale(rows: NDArray[np.int64], members: int) -> int:
+def _scale(rows: NDArray[np.int64]) -> int:
     """Return the weight of a person, so that each of the person's rows has an integer weight.
 
-    Where that weight is too large, shares are rounded; up to a million persons, to a millionth.
+    Where that weight is too large, shares are rounded; up to four million rows, to a billionth.
     """
-    return min(math.lcm(*np.unique(rows).tolist()), max(WEIGHT // max(members, 1), 1))
+    most = max(WEIGHT // max(int(rows.sum()), 1), 1)
+    return min(math.lcm(*np.unique(rows).tolist()), most)
 
 
 def _shares(

@@ -36,7 +36,7 @@ def unpacked_rows(text: str, rows: int) -> NDArray[np.int32] | None:
     """Read the source rows back; None where the text is damaged."""
     try:
         found = np.frombuffer(zlib.decompress(base64.b85decode(text)), "<i4").astype(np.int32)
-    except (ValueError, zlib.error):
+    except (ValueError, TypeError, zlib.error):
         return None
     return found if len(found) == rows else None
 
@@ -50,7 +50,10 @@ def persons_of_rows(
     if original is None or original.kept is None or source_rows is None:
         return None
     (name,) = tables
-    return original.kept.take(source_rows[name])
+    rows, known = source_rows[name], len(original.kept.number)
+    if len(rows) != tables[name].rows or not ((rows >= 0) & (rows < known)).all():
+        return None  # the rows of another source
+    return original.kept.take(rows)
 
 
 def promise_on_persons(

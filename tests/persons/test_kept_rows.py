@@ -343,3 +343,20 @@ def test_a_private_file_of_another_release_proves_nothing(tmp_path: Path):
     other = packed_rows(np.arange(36, dtype=np.int32)[::-1])
     private.write_text(json.dumps({**written, "source_rows": {"records": other}}))
     assert not dc.audit(folder, original=described).ok
+
+
+def test_a_guarantee_that_cannot_count_persons_is_not_claimed(tmp_path: Path):
+    frame = pl.DataFrame(encounters(), schema=["id", "age", "sex", "disease"], orient="row")
+    frame.write_csv(tmp_path / "encounters.csv")
+    described = job("mondrian", [{"k-anonymity": {"k": 3}}]).model_copy(
+        update={"source": dc.Source(path=tmp_path / "encounters.csv")}
+    )
+    folder = dc.publish(None, described).save(tmp_path / "release")
+    manifest = dc.Manifest.load(folder)
+    claimed = manifest.promises[0].model_copy(
+        update={"requirement": "sa-diversity", "parameters": {"l": {"disease": 1}}}
+    )
+    manifest.promises.append(claimed)
+    (folder / "manifest.json").write_text(manifest.to_json())
+    found = dc.audit(folder, original=described)
+    assert found.promises[-1].unproved is not None

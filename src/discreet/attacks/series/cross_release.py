@@ -47,7 +47,7 @@ class CrossFinding:
     targets: int
     mean: float  # of the greatest belief about each target
     greatest: float
-    certain: int  # targets about whom the attacker is certain
+    certain: int  # targets whose value the attacker knows for certain
     bound: float | None  # what the releases promise together; None if nothing
     not_assessed: int = 0  # targets in components that are too large
 

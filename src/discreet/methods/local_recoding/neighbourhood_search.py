@@ -23,7 +23,7 @@ from discreet.methods.local_recoding.group_needs import Needs
 from discreet.methods.local_recoding.remaining_rows import place_left
 from discreet.methods.local_recoding.rounds import TOP
 from discreet.methods.local_recoding.unit_groups import (
-    NOBODY,
+    NO_MEMBERS,
     UnitGrouping,
     UnitGroups,
     UnitMembers,
@@ -196,7 +196,7 @@ class _Search:
         if not self.judge([*new, *changed.values()]):
             return False
         for g in dissolved:
-            groups.put(g, NOBODY)
+            groups.put(g, NO_MEMBERS)
         for g, members in changed.items():
             groups.put(g, members)
         free = np.concatenate((dissolved, groups.grow(max(len(new) - len(dissolved), 0))))
@@ -212,7 +212,7 @@ class _Search:
         for g in sorted(guests | set(lent)):
             before = groups.members[g]
             came = again.stays & (again.group == g)
-            given = lent.get(g, NOBODY)
+            given = lent.get(g, NO_MEMBERS)
             unit = np.concatenate((before.unit, again.unit[came], given.unit))
             rows = np.concatenate((before.rows, again.rows[came], -given.rows))
             units, place = np.unique(unit, return_inverse=True)

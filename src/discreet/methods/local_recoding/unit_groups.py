@@ -20,7 +20,7 @@ class UnitMembers:
     rows: Ints
 
 
-NOBODY = UnitMembers(np.zeros(0, np.int64), np.zeros(0, np.int64))
+NO_MEMBERS = UnitMembers(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class UnitGroups:
     def grow(self, count: int) -> Ints:
         """The numbers of some more groups, without rows as yet."""
         before = len(self.members)
-        self.members.extend([NOBODY] * count)
+        self.members.extend([NO_MEMBERS] * count)
         empty = np.zeros((count, self.low.shape[1]), np.int32)
         self.low, self.high = np.concatenate((self.low, empty)), np.concatenate((self.high, empty))
         self.size = np.concatenate((self.size, np.zeros(count, np.int64)))

@@ -4,8 +4,8 @@ What the methods of re-publication share: the one sensitive attribute, the order
 curve, how many rows can be grouped at all, and the grouping itself.
 
 Rows are cut into blocks along the curve without a look at sensitive values; within a block their
-order is chance. So which quasi-identifiers meet which values inside a block is chance too, and a
-reader who knows the algorithm learns nothing from who was not joined with whom (the
+order is chance. So which quasi-identifiers meet which values inside a block is chance too, and an
+attacker who knows the algorithm learns nothing from which rows were not grouped (the
 minimality attack of Wong, Fu, Wang and Pei, 2007).
 """
 

@@ -224,6 +224,8 @@ def _on_persons(
         return not_derived(requirement, NOT_IN_THE_FILES)
     if promise.unproved is not None:
         return promise
+    if requirement.person_basis is None:
+        return not_derived(requirement, "it cannot be judged on persons with several rows")
     return promise_on_persons(requirement, tables, persons, domains_of(tables, manifest))
 
 

@@ -47,7 +47,7 @@ def persons_of_rows(
     source_rows: Mapping[str, NDArray[np.int32]] | None,
 ) -> Persons | None:
     """The person of each published row; None where only the publisher has it."""
-    if original is None or original.kept is None or source_rows is None:
+    if original is None or original.kept is None or source_rows is None or len(tables) != 1:
         return None
     (name,) = tables
     rows, known = source_rows[name], len(original.kept.number)

@@ -41,7 +41,7 @@ from discreet.report.pieces import (
 GROUPS = (
     (WITHIN, "Attackers that a guarantee covers"),
     (EXCEEDED, "Attackers that break a guarantee"),
-    (UNBOUNDED, "Attackers against whom some rows have no bound"),
+    (UNBOUNDED, "Attackers without a bound for some rows"),
     (NOT_COVERED, "Attackers that no guarantee of this release covers"),
     (BEYOND, "Attackers outside the threat model of all requirements"),
     (NO_BETTER, "Attackers that do no better than guessing"),

@@ -39,7 +39,7 @@ TOO_LARGE = -1
 class States(NamedTuple):
     """The states of all releases, one after the other."""
 
-    entry: Ints32  # (states, persons) −1 for a person of whom nothing need be known
+    entry: Ints32  # (states, persons) −1 for a person whose entry is not needed
     weight: Floats  # (states,)
     begin: Ints  # (releases + 1,) where the states of each release begin
     alike: Ints  # (states,) the first state that each is alike to, see ``twins``

@@ -19,9 +19,9 @@ few, and the belief of an attacker who has all releases is exact by enumeration
 
 What happens to a family in a new release is decided in two moves:
 
-1. *Without using the table's values*, from what is published and C alone: a person whom an attacker
-   would believe too much about even without the new release (the belief carried on by C is above
-   ρ) is held back, and so is a family that an earlier release disclosed. The others are published.
+1. *Without using the table's values*, from what is published and C alone: a person for whom
+   the attacker's belief is above ρ even without the new release, because C carries earlier beliefs
+   on, is held back, and so is a family that an earlier release disclosed. The others are published.
    So the absence of a person tells nothing about the value.
 2. With the values: the group is published as it is, if that is safe; else with counterfeits of all
    values that its last group had and that are missing now; else counterfeits are added, each time

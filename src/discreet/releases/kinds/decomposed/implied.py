@@ -67,7 +67,7 @@ def sum_sets(original: CodedTable, tables: Mapping[str, CodedTable]) -> CellSums
 
 
 def measure_sets(sums: CellSums, original: CodedTable) -> Measures:
-    """Return the measures of a decomposed release, which suppresses nobody."""
+    """Return the measures of a decomposed release, which suppresses no row."""
     logarithms = sums.further["mean_log_sets"] / max(sums.rows, 1)
     return replace(measures_of(sums, original, 0), further={"mean_log_sets": logarithms})
 

@@ -28,7 +28,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method, Progress, no_progress
 from discreet.pipeline.prepare import expand_sets
-from discreet.pipeline.read import read_data
+from discreet.pipeline.read import read_data, read_source
 from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
 from discreet.releases.measure import read_utility
@@ -57,16 +57,25 @@ class Original:
 
     @classmethod
     def read(cls, job: Job, data: Any = None, progress: Progress = no_progress) -> Original:
-        """Read a job's source, a path or a frame."""
+        """Read a job's source, a path or a frame; with one row for each person that it names."""
+        if job.person is not None and job.person.rows == "keep":
+            raise InputError(
+                "compare: attackers do not tell persons with several rows apart yet. Use 'person: "
+                "{…, rows: collapse}'."
+            )
         progress("reading", 0.0)
-        table = read_data(job, data, lambda share: progress("reading", share))
+        if job.person is None:
+            table = read_data(job, data, lambda share: progress("reading", share))
+        else:
+            table = read_source(job, data, None, lambda share: progress("reading", share)).table
         attributes = {
-            column.name: job.attributes[column.name].model_copy(update={"type": column.type})
+            column.name: job.attributes[column.name].model_copy(
+                update={"type": column.type, "multi_valued": column.separator, "collapse": None}
+            )
             for column in table
         }
-        inner = job.model_copy(
-            update={"source": None, "attributes": attributes, "ledger": None, "verify": None}
-        )
+        unread = dict.fromkeys(("source", "person", "ledger", "verify"))
+        inner = job.model_copy(update={**unread, "attributes": attributes})
         return cls(inner, table)
 
     @cached_property

@@ -179,3 +179,31 @@ def test_too_many_nodes_is_an_error_that_says_what_to_do() -> None:
     with pytest.raises(InputError, match="mondrian"):
         Lattice([4] * 20)
     assert Lattice([1] * 10).nodes == 1024 < NODE_LIMIT
+
+
+def test_given_levels_are_published_without_a_search() -> None:
+    given = task({"sex": SEX, "zip": ZIP}, {"ill": ILL}, [KAnonymity(k=2)])
+    outcome = FullDomain(levels={"sex": 1, "zip": 1}).run(given)
+    assert outcome.facts == {"levels": {"sex": 1, "zip": 1}}
+    assert np.bincount(outcome.class_of_row).tolist() == [6]
+    searched = FullDomain().run(given)
+    assert searched.facts["levels"] == {"sex": 1, "zip": 0}
+    again = FullDomain(levels=searched.facts["levels"]).run(given)
+    assert np.array_equal(again.class_of_row, searched.class_of_row)
+
+
+def test_given_levels_at_which_a_requirement_fails_are_refused() -> None:
+    given = task({"sex": SEX, "zip": ZIP}, {"ill": ILL}, [KAnonymity(k=2)])
+    with pytest.raises(InfeasibleError, match="given levels do not meet.*reaches k = 1"):
+        FullDomain(levels={"sex": 0, "zip": 0}).run(given)
+    with pytest.raises(InfeasibleError, match="2 of 6 rows would have to be suppressed; 1 are"):
+        FullDomain(levels={"sex": 0, "zip": 0}, suppression=0.2).run(given)
+    outcome = FullDomain(levels={"sex": 0, "zip": 0}, suppression=0.4).run(given)
+    assert (outcome.class_of_row == -1).tolist() == [False] * 4 + [True] * 2
+
+
+@pytest.mark.parametrize("levels", [{"sex": 0}, {"sex": 0, "zip": 2}, {"sex": 0, "zip": 0, "x": 0}])
+def test_given_levels_that_are_not_of_the_lattice(levels: dict[str, int]) -> None:
+    given = task({"sex": SEX, "zip": ZIP}, {"ill": ILL}, [])
+    with pytest.raises(InputError, match="Highest levels: {sex: 1, zip: 1}"):
+        FullDomain(levels=levels).run(given)

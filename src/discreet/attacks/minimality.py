@@ -75,6 +75,8 @@ class Minimality(Attack):
             return "immune: groups depend on sensitive values alone, ties are broken at random"
         if method not in ("full-domain", "mondrian", "msa-diversity"):
             return f"not assessed for the method '{method}'"
+        if parameters.get("levels") is not None:
+            return "not assessed: the levels were given, not searched for"
         if method == "msa-diversity" and parameters.get("grouping") == "blocks":
             return (
                 "immune: blocks are cut without a look at sensitive values; not assessed for rows "

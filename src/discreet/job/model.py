@@ -259,10 +259,10 @@ class Job(Part):
             for name in names
             if name in self.attributes and self.attributes[name].knowledge is None
         ]
-        if not self.method.removes_terms:
+        if not self.method.judges_links:
             problems.append(
-                f"{place} is met by removing terms, which the method {self.method.name} does not. "
-                "Use the method quasi-sensitive."
+                f"{place} is not judged by the method {self.method.name}. Use quasi-sensitive, "
+                "which removes terms, or mondrian, which forms larger classes."
             )
         return problems
 

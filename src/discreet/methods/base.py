@@ -242,7 +242,9 @@ class Method(Named):
     entry: ClassVar[type[MethodEntry]] = MethodEntry  # what a manifest says of a built-in
     # How it runs on parts of a table; None where it needs the table whole.
     spread: ClassVar[Spread | None] = None
-    # Whether it meets requirements on the labels that quasi-sensitive terms link to.
+    # Whether it meets requirements on the labels that quasi-sensitive terms link to; whether by
+    # removing terms, so that it needs such a requirement.
+    judges_links: ClassVar[bool] = False
     removes_terms: ClassVar[bool] = False
 
     @property

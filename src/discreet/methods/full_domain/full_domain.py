@@ -37,12 +37,13 @@ the nearest set below it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, NonNegativeInt
 
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import CellColumn, Generalized, Method, Spread, Task
@@ -80,6 +81,10 @@ class FullDomain(Method):
     minimize: Measure = Field(
         default="loss", description="Cost function that the best node minimizes."
     )
+    levels: dict[str, NonNegativeInt] | None = Field(
+        default=None,
+        description="Publish at these levels, one for each quasi-identifier, without a search.",
+    )
 
     @property
     def needs_hierarchies(self) -> bool:
@@ -91,6 +96,8 @@ class FullDomain(Method):
     def run(self, task: Task) -> Generalized:
         """The cheapest recoding that meets all requirements, or InfeasibleError."""
         domain = Recodings(task, suppression_budget(self.suppression, task.table.rows))
+        if self.levels is not None:
+            return domain.at_levels(self.levels)
         search = domain.search(self.minimize)
 
         def examine(node: Node) -> NodeResult:
@@ -145,7 +152,6 @@ class Recodings:
             raise InputError("full-domain: the table has no rows. Check the source.")
         self.columns = table.quasi_identifiers
         self.hierarchies = [task.hierarchies[column.name] for column in self.columns]
-        self.lattice = Lattice([hierarchy.height for hierarchy in self.hierarchies])
         self.rows = table.rows
         self.budget = budget
         self.requirements = tuple(task.requirements)
@@ -165,6 +171,11 @@ class Recodings:
         absorbing = [r for r in self.requirements if r.absorbing]
         others = [r for r in self.requirements if not r.absorbing]
         return tuple(absorbing), tuple(others)
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """All nodes."""
+        return Lattice([hierarchy.height for hierarchy in self.hierarchies])
 
     def levels(self, node: Node) -> dict[str, int]:
         return {column.name: level for column, level in zip(self.columns, node, strict=True)}
@@ -289,6 +300,40 @@ class Recodings:
         """Return what is published at a node."""
         classes = self.sets.bottom.roll_up(node)
         return self._recoded(classes, self._judge(classes, self.budget).passes, facts)
+
+    def at_levels(self, levels: Mapping[str, int]) -> Generalized:
+        """What is published at given levels, or InfeasibleError where a requirement fails."""
+        node = self._node(levels)
+        classes = self.sets.bottom.roll_up(node)
+        judgement = self._judge(classes, self.budget)
+        if judgement.publishable:
+            return self._recoded(classes, judgement.passes, {"levels": dict(levels)})
+        note = ""
+        if self.budget:
+            suppressed = self._judge(classes, self.rows).suppressed
+            note = (
+                f"{suppressed} of {self.rows} rows would have to be suppressed;"
+                f" {self.budget} are allowed. "
+            )
+        raise infeasible(
+            "full-domain: the given levels do not meet the requirements",
+            self.requirements,
+            classes.counts(refined=self._refined),
+            self.domains,
+            ("raise levels", "allow more suppression", "leave 'levels' out, to have them searched"),
+            note,
+        )
+
+    def _node(self, levels: Mapping[str, int]) -> Node:
+        heights = {c.name: h.height for c, h in zip(self.columns, self.hierarchies, strict=True)}
+        if levels.keys() != heights.keys():
+            problem = "must give one level for each quasi-identifier, and for no other attribute"
+        elif high := [name for name, height in heights.items() if levels[name] > height]:
+            problem = f"asks for more than the highest level of {', '.join(map(repr, high))}"
+        else:
+            return tuple(levels[name] for name in heights)
+        highest = ", ".join(f"{name}: {height}" for name, height in heights.items())
+        raise InputError(f"full-domain: 'levels' {problem}. Highest levels: {{{highest}}}.")
 
     def recode(self, node: Node) -> Generalized:
         """All rows at a node, whatever the requirements say."""

@@ -60,6 +60,7 @@ class Mondrian(Method):
     name: ClassVar[str] = "mondrian"
     entry: ClassVar[type[MethodEntry]] = LabelledEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
+    judges_links: ClassVar[bool] = True
 
     cuts: Literal["strict", "relaxed"] = Field(
         default="strict",

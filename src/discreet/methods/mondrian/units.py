@@ -77,6 +77,9 @@ class Judge:
         self._units = units
         self._by_unit: dict[str | None, ValueCounts] = {}
         self._refined = any(r.needs_refined_counts for r in self.requirements)
+        linked = [task.table[name] for name in task.knowledge]
+        self._columns = units.sensitive | {column.name: column for column in linked}
+        self._linked = tuple(column.name for column in linked)
 
     def passes(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Bools:
         """Return which of some pieces pass."""
@@ -95,7 +98,7 @@ class Judge:
             found = count_pieces(
                 order, start, end, by_unit.start, by_unit.value, by_unit.count, by_unit.cardinality
             )
-            reference = None if name is None else self._units.sensitive[name].reference
+            reference = None if name is None else self._columns[name].reference
             return ValueCounts(*found, by_unit.cardinality, reference)
 
         def refined(name: str) -> RefinedCounts:
@@ -105,13 +108,13 @@ class Judge:
             return refine(of_class, row, entries.count, len(start), self._units.sensitive, name)
 
         inner = OnDemand(names, refined) if self._refined else None
-        return ClassCounts(size, OnDemand(names, count), inner)
+        return ClassCounts(size, OnDemand(names, count), inner, sets=OnDemand(self._linked, count))
 
     def _of_unit(self, name: str | None) -> ValueCounts:
         if name not in self._by_unit:
             units = self._units
             self._by_unit[name] = (
-                units.signature_values() if name is None else units.values(units.sensitive[name])
+                units.signature_values() if name is None else units.values(self._columns[name])
             )
         return self._by_unit[name]
 

@@ -75,6 +75,7 @@ class QuasiSensitive(Method):
     entry: ClassVar[type[MethodEntry]] = QuasiSensitiveEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
     removes_terms: ClassVar[bool] = True
+    judges_links: ClassVar[bool] = True
 
     search: Literal["rows", "exact", "paper"] = Field(
         default="rows",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 import discreet as dc
@@ -18,6 +19,13 @@ GIVEN: dict[str, dict[str, object]] = {
 }
 
 
+def kept_rows() -> tuple[pl.DataFrame, dc.Job]:
+    """A table of 24 rows of 8 people, all of which are published."""
+    frame = sample_table(10).with_columns(name=pl.Series([f"P{row % 8}" for row in range(24)]))
+    job = sample_job("mondrian", [{"k-anonymity": {"k": 3}}])
+    return frame, job.model_copy(update={"person": dc.Person(column="name", rows="keep")})
+
+
 @pytest.mark.parametrize("name", ATTACKS.built_in)
 def test_conformance(name, tmp_path):
     releases = []
@@ -25,4 +33,6 @@ def test_conformance(name, tmp_path):
         requirement = dc.QsClDiversity(c=3, l=2)
         job = sample_job(dc.QuasiSensitive(), [requirement], quasi_sensitive(tmp_path))
         releases.append((sample_table(9), job))
+    if name in ("person-intersection", "number-of-rows"):
+        releases.append(kept_rows())
     check_attack(ATTACKS[name](**GIVEN.get(name, {})), releases=releases)

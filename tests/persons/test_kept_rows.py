@@ -273,9 +273,6 @@ def test_what_cannot_count_persons_is_refused_with_a_remedy():
         dc.publish(frame, described)
     with pytest.raises(dc.JobError, match="full-domain cannot publish several rows of a person"):
         dc.publish(frame, described.using(dc.FullDomain()))
-    release = dc.publish(frame, job("mondrian", [{"k-anonymity": {"k": 3}}]))
-    with pytest.raises(dc.InputError, match="Attacks do not tell persons"):
-        dc.attack(release, original=frame)
 
 
 def test_one_group_of_all_persons_that_fails_is_infeasible():

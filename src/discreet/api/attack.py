@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from discreet.api.opened_release import job_of_release, opened_release
+from discreet.api.opened_release import job_of_release, opened_release, source_rows_of
 from discreet.attacks.base import Attack
 from discreet.attacks.registry import AnyAttack
 from discreet.attacks.run import AttackReport, run_attacks
@@ -50,6 +50,7 @@ def attack(
         manifest,
         attacks=None if attacks is None else parse_attacks(attacks),
         population=everybody,
+        source_rows=source_rows_of(release, manifest),
         threshold=threshold,
         progress=progress,
     )

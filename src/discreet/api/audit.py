@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from discreet import __version__
 from discreet.errors import InputError
@@ -18,7 +14,7 @@ from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Progress, no_progress
 from discreet.releases.audit.audit import Audit, audit_folder
 from discreet.releases.audit.files import REPORT
-from discreet.releases.audit.kept_rows import unpacked_rows
+from discreet.releases.audit.kept_rows import source_rows_beside
 from discreet.releases.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -57,29 +53,12 @@ def audit(
     progress("audit", 0.0)
     folder = Path(release)
     method = None if job is None else job.method
-    rows = None if task is None or task.kept is None else _source_rows(folder)
+    rows = None if task is None or task.kept is None else source_rows_beside(folder)
     found = audit_folder(folder, task, tables, trust, method, rows)
     if not found.ok:
         return found
     manifest = Manifest.load(folder)
     return _with_report(found, folder, manifest)
-
-
-def _source_rows(folder: Path) -> dict[str, NDArray[np.int32]] | None:
-    """The source row of each published row, if the private file is beside the release."""
-    place = folder.resolve().with_name(f"{folder.resolve().name}.private.json")
-    try:
-        packed = dict(json.loads(place.read_text(encoding="utf-8"))["source_rows"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    entries = Manifest.load(folder).tables
-    found = {
-        name: unpacked_rows(text, entries[name].rows)
-        for name, text in packed.items()
-        if name in entries
-    }
-    known = {name: rows for name, rows in found.items() if rows is not None}
-    return known if known.keys() == entries.keys() else None
 
 
 def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:

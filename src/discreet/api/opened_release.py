@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.methods.base import Progress, Task
@@ -13,6 +16,7 @@ from discreet.pipeline.prepare import prepare
 from discreet.pipeline.release import Release
 from discreet.releases.audit.against_original import as_published
 from discreet.releases.audit.audit import read_tables
+from discreet.releases.audit.kept_rows import source_rows_beside
 from discreet.releases.manifest import Manifest
 from discreet.table.coded_table import CodedTable
 
@@ -30,6 +34,17 @@ def opened_release(
     else:
         task = prepare(job, original, progress=progress)
     return read_tables(folder, manifest), as_published(task, manifest), manifest
+
+
+def source_rows_of(
+    release: Release | str | Path, manifest: Manifest
+) -> Mapping[str, NDArray[np.int32]] | None:
+    """The source row of each published row, where a person has several; None if it is unknown."""
+    if not manifest.keeps_rows:
+        return None
+    if isinstance(release, Release):
+        return release.formed.source_rows()
+    return source_rows_beside(Path(release))
 
 
 def job_of_release(release: Release | str | Path, original: Any, job: Job | None) -> Job:

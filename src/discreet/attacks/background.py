@@ -40,6 +40,7 @@ class BackgroundKnowledge(Attack):
     """Beliefs where an attacker can rule out values for some people."""
 
     name: ClassVar[str] = "background-knowledge"
+    may_count_rows: ClassVar[bool] = True
 
     rules: tuple[Rule, ...] = Field(default=(), description="What the attacker can rule out.")
 

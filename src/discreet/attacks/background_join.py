@@ -3,6 +3,9 @@
 Where whole rows are published in a group, the rows with the known values are what is left:
 count(s, known)/count(known). One other attribute is known at a time, every choice of ``others``
 many where that is asked for, and then all others.
+
+Where a person has several published rows, the attacker knows these values of one of the target's
+rows. Of the members with such a row, a share has the value sought in some row.
 """
 
 from __future__ import annotations
@@ -12,14 +15,22 @@ from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.attacks.inference.beliefs import Beliefs, beliefs_in
 from discreet.attacks.inference.bounds import value_bounds
+from discreet.attacks.persons.person_view import (
+    ALL_ROWS,
+    PersonView,
+    TrueValues,
+    finding_on_values,
+)
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.placement import Placement
+from discreet.table.classes import group_codes
 
 
 class BackgroundJoin(Attack):
@@ -47,13 +58,34 @@ class BackgroundJoin(Attack):
     def run(self, scene: Scene) -> list[Finding]:
         findings = []
         for reading in scene.readings:
-            names = list(reading.sensitive)
-            for attribute in names:
-                others = [name for name in names if name != attribute]
-                counts = {*range(1, self.others + 1), len(others)} - {0}
-                choices = [c for count in sorted(counts) for c in combinations(others, count)]
-                findings += [self._one(scene, reading, attribute, known) for known in choices]
+            findings += [
+                self._one(scene, reading, attribute, known)
+                for attribute, known in self._choices(list(reading.sensitive))
+            ]
         return findings
+
+    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+        return [
+            finding_on_values(
+                self, scene, view, attribute, joined_values(view, attribute, known),
+                joined_values(view.whole, attribute, known),
+                np.full(view.sensitive[attribute].cardinality, np.inf),
+                knowledge=f"{ALL_ROWS}, and the {_listed(known)} of one of the target's rows",
+                details={"known": list(known)},
+            )
+            for attribute, known in self._choices(list(view.sensitive))
+        ]  # fmt: skip
+
+    def _choices(self, names: list[str]) -> list[tuple[str, tuple[str, ...]]]:
+        """Each attribute that is sought, with each choice of others that are known."""
+        found = []
+        for attribute in names:
+            others = [name for name in names if name != attribute]
+            counts = {*range(1, self.others + 1), len(others)} - {0}
+            found += [
+                (attribute, c) for count in sorted(counts) for c in combinations(others, count)
+            ]
+        return found
 
     def _one(
         self, scene: Scene, reading: AdversaryView, attribute: str, known: tuple[str, ...]
@@ -62,14 +94,48 @@ class BackgroundJoin(Attack):
         bounds = value_bounds(
             scene.requirements, scene.domains, reading, attribute, others_known=True
         )
-        listed = " and ".join(f"'{name}'" for name in known)
         return self.finding(
             scene, reading, attribute, beliefs,
             _without_groups(reading, attribute, known).mean,
             bounds.of_lines(reading, beliefs),
-            knowledge=f"{IN_TABLE}, and the target's {listed}",
+            knowledge=f"{IN_TABLE}, and the target's {_listed(known)}",
             details={"known": list(known)},
         )  # fmt: skip
+
+
+def _listed(known: tuple[str, ...]) -> str:
+    return " and ".join(f"'{name}'" for name in known)
+
+
+def joined_values(view: PersonView, attribute: str, known: tuple[str, ...]) -> TrueValues:
+    """The belief in each value of a person, at its greatest over the known rows of the person."""
+    columns = [view.sensitive[name] for name in known]
+    combination = group_codes(
+        [c.codes for c in columns], [c.cardinality for c in columns], len(columns[0].codes)
+    )
+    rows = pl.DataFrame(
+        {
+            "group": view.classes.class_of_row,
+            "person": view.persons.number,
+            "known": combination.class_of_row,
+            "value": view.sensitive[attribute].codes,
+        }
+    )
+    has = rows.select("group", "person", "known").unique()
+    holders = has.group_by("group", "known").len("holders")
+    pairs = has.join(rows.select("group", "person", "value").unique(), on=["group", "person"])
+    joint = pairs.group_by("group", "known", "value").len("joint")
+    found = (
+        pairs.join(joint, on=["group", "known", "value"])
+        .join(holders, on=["group", "known"])
+        .select("person", "value", belief=pl.col("joint") / pl.col("holders"))
+        .group_by("person", "value")
+        .agg(pl.col("belief").max())
+        .sort("person", "value")
+    )
+    return TrueValues(
+        found["person"].to_numpy(), found["value"].to_numpy(), found["belief"].to_numpy()
+    )
 
 
 def _without_groups(reading: AdversaryView, attribute: str, known: tuple[str, ...]) -> Beliefs:

@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,11 @@ from discreet.releases.placement import EXACT
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import Domains, Requirement
 from discreet.table.coded_table import CodedTable
+from discreet.table.roles import Unit
 from discreet.typing import Floats
+
+if TYPE_CHECKING:
+    from discreet.attacks.persons.person_view import PersonView
 
 BINS = 20  # of the plot of beliefs
 TOLERANCE = 1e-9
@@ -52,6 +56,7 @@ class Scene:
     threshold: float = 0.5
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     progress: Progress = no_progress
+    persons: PersonView | None = None  # where a person may have several published rows
 
     @property
     def kind(self) -> Kind:
@@ -59,9 +64,14 @@ class Scene:
         return kind_of(self.manifest.kind)
 
     @property
-    def requirements(self) -> list[Requirement]:
-        """What the release promises."""
+    def guarantees(self) -> list[Requirement]:
+        """The guarantees of the release, on rows or on persons."""
         return [promise.to_requirement() for promise in self.manifest.promises]
+
+    @property
+    def requirements(self) -> list[Requirement]:
+        """The guarantees that bound shares of rows: none where they count persons."""
+        return self.guarantees if self.persons is None else []
 
 
 @dataclass(frozen=True)
@@ -86,6 +96,7 @@ class Finding:
     histogram: tuple[int, ...] = ()  # targets by belief, in equal steps from 0 to 1
     is_belief: bool = True  # else an accuracy: never compared with a ceiling on belief
     details: Mapping[str, Any] = field(default_factory=dict)
+    unit: Unit = Unit.ROW  # of targets
 
     @property
     def title(self) -> str:
@@ -125,6 +136,8 @@ class Attack(Named):
     """One adversary: what is known, and how the release is read with it."""
 
     inside: ClassVar[bool] = True  # whether a target above a promised bound is a failed audit
+    # Whether its targets may be rows where a person has several; no guarantee bounds it then.
+    may_count_rows: ClassVar[bool] = False
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:
@@ -142,9 +155,18 @@ class Attack(Named):
             return f"not for a {scene.manifest.kind} release"
         return None
 
+    @property
+    def targets_persons(self) -> bool:
+        """Whether its targets can be persons with several published rows."""
+        return type(self).run_on_persons is not Attack.run_on_persons
+
     @abstractmethod
     def run(self, scene: Scene) -> list[Finding]:
-        """Attack, and report."""
+        """Attack, and report; the targets are rows."""
+
+    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+        """Attack persons with several published rows, and report."""
+        raise NotImplementedError(self.name)
 
     def finding(
         self,

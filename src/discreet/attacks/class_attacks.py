@@ -5,23 +5,39 @@
 - *skewness*: the same share beside the value's share in the table; their ratio is the gain.
 - *similarity*: the share of the values that are of one kind with the truth, by the levels of the
   attribute's hierarchy or by kinds that the attacker is told of.
+
+Where a person has several published rows, the targets are persons. *Homogeneity* then asks whether
+the target has the value at all, and whether a given row of the target has it; *skewness* and
+*similarity* ask about a given row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.inference.beliefs import Beliefs, beliefs_in, weighted_beliefs
 from discreet.attacks.inference.bounds import kind_bounds, least_group, value_bounds
+from discreet.attacks.persons.person_view import (
+    ALL_ROWS,
+    AT_ALL,
+    GIVEN_ROW,
+    PersonView,
+    finding_on_persons,
+    finding_on_values,
+    person_bounds,
+)
 from discreet.hierarchies.hierarchy import Level
 from discreet.releases.adversary_view import AdversaryView
 from discreet.table.code_maps import code_of_text
+from discreet.table.coded_table import Column
 
 IN_TABLE = "knows the quasi-identifiers of every row in the table"
 
@@ -63,6 +79,16 @@ class Linking(Attack):
             )  # fmt: skip
         return findings
 
+    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+        k, count = least_group(scene.guarantees), view.persons.count
+        group, person = view.members
+        belief = np.zeros(count)
+        np.maximum.at(belief, person, 1 / view.size[group])
+        bounds = None if k is None else np.full(count, 1 / k)
+        return [finding_on_persons(
+            self, scene, view, "the person", belief, 1 / max(count, 1), bounds
+        )]  # fmt: skip
+
 
 class Homogeneity(Attack):
     """Which value the target has, by its share in the target's group."""
@@ -83,6 +109,13 @@ class Homogeneity(Attack):
                 lines = bounds.of_lines(reading, beliefs)
                 findings.append(self.finding(scene, reading, attribute, beliefs, baseline, lines))
         return findings
+
+    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+        return [
+            _on_values(self, scene, view, column, reader)
+            for column in view.sensitive.values()
+            for reader in (AT_ALL, GIVEN_ROW)
+        ]
 
 
 class Skewness(Attack):
@@ -116,6 +149,23 @@ class Skewness(Attack):
                 )  # fmt: skip
         return findings
 
+    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+        findings = []
+        for attribute, column in view.sensitive.items():
+            values, share = view.values_of(column, GIVEN_ROW), view.share(column, GIVEN_ROW)
+            gain = values.belief / share[values.value]
+            bounds = person_bounds(
+                scene.guarantees, scene.domains, attribute, share, GIVEN_ROW, of_kinds=True
+            )
+            findings.append(
+                finding_on_values(
+                    self, scene, view, attribute, values, view.whole.values_of(column, GIVEN_ROW),
+                    bounds, knowledge=f"{ALL_ROWS}, and the distribution in the whole table",
+                    details={"greatest_gain": float(gain.max(initial=0.0)), "reader": GIVEN_ROW},
+                )
+            )  # fmt: skip
+        return findings
+
 
 class Similarity(Attack):
     """Which kind of value the target has: the levels of a hierarchy, or kinds that are given."""
@@ -134,7 +184,11 @@ class Similarity(Attack):
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
-        if reason or any(self._groupings(scene, r, a) for r in scene.readings for a in r.sensitive):
+        if reason or any(
+            self._groupings(scene, column)
+            for r in scene.readings
+            for column in r.sensitive.values()
+        ):
             return reason
         return "no sensitive attribute has a hierarchy, and no kinds of values were given"
 
@@ -143,8 +197,19 @@ class Similarity(Attack):
             self._one(scene, reading, attribute, title, kind_of_value, apart)
             for reading in scene.readings
             for attribute in reading.sensitive
-            for title, kind_of_value, apart in self._groupings(scene, reading, attribute)
+            for title, kind_of_value, apart in self._groupings(scene, reading.sensitive[attribute])
         ]
+
+    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+        return [
+            _on_values(
+                self, scene, view, _of_kinds(column, kind_of_value), GIVEN_ROW,
+                aim=f"{attribute} ({title})", of_kinds=True, apart=apart,
+                knowledge=f"{ALL_ROWS}, and which values have a similar meaning",
+            )
+            for attribute, column in view.sensitive.items()
+            for title, kind_of_value, apart in self._groupings(scene, column)
+        ]  # fmt: skip
 
     def _one(
         self,
@@ -168,10 +233,10 @@ class Similarity(Attack):
         )
 
     def _groupings(
-        self, scene: Scene, reading: AdversaryView, attribute: str
+        self, scene: Scene, column: Column
     ) -> list[tuple[str, NDArray[np.int32], float | None]]:
         """Each way to group an attribute's values: its title, the groups, how far apart."""
-        column = reading.sensitive[attribute]
+        attribute = column.name
         if attribute in self.kinds_of:
             named = {v: n for n, vs in enumerate(self.kinds_of[attribute].values()) for v in vs}
             others = len(self.kinds_of[attribute])
@@ -201,3 +266,34 @@ class Similarity(Attack):
 def _numbered(level: Level, codes: NDArray[np.int64]) -> NDArray[np.int32]:
     _, numbered = np.unique(level.node_of_leaf[codes], return_inverse=True)
     return numbered.astype(np.int32)
+
+
+def _of_kinds(column: Column, kind_of_value: NDArray[np.int32]) -> Column:
+    """A column of kinds of values."""
+    names = pl.Series([str(kind) for kind in range(int(kind_of_value.max(initial=-1)) + 1)])
+    codes = kind_of_value[column.codes]
+    return replace(column, codes=codes, text=names, values=names, numbers=None)
+
+
+def _on_values(
+    attack: Attack,
+    scene: Scene,
+    view: PersonView,
+    column: Column,
+    reader: str,
+    *,
+    aim: str | None = None,
+    knowledge: str = ALL_ROWS,
+    of_kinds: bool = False,
+    apart: float | None = None,
+) -> Finding:
+    """The finding of one reader on the values of persons, or on kinds of values."""
+    bounds = person_bounds(
+        scene.guarantees, scene.domains, column.name, view.share(column, reader), reader,
+        of_kinds=of_kinds, apart=apart,
+    )  # fmt: skip
+    return finding_on_values(
+        attack, scene, view, aim or column.name, view.values_of(column, reader),
+        view.whole.values_of(column, reader), bounds, knowledge=knowledge,
+        details={"reader": reader},
+    )  # fmt: skip

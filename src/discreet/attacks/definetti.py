@@ -43,6 +43,7 @@ class Definetti(Attack):
 
     name: ClassVar[str] = "definetti"
     inside: ClassVar[bool] = False
+    may_count_rows: ClassVar[bool] = True
 
     @property
     def knowledge(self) -> str:

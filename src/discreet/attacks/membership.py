@@ -158,6 +158,7 @@ class Absence(Attack):
 
     name: ClassVar[str] = "absence"
     inside: ClassVar[bool] = False
+    may_count_rows: ClassVar[bool] = True
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:

@@ -33,6 +33,7 @@ class NonMembership(Attack):
     """One value by knowing that the target lacks others."""
 
     name: ClassVar[str] = "non-membership"
+    may_count_rows: ClassVar[bool] = True
 
     bits: int = Field(
         default=2, ge=1, le=8, description="Greatest number of facts that the attacker knows."

@@ -3,7 +3,9 @@
 With f the rows that look like a target and F the people of the population who do: *prosecutor*
 risk 1/f (the target is known to be in the table), *journalist* risk 1/F (not known), *marketer*
 risk the mean of 1/f, or of 1/F, over the rows (the share of all rows that an attempt on every
-person gets right), *uniqueness* the share of rows with f = 1, or with F = 1.
+person gets right), *uniqueness* the share of rows with f = 1, or with F = 1. Where a person has
+several published rows, f are the persons with a row in every class of the target's rows, and all
+figures are of persons.
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.inference.population import Population
+from discreet.attacks.persons.person_intersection import candidates
+from discreet.attacks.persons.person_view import PersonView
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.manifest import Manifest
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
+from discreet.table.persons import Persons
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Risk:
     table: str
     prosecutor: float  # greatest
     marketer: float  # mean
-    unique: float  # the share of rows that look like no other
+    unique: float  # the share of rows, or persons, that look like no other
     journalist: float | None = None  # greatest, against the population
     marketer_population: float | None = None
     unique_population: float | None = None
@@ -66,6 +71,16 @@ def risks_of(
     return found
 
 
+def risks_of_persons(original: CodedTable, persons: Persons, view: PersonView) -> list[Risk]:
+    """The risk of the persons of the original, and of those of the published table."""
+    before = candidates(classes_of(original.quasi_identifiers, original.rows), persons)
+    after = candidates(view.classes, view.persons)
+    return [
+        _risk(name, alike.astype(np.float64), np.ones(len(alike), np.int64), None)
+        for name, alike in (("the original", before), (view.name, after))
+    ]
+
+
 def _population_of_classes(
     tables: dict[str, CodedTable],
     manifest: Manifest,
@@ -91,13 +106,13 @@ def _risk(
     count: NDArray[np.int64],
     population: tuple[NDArray[np.float64], NDArray[np.int64]] | None,
 ) -> Risk:
-    rows = max(int(count.sum()), 1)
+    targets = max(int(count.sum()), 1)
     inverse = 1 / matching
     risk = Risk(
         name,
         prosecutor=float(inverse.max(initial=0.0)),
-        marketer=float((inverse * count).sum() / rows),
-        unique=float(count[matching == 1].sum() / rows),
+        marketer=float((inverse * count).sum() / targets),
+        unique=float(count[matching == 1].sum() / targets),
     )
     if population is None:
         return risk

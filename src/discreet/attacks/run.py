@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.attacks.base import (
     BEYOND,
@@ -21,16 +22,19 @@ from discreet.attacks.base import (
     Scene,
 )
 from discreet.attacks.inference.population import Population
+from discreet.attacks.persons.person_view import PersonView
 from discreet.attacks.registry import all_attacks
-from discreet.attacks.risk import Risk, risks_of
+from discreet.attacks.risk import Risk, risks_of, risks_of_persons
 from discreet.errors import InputError
 from discreet.methods.base import Progress, Task, no_progress
+from discreet.releases.audit.kept_rows import persons_of_rows
 from discreet.releases.audit.shards import domains_of
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.result import Result
 from discreet.table.coded_table import CodedTable
 from discreet.table.interrupts import interruptible
+from discreet.table.roles import Unit
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
 
@@ -43,6 +47,8 @@ class AttackReport(Result):
     inapplicable: Mapping[str, str]  # attack: why not
     risks: tuple[Risk, ...]
     threshold: float
+    persons: int | None = None  # who have several published rows each, where guarantees count them
+    rows: int | None = None  # published rows of these persons
 
     @property
     def ok(self) -> bool:
@@ -62,15 +68,15 @@ class AttackReport(Result):
         if worst is None:
             return "No attack on a sensitive value applies to this release."
         certainty = (
-            f"is certain of '{worst.aim}' for {_rows(worst.certain, worst.targets)}"
+            f"is certain of '{worst.aim}' for {_targets(worst)}"
             if worst.certain > 0
             else f"reaches a belief of at most {worst.greatest:.1%} in the true '{worst.aim}' of "
-            "any row"
+            f"any {worst.unit}"
         )
         coverage = {
             BEYOND: "No requirement covers such an attacker",
             NOT_COVERED: "No guarantee of this release covers this attacker",
-            UNBOUNDED: "For some rows the guarantees of this release allow any belief",
+            UNBOUNDED: f"For some {worst.unit.plural} the guarantees allow any belief",
             NO_BETTER: "The attack does no better than guessing",
             EXCEEDED: f"The release guarantees at most {worst.bound or 0:.1%}: IT IS BROKEN",
             WITHIN: f"The release guarantees at most {worst.bound or 0:.1%}",
@@ -80,12 +86,22 @@ class AttackReport(Result):
             f"(mean belief without the release: {worst.baseline:.1%}). {coverage}."
         )
 
+    @property
+    def counted(self) -> str | None:
+        """The unit of the targets, where a person may have several published rows."""
+        if self.persons is None:
+            return None
+        by_row = sorted({f.attack for f in self.findings if f.unit is Unit.ROW})
+        said = f"Targets are people: {self.rows or 0:,} published rows of {self.persons:,} people."
+        return f"{said} These attacks count rows: {', '.join(by_row)}." if by_row else said
+
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data."""
         return {
             "ok": self.ok,
             "summary": self.summary,
             "threshold": self.threshold,
+            **({} if self.persons is None else {"persons": self.persons, "rows": self.rows}),
             "findings": [finding.to_dict() for finding in self.findings],
             "inapplicable": dict(self.inapplicable),
             "risks": [risk.to_dict() for risk in self.risks],
@@ -103,6 +119,7 @@ class AttackReport(Result):
         for f in findings:
             bound = "–" if f.bound is None else f"{f.bound:.3f}"
             how = f" ({f.method})" if full and f.method != "exact" else ""
+            how += ", of rows" if self.persons is not None and f.unit is Unit.ROW else ""
             count = f" {f.targets:>9,}" if full else ""
             lines.append(
                 f"{f.title:{wide}} {_short(f.shown_aim):{aims}}{count} {f.mean:>6.3f} "
@@ -112,7 +129,8 @@ class AttackReport(Result):
         return lines
 
     def __str__(self) -> str:
-        lines = [self.summary, "", *self.table(self.findings, full=True)]
+        lines = [self.summary, *filter(None, [self.counted])]
+        lines += ["", *self.table(self.findings, full=True)]
         lines += ["", "re-identification        prosecutor  marketer  unique"]
         for r in self.risks:
             tail = "" if r.journalist is None else f"   journalist {r.journalist:.4f}"
@@ -123,7 +141,7 @@ class AttackReport(Result):
         return "\n".join(lines)
 
 
-_NOT_A_VALUE = ("the row", "being in the table")
+_NOT_A_VALUE = ("the row", "the person", "being in the table")
 
 
 def run_attacks(
@@ -133,39 +151,75 @@ def run_attacks(
     *,
     attacks: Sequence[Attack] | None = None,
     population: Population | None = None,
+    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
     threshold: float = 0.5,
     progress: Progress = no_progress,
 ) -> AttackReport:
-    """Run some attacks, or all, on published tables."""
-    if manifest.keeps_rows:
-        raise InputError(
-            "Attacks do not tell persons with several rows apart yet. Use 'person: {…, rows: "
-            "collapse}' to attack a release with one row for each person."
-        )
+    """Run some attacks, or all, on published tables.
+
+    ``source_rows``, the original's row behind each published row, is needed where a person may
+    have several: the targets are then persons.
+    """
+    view = _person_view(tables, task, source_rows) if manifest.keeps_rows else None
     rng = np.random.default_rng(SEED)
     progress("reading the release", 0.0)
     readings = kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
-        progress,
+        progress, view,
     )  # fmt: skip
     findings: list[Finding] = []
     inapplicable: dict[str, str] = {}
     chosen = all_attacks() if attacks is None else attacks
     for number, attack in enumerate(chosen):
         progress(attack.name, number / len(chosen))
-        reason = attack.inapplicable(scene)
-        if reason is None:
-            findings += interruptible(partial(attack.run, scene))
-        else:
+        reason = _inapplicable(attack, scene)
+        if reason is not None:
             inapplicable[attack.name] = reason
-    risks = risks_of(dict(tables), manifest, task.table, readings, population)
-    return AttackReport(tuple(findings), inapplicable, tuple(risks), threshold)
+        elif view is not None and attack.targets_persons:
+            found = interruptible(partial(attack.run_on_persons, scene, view))
+            findings += [replace(finding, unit=Unit.PERSON) for finding in found]
+        else:
+            unit = manifest.unit if view is None else Unit.ROW
+            found = interruptible(partial(attack.run, scene))
+            findings += [replace(finding, unit=unit) for finding in found]
+    if view is None or task.kept is None:
+        risks = risks_of(dict(tables), manifest, task.table, readings, population)
+        return AttackReport(tuple(findings), inapplicable, tuple(risks), threshold)
+    risks = risks_of_persons(task.table, task.kept, view)
+    return AttackReport(
+        tuple(findings), inapplicable, tuple(risks), threshold, view.persons.count,
+        len(view.persons.number),
+    )  # fmt: skip
 
 
-def _rows(share: float, targets: int) -> str:
-    count = round(share * targets)
-    return f"{count:,} of {targets:,} rows"
+def _person_view(
+    tables: Mapping[str, CodedTable],
+    task: Task,
+    source_rows: Mapping[str, NDArray[np.int32]] | None,
+) -> PersonView:
+    """The persons of the one published table, by the publisher's knowledge."""
+    persons = persons_of_rows(tables, task, source_rows)
+    if persons is None:
+        raise InputError(
+            "The release does not say which rows belong to the same person. To attack persons, "
+            "keep the private file (RELEASE.private.json) beside the release, and name the job "
+            "that made it."
+        )
+    ((name, table),) = tables.items()
+    return PersonView.of(name, table, persons)
+
+
+def _inapplicable(attack: Attack, scene: Scene) -> str | None:
+    """Return why an attack can't be run on a release."""
+    if scene.persons is not None and not (attack.targets_persons or attack.may_count_rows):
+        return "not assessed where a person has several published rows"
+    return attack.inapplicable(scene)
+
+
+def _targets(finding: Finding) -> str:
+    certain = round(finding.certain * finding.targets)
+    return f"{certain:,} of {finding.targets:,} {finding.unit.plural}"
 
 
 def _short(text: str) -> str:

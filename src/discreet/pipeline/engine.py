@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.io.writing import OutputFormat
 from discreet.job.model import Job
 from discreet.ledger.ledger import Ledger
@@ -92,6 +95,10 @@ class FormedTables(ABC):
     @abstractmethod
     def original(self) -> Task:
         """The whole original table, on this machine, as it was published."""
+
+    def source_rows(self) -> Mapping[str, NDArray[np.int32]] | None:
+        """Return the source row of each published row; None where the engine does not know it."""
+        return None
 
     def writing_by_url(
         self, job: Job, manifest: Manifest, force: bool

@@ -39,6 +39,7 @@ def verify_attacks(
         manifest,
         attacks=wanted.attacks if wanted.attacks is not None else attacks_inside(),
         population=population,
+        source_rows=formed.source_rows(),
         threshold=wanted.threshold,
         progress=progress,
     )

@@ -34,6 +34,11 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
     if _reads_sensitive(manifest, requirements):
         found.append(manifest.method.minimality())
     found += manifest.method.weaknesses()
+    if manifest.keeps_rows:
+        found.append(
+            "Numbers of rows: an attacker who knows how many rows a person has may infer that a "
+            "person with many rows has a value that is frequent in the group (number-of-rows)."
+        )
     if manifest.suppressed_rows:
         found.append("Suppression: which rows are missing may reveal their values (absence).")
     found.append(

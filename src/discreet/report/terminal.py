@@ -125,7 +125,7 @@ def attack_lines(found: AttackReport) -> list[str]:
         if found.ok
         else "BROKEN: an attack exceeds a guarantee of this release."
     )
-    lines = [verdict, found.summary]
+    lines = [verdict, found.summary, *filter(None, [found.counted])]
     chosen = _strongest(found.findings)
     if chosen:
         lines += ["", *found.table(chosen)]

@@ -49,3 +49,8 @@ class Unit(StrEnum):
 
     PERSON = "person"
     ROW = "row"
+
+    @property
+    def plural(self) -> str:
+        """Several of them, as a sentence says."""
+        return "people" if self is Unit.PERSON else "rows"

@@ -75,7 +75,7 @@ def value_bounds(
     """What is guaranteed for an attribute; ``others_known``: also where other attributes are."""
     share, domain = reading.share(attribute), domains[attribute]
     of_value, distinct = np.full(len(share), np.inf), 1
-    for requirement in _speaking_of(requirements, attribute):
+    for requirement in requirements_about(requirements, attribute):
         inner = requirement.given_others()
         if inner is None:
             if others_known:
@@ -96,15 +96,16 @@ def kind_bounds(
 ) -> Floats:
     """Return what is guaranteed for kinds of values."""
     bounds = np.full(len(share), np.inf)
-    for requirement in _speaking_of(requirements, attribute):
+    for requirement in requirements_about(requirements, attribute):
         own = requirement.kind_share_bound(share, domains[attribute], apart)
         np.minimum(bounds, own, out=bounds)
     return np.minimum(bounds, 1.0) if np.isfinite(bounds).all() else bounds
 
 
-def _speaking_of(
+def requirements_about(
     requirements: Sequence[Requirement], attribute: str
 ) -> Iterator[AttributeRequirement]:
+    """Yield the requirements that cover a sensitive attribute."""
     for requirement in requirements:
         if isinstance(requirement, AttributeRequirement) and (
             requirement.attribute is None or attribute in requirement.named

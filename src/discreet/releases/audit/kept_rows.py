@@ -8,14 +8,16 @@ the original and the private file beside the release, which keeps the source row
 from __future__ import annotations
 
 import base64
+import json
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.base import Task
-from discreet.releases.manifest import Promise
+from discreet.releases.manifest import Manifest, Promise
 from discreet.requirements.base import Domains, Requirement
 from discreet.requirements.on_persons import verdict_on_persons
 from discreet.table.coded_table import CodedTable
@@ -39,6 +41,23 @@ def unpacked_rows(text: str, rows: int) -> NDArray[np.int32] | None:
     except (ValueError, TypeError, zlib.error):
         return None
     return found if len(found) == rows else None
+
+
+def source_rows_beside(folder: Path) -> dict[str, NDArray[np.int32]] | None:
+    """The source row of each published row, if the private file is beside the release."""
+    place = folder.resolve().with_name(f"{folder.resolve().name}.private.json")
+    try:
+        packed = dict(json.loads(place.read_text(encoding="utf-8"))["source_rows"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    entries = Manifest.load(folder).tables
+    found = {
+        name: unpacked_rows(text, entries[name].rows)
+        for name, text in packed.items()
+        if name in entries
+    }
+    known = {name: rows for name, rows in found.items() if rows is not None}
+    return known if known.keys() == entries.keys() else None
 
 
 def persons_of_rows(

@@ -41,7 +41,7 @@ from discreet.report.pieces import (
 GROUPS = (
     (WITHIN, "Attackers that a guarantee covers"),
     (EXCEEDED, "Attackers that break a guarantee"),
-    (UNBOUNDED, "Attackers without a bound for some rows"),
+    (UNBOUNDED, "Attackers without a bound for some targets"),
     (NOT_COVERED, "Attackers that no guarantee of this release covers"),
     (BEYOND, "Attackers outside the threat model of all requirements"),
     (NO_BETTER, "Attackers that do no better than guessing"),
@@ -62,7 +62,8 @@ def attack_page(
         heading, tone = f"{exceeded} of {bounded} bounds are exceeded", "bad"
     elif certain and worst is not None and worst.verdict != WITHIN:
         heading, tone = (
-            f"All guarantees hold, but an attacker learns the value of {certain:,} rows",
+            f"All guarantees hold, but an attacker learns the value of {certain:,} "
+            f"{worst.unit.plural}",
             "warn",
         )
     elif bounded:
@@ -94,7 +95,9 @@ def attack_page(
 def attack_parts(report: AttackReport, *, summary: bool = True) -> list[Html]:
     """Return the findings: strongest attacker, plot of beliefs, tables by coverage."""
     parts = [paragraph(report.summary)] if summary else []
-    beside = joined([subheading("Re-identification risk"), _risks(report.risks)])
+    parts += [] if report.counted is None else [paragraph(report.counted)]
+    sought = "row" if report.persons is None else "person"
+    beside = joined([subheading("Re-identification risk"), _risks(report.risks, sought)])
     parts.append(figures([belief_chart(report.findings, report.threshold)], beside))
     for verdict, title in GROUPS:
         found = [finding for finding in report.findings if finding.verdict == verdict]
@@ -128,8 +131,8 @@ def _cards(report: AttackReport, exceeded: int, bounded: int) -> Iterator[Card]:
         )  # fmt: skip
         certain = round(worst.certain * worst.targets)
         yield Card(
-            "certain-rows", "rows whose value that attacker knows", certain, f"{certain:,}",
-            f"of {worst.targets:,}",
+            "certain-rows", f"{worst.unit.plural} whose value that attacker knows", certain,
+            f"{certain:,}", f"of {worst.targets:,}",
         )  # fmt: skip
     yield Card("findings", "attackers tried", len(report.findings), f"{len(report.findings)}")
 
@@ -157,8 +160,8 @@ def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
     if how:
         verdict.append(joined([Html("<br><span class='soft'>"), how, Html("</span>")]))
     return (
-        name, finding.shown_aim, f"{finding.targets:,}", f"{finding.mean:.1%}",
-        f"{finding.greatest:.1%}", above if finding.is_belief else "–",
+        name, finding.shown_aim, f"{finding.targets:,} {finding.unit.plural}",
+        f"{finding.mean:.1%}", f"{finding.greatest:.1%}", above if finding.is_belief else "–",
         f"{finding.baseline:.1%}", "–" if finding.bound is None else f"{finding.bound:.1%}",
         joined(verdict),
     )  # fmt: skip
@@ -176,7 +179,7 @@ def _badge(finding: Finding) -> Html:
     return badge(word, tone)
 
 
-def _risks(risks: Sequence[Risk]) -> Html:
+def _risks(risks: Sequence[Risk], sought: str) -> Html:
     several = any(risk.journalist is not None for risk in risks)
     head = ["table", "greatest (prosecutor)", "mean (marketer)", "unique"]
     rows = []
@@ -191,7 +194,7 @@ def _risks(risks: Sequence[Risk]) -> Html:
         [
             paragraph(
                 "The chance that an attacker who knows the target's quasi-identifiers picks the "
-                "right row, in the original and in each published table."
+                f"right {sought}, in the original and in each published table."
             ),
             table(head, rows, range(1, len(head))),
         ]

@@ -1,0 +1,1 @@
+"""Attacks on persons with several published rows."""

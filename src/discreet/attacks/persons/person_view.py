@@ -1,0 +1,174 @@
+"""What an attacker sees of persons with several published rows: their groups and their values.
+
+A target is a person. The attacker knows the quasi-identifiers of all rows of every person, is told
+the group of each row, and cannot distinguish the members of a group. With P the members:
+
+* *has it at all*: the share of P who have a value in at least one of their rows of the group;
+* *in a given row*: the mean over P of the share of a member's rows that have the value.
+
+The true values of a person may be several. The figure of a person is the belief in the one that the
+attacker believes in most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.attacks.base import TOLERANCE, Attack, Finding, Scene, summarize
+from discreet.attacks.inference.bounds import requirements_about
+from discreet.requirements.base import Domains, Requirement
+from discreet.table.classes import Classes
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.person_counts import PersonBasis, count_persons
+from discreet.table.persons import Persons
+from discreet.typing import Floats, Ints
+
+ALL_ROWS = "knows the quasi-identifiers of all rows of every person, and the group of each row"
+AT_ALL, GIVEN_ROW = "has it at all", "in a given row"
+_BASIS = {AT_ALL: PersonBasis.TOUCHED, GIVEN_ROW: PersonBasis.MASS}
+# A guarantee on the persons who have a value at all bounds the mean share of their rows too.
+_BOUNDED_BY = {
+    AT_ALL: (PersonBasis.TOUCHED,),
+    GIVEN_ROW: (PersonBasis.TOUCHED, PersonBasis.MASS),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TrueValues:
+    """The values that persons have, and the belief in each: a line for each group and value."""
+
+    person: Ints  # (lines,)
+    value: Ints  # (lines,)
+    belief: Floats  # (lines,)
+
+    def greatest(self, persons: int) -> Floats:
+        """The belief in the value of each person that is believed in most."""
+        found = np.zeros(persons)
+        np.maximum.at(found, self.person, self.belief)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class PersonView:
+    """The persons of one published table."""
+
+    name: str
+    classes: Classes  # of the published rows
+    persons: Persons  # of the published rows, numbered without a gap
+    sensitive: Mapping[str, Column]
+
+    @classmethod
+    def of(cls, name: str, table: CodedTable, persons: Persons) -> PersonView:
+        """The view of a table whose rows belong to some persons."""
+        _, number = np.unique(persons.number, return_inverse=True)
+        published = Persons(number, int(number.max(initial=-1)) + 1, 0)
+        return cls(name, table.classes, published, {c.name: c for c in table.sensitive})
+
+    @cached_property
+    def members(self) -> tuple[Ints, Ints]:
+        """The group and the person of each member of a group."""
+        return np.divmod(np.unique(self._pairs), max(self.persons.count, 1))
+
+    @property
+    def _pairs(self) -> Ints:
+        return self.classes.class_of_row.astype(np.int64) * self.persons.count + self.persons.number
+
+    @cached_property
+    def size(self) -> Ints:
+        """The number of persons of each group."""
+        return np.bincount(self.members[0], minlength=self.classes.count)
+
+    @property
+    def whole(self) -> PersonView:
+        """The same persons in one group."""
+        everyone = np.zeros(len(self.persons.number), np.int32)
+        return replace(self, classes=Classes.of_numbers(everyone))
+
+    def values_of(self, column: Column, reader: str) -> TrueValues:
+        """The values of every person, and the belief of one reader in each."""
+        counts = count_persons(self.classes, self.persons, [column], _BASIS[reader])
+        found = counts.values[column.name]
+        group = np.repeat(np.arange(self.classes.count), np.diff(found.start))
+        key = group * column.cardinality + found.value  # ascending
+        touch = np.unique(self._pairs * column.cardinality + column.codes)
+        member, value = np.divmod(touch, max(column.cardinality, 1))
+        own, person = np.divmod(member, max(self.persons.count, 1))
+        entry = np.searchsorted(key, own * column.cardinality + value)
+        return TrueValues(person, value, found.count[entry] / counts.size[own])
+
+    def share(self, column: Column, reader: str) -> Floats:
+        """The share of each value over all groups: the reference of guarantees."""
+        counts = count_persons(self.classes, self.persons, [column], _BASIS[reader])
+        return counts.values[column.name].total / max(int(counts.size.sum()), 1)
+
+
+def person_bounds(
+    requirements: Sequence[Requirement],
+    domains: Domains,
+    attribute: str,
+    share: Floats,
+    reader: str,
+    *,
+    of_kinds: bool = False,
+    apart: float | None = None,
+) -> Floats:
+    """The bound that guarantees on persons set for each value, or kind of values; else infinite."""
+    bounds = np.full(len(share), np.inf)
+    for requirement in requirements_about(requirements, attribute):
+        if requirement.person_basis not in _BOUNDED_BY[reader]:
+            continue
+        if of_kinds:
+            own = requirement.kind_share_bound(share, domains[attribute], apart)
+        else:
+            own = requirement.share_bound(share, domains[attribute])
+        np.minimum(bounds, own, out=bounds)
+    return bounds
+
+
+def finding_on_values(
+    attack: Attack,
+    scene: Scene,
+    view: PersonView,
+    aim: str,
+    values: TrueValues,
+    baseline: TrueValues,
+    bounds: Floats,  # (values,) infinite where nothing is guaranteed
+    *,
+    knowledge: str = ALL_ROWS,
+    details: Mapping[str, Any] | None = None,
+) -> Finding:
+    """The finding of beliefs in persons' values; the figures are those of persons."""
+    count = view.persons.count
+    of_line = bounds[values.value]
+    strongest = np.zeros(count)  # the bound of the value that is believed in most
+    order = np.argsort(values.belief, kind="stable")
+    strongest[values.person[order]] = of_line[order]
+    found = finding_on_persons(
+        attack, scene, view, aim, values.greatest(count), float(baseline.greatest(count).mean()),
+        strongest, knowledge=knowledge, details=details,
+    )  # fmt: skip
+    return replace(found, exceeded=bool((values.belief > of_line + TOLERANCE).any()))
+
+
+def finding_on_persons(
+    attack: Attack,
+    scene: Scene,
+    view: PersonView,
+    aim: str,
+    belief: Floats,  # (persons,)
+    baseline: float,
+    bounds: Floats | None = None,  # (persons,)
+    *,
+    knowledge: str = ALL_ROWS,
+    details: Mapping[str, Any] | None = None,
+) -> Finding:
+    """The finding of one belief for each person."""
+    return summarize(
+        attack, aim, view.name, belief, np.ones(len(belief), np.int64), baseline,
+        scene.threshold, bounds, knowledge=knowledge, details=details,
+    )  # fmt: skip

@@ -175,7 +175,7 @@ def test_a_wrong_encoding_is_found_where_it_begins(path: Path) -> None:
 
 
 def test_damaged_gzip(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="gzip file is damaged"):
+    with pytest.raises(InputError, match="compressed file is damaged"):
         read(tmp_path / "x.csv.gz", gzip.compress(b"a,b\n" + bytes(range(32, 127)) * 99)[:-20])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from discreet.io.frames import is_spark_frame
+from discreet.io.frames import is_spark_frame, plain_frame
 from discreet.job.model import Job
 from discreet.methods.base import Progress, no_progress
 from discreet.methods.full_domain.full_domain import minimal_nodes as find_minimal_nodes
@@ -26,14 +26,14 @@ def publish(
 ) -> Release:
     """Make a release of a table in memory, audited as it would be published.
 
-    ``data`` is a pandas, Polars or Arrow table, a path, or None for the job's own source;
-    ``job`` may be a path. With a ledger, the method takes earlier releases into account; ``save``
-    records the new one. A Spark data frame is published on Spark, in files that are removed with
-    the release unless it is saved.
+    ``data`` is a pandas, Polars or Arrow table, an object with the Arrow PyCapsule interface such
+    as a DuckDB relation, a path, or None for the job's own source; ``job`` may be a path. With a
+    ledger, the method takes earlier releases into account; ``save`` records the new one. A Spark
+    data frame is published on Spark, in files that are removed with the release unless it is saved.
     ``seed`` makes the method reproducible; the order of rows and the numbers of groups are always
     drawn from secret entropy.
     """
-    job = Job.of(job)
+    job, data = Job.of(job), plain_frame(data)
     engine: Engine[Any, Any] | None = None
     if is_spark_frame(data):
         from discreet.engines.spark.spark_engine import SparkEngine

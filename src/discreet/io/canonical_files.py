@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from discreet.errors import InputError
+from discreet.io.csv.text_stream import GZIP, ZSTD
 from discreet.io.parquet.arrow_library import require_pyarrow
 from discreet.io.source import ignore_progress
 from discreet.io.writing import PARQUET_ROWS, write_csv
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import PublishedColumn
 
-GZIP = b"\x1f\x8b"
 COMPRESSION = "SNAPPY"  # the only one that discreet writes; its ratio is bounded
 WRITER = "parquet-cpp-arrow version "
 COMPARED_AT_ONCE = 1 << 18
@@ -28,7 +28,7 @@ DENSE_BYTES = 1 << 33  # of one table's cells; above, a Parquet file is not rend
 def is_compressed(path: Path) -> bool:
     """Return whether a CSV file is compressed, which reading would unpack to any size."""
     with path.open("rb") as file:
-        return file.read(len(GZIP)) == GZIP
+        return file.read(len(ZSTD)).startswith((GZIP, ZSTD))
 
 
 def is_canonical_csv(path: Path, table: CodedTable) -> bool:

@@ -23,7 +23,7 @@ Locate = Callable[[NDArray[np.int64]], str]  # the place of a cell with one of t
 NOUN = {
     ValueType.INTEGER: "integers",
     ValueType.NUMBER: "numbers",
-    ValueType.DATE: "dates of the form YYYY-MM-DD",
+    ValueType.DATE: "dates",
 }
 NAMED_AT_MOST = 5
 RECODED_AT_ONCE = 1 << 16
@@ -75,6 +75,8 @@ def sort_dictionary(
     is_absent = text.is_in(absent)
     if is_absent.any():
         text = text.set(is_absent.fill_null(False), None)
+    if raw.dtype == pl.String:
+        text = _in_plain_form(name, spec, kind, text, locate)
     numbers = _parse(name, spec, kind, text, locate) if kind.ordered else None
     # Columns that are published unchanged keep every spelling; columns that are counted merge them.
     canonical = None
@@ -169,6 +171,46 @@ def _as_sets(text: pl.Series, separator: str) -> pl.Series:
     return text.str.split(separator).list.eval(tidy).list.join(separator)
 
 
+def _in_plain_form(
+    name: str, spec: ColumnSpec, kind: ValueType, text: pl.Series, locate: Locate
+) -> pl.Series:
+    """Return dates of another format as ISO, and numbers with a decimal point."""
+    if kind is ValueType.DATE and spec.date_format is not None:
+        dates = text.str.strip_chars().str.to_date(spec.date_format, strict=False)
+        plain, bad = dates.cast(pl.String), dates.is_null() & text.is_not_null()
+    elif kind in (ValueType.INTEGER, ValueType.NUMBER) and spec.decimal != ".":
+        plain = text.str.replace_all(spec.decimal, ".", literal=True)
+        bad = text.str.contains(".", literal=True).fill_null(False)
+    else:
+        return text
+    if bad.any():
+        raise _not_values(name, spec, kind, text, bad, locate)
+    return plain
+
+
+def _not_values(
+    name: str, spec: ColumnSpec, kind: ValueType, text: pl.Series, bad: pl.Series, locate: Locate
+) -> InputError:
+    """Return the error of values that are not of their column's type."""
+    named = ""
+    if spec.role is Role.QUASI_IDENTIFIER:
+        found = [repr(value) for value in text.filter(bad).head(NAMED_AT_MOST)]
+        more = ", …" if bad.sum() > NAMED_AT_MOST else ""
+        named = f": {', '.join(found)}{more}"
+    count = "1 value is" if bad.sum() == 1 else f"{bad.sum()} values are"
+    noun, also = NOUN[kind], ""
+    if kind is ValueType.DATE:
+        noun = f"dates of the form {spec.date_format or 'YYYY-MM-DD'}"
+        also = "set the `format:` of its dates, "
+    elif spec.decimal != ".":
+        noun += f" with {spec.decimal!r} as their decimal sign"
+    return InputError(
+        f"{locate(np.flatnonzero(bad.to_numpy()))}, column {name!r}: of {len(text)} distinct "
+        f"values {count} not {noun}{named}. Correct the cells, {also}list such values under "
+        "`missing:`, or set `type: text`."
+    )
+
+
 def _parse(
     name: str, spec: ColumnSpec, kind: ValueType, text: pl.Series, locate: Locate
 ) -> NDArray[np.float64]:
@@ -182,17 +224,7 @@ def _parse(
     good = shaped & numbers.is_not_null() & numbers.is_finite().fill_null(False)
     bad = (~good & text.is_not_null()).fill_null(False)
     if bad.any():
-        named = ""
-        if spec.role is Role.QUASI_IDENTIFIER:
-            found = [repr(value) for value in text.filter(bad).head(NAMED_AT_MOST)]
-            more = ", …" if bad.sum() > NAMED_AT_MOST else ""
-            named = f": {', '.join(found)}{more}"
-        count = "1 value is" if bad.sum() == 1 else f"{bad.sum()} values are"
-        raise InputError(
-            f"{locate(np.flatnonzero(bad.to_numpy()))}, column {name!r}: of {len(text)} distinct "
-            f"values {count} not {NOUN[kind]}{named}. Correct the cells, list such values under "
-            "`missing:`, or set `type: text`."
-        )
+        raise _not_values(name, spec, kind, text, bad, locate)
     return numbers.fill_null(np.nan).to_numpy() + 0.0  # −0 is 0
 
 

@@ -1,4 +1,8 @@
-"""Frames in and out: pandas, Polars (eager or lazy) and Arrow tables."""
+"""Frames in and out: pandas, Polars (eager or lazy), Arrow tables, and all that gives Arrow.
+
+A frame of narwhals is the frame that it wraps. An object with the Arrow PyCapsule interface (a
+DuckDB relation, an Ibis table, a stream of Arrow batches) is read once, into a Polars frame.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,27 @@ class FrameKind(StrEnum):
     ARROW = "arrow"
 
 
+def plain_frame(frame: Any) -> Any:
+    """Return a frame of one of the kinds, or a Spark frame; a query is run here, once.
+
+    A message of a database may quote cells, so none is passed on.
+    """
+    if type(frame).__module__.startswith("narwhals.") and hasattr(frame, "to_native"):
+        frame = frame.to_native()
+    own = (pl.DataFrame, pl.LazyFrame)
+    if isinstance(frame, own) or _is_of(frame, "pyarrow", "Table") or is_spark_frame(frame):
+        return frame
+    if _is_of(frame, "pandas", "DataFrame") or not hasattr(frame, "__arrow_c_stream__"):
+        return frame
+    try:
+        return pl.DataFrame(frame)
+    except Exception as error:  # of the library behind the stream
+        raise InputError(
+            f"The {type(frame).__name__} cannot be read as an Arrow stream "
+            f"({type(error).__name__}). Correct its query, or give an Arrow table."
+        ) from None
+
+
 def frame_kind(frame: object) -> FrameKind:
     """Return the kind of frame that an object is."""
     if isinstance(frame, pl.DataFrame):
@@ -45,8 +70,8 @@ def frame_kind(frame: object) -> FrameKind:
     if _is_of(frame, "pandas", "DataFrame"):
         return FrameKind.PANDAS
     raise InputError(
-        "A table may be a path or a pandas, Polars, Arrow or Spark table, not "
-        f"{type(frame).__name__}."
+        "A table may be a path, a pandas, Polars, Arrow or Spark table, or an object with the "
+        f"Arrow PyCapsule interface, not {type(frame).__name__}."
     )
 
 

@@ -47,6 +47,11 @@ def require_names(names: Sequence[str], place: str, *, suspect: bool = False) ->
         raise InputError(f"{place}: the header has {'; and '.join(problems)}.")
 
 
+def numbered_names(count: int) -> list[str]:
+    """Return the names of the columns of a table without a header."""
+    return [f"column_{number}" for number in range(1, count + 1)]
+
+
 def check_columns(
     present: Sequence[str], named: Collection[str], *, suspect: bool = False
 ) -> list[str]:

@@ -1,24 +1,21 @@
-"""The source of a table: the ``source`` key of a job, and the bytes behind it."""
+"""The source of a table: the ``source`` key of a job."""
 
 from __future__ import annotations
 
 import codecs
 import difflib
-import gzip
-import io
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import InputError
 from discreet.io.databases import dialect_of
+from discreet.io.formats.standard_input import DASH, NAME, saved_standard_input
 
-Format = Literal["csv", "tsv", "parquet", "arrow"]
+Format = Literal["csv", "tsv", "parquet", "arrow", "spss", "stata", "sas", "xport", "excel", "ods"]
 
 FORMAT_OF_ENDING: dict[str, Format] = {
     ".csv": "csv",
@@ -31,15 +28,27 @@ FORMAT_OF_ENDING: dict[str, Format] = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".arrows": "arrow",
+    ".sav": "spss",
+    ".zsav": "spss",
+    ".dta": "stata",
+    ".sas7bdat": "sas",
+    ".xpt": "xport",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".xlsb": "excel",
+    ".xls": "excel",
+    ".ods": "ods",
 }
-BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
+COMPRESSED = (".gz", ".zst")
+FIRST_BYTES: dict[bytes, Format] = {  # of formats that standard input may have
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\xff\xff\xff\xff": "arrow",
+    b"$FL": "spss",
+    b"<stata_dta>": "stata",
+    b"PK\x03\x04": "excel",
 }
-TRANSCODED_AT_ONCE = 1 << 20
 NO_PATH = Path()
 
 Tell = Callable[[float], None]  # how much of a file is read or written, in [0, 1]
@@ -55,7 +64,10 @@ class Source(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: Path = Field(
-        default=NO_PATH, description="A CSV, TSV, Parquet or Arrow file; text may be gzipped."
+        default=NO_PATH,
+        description="A file: CSV or TSV (also gzip or zstd), Parquet, Arrow, SPSS, Stata, SAS, "
+        "Excel or OpenDocument; a folder or pattern of Parquet or Arrow files; - for standard "
+        "input.",
     )
     url: str | None = Field(
         default=None,
@@ -78,6 +90,26 @@ class Source(BaseModel):
         default='"', description="Quote character; null if cells are never quoted."
     )
     encoding: str = Field(default="utf-8", description="Encoding of a text file.")
+    header: bool = Field(
+        default=True,
+        description="Whether the first row of a text file or sheet has the names of the columns; "
+        "else they are column_1, column_2, and so on.",
+    )
+    decimal: Literal[".", ","] = Field(
+        default=".", description="Decimal sign of integers and numbers in a text file."
+    )
+    sheet: str | None = Field(
+        default=None, description="Sheet of a spreadsheet, by name; needed if it has several."
+    )
+    labels: bool = Field(
+        default=False,
+        description="Read the value labels of an SPSS, Stata or SAS file instead of its codes.",
+    )
+    user_missing: Literal["missing", "keep"] = Field(
+        default="missing",
+        description="What becomes of values that an SPSS, Stata or SAS file declares as missing: "
+        "'missing' reads them as missing, 'keep' as values.",
+    )
 
     @field_validator("delimiter", "quote")
     @classmethod
@@ -128,7 +160,12 @@ class Source(BaseModel):
         """Return the source of a table in the file that a call names."""
         if path == NO_PATH:
             raise InputError(f"{path}: is a folder. Name one file in it.")
-        return cls(path=path, **given)
+        return cls(path=path, **given).placed(Path())
+
+    def placed(self, folder: Path) -> Source:
+        """Return the source with its path from a folder, or a file with the standard input."""
+        path = saved_standard_input() if self.path == DASH else folder / self.path
+        return self.model_copy(update={"path": path})
 
     @property
     def in_catalog(self) -> bool:
@@ -146,16 +183,46 @@ class Source(BaseModel):
         """The given format, or that of the path's suffix."""
         if self.format is not None:
             return self.format
-        endings = [ending.lower() for ending in self.path.suffixes if ending.lower() != ".gz"]
+        if self.path.name == NAME:
+            return _format_of_bytes(self.path)
+        endings = [ending.lower() for ending in self.path.suffixes]
+        if endings and endings[-1] in COMPRESSED:
+            endings.pop()
         found = FORMAT_OF_ENDING.get(endings[-1]) if endings else None
+        if found is None and self.path.is_dir():
+            held = {path.suffix for path in self.path.rglob("*") if path.is_file()}
+            found = "parquet" if ".parquet" in held else "arrow" if ".arrow" in held else None
         if found is None:
             self.require_file()
             known = ", ".join(FORMAT_OF_ENDING)
+            formats = ", ".join(get_args(Format)[:-1])
             raise InputError(
                 f"{self.path}: the format does not follow from the file name. Known endings: "
-                f"{known} (text also with .gz). Set `format:` to csv, tsv, parquet or arrow."
+                f"{known} (text also with .gz or .zst). Set `format:` to {formats} or ods."
             )
         return found
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether the path is a pattern of several files, such as ``people/*.parquet``."""
+        return not self.path.exists() and any(sign in str(self.path) for sign in "*?[")
+
+    @property
+    def root(self) -> Path:
+        """The folder below which the names of folders may give columns."""
+        if not self.is_pattern:
+            return self.path if self.path.is_dir() else self.path.parent
+        parts = self.path.parts
+        magic = next(i for i, part in enumerate(parts) if any(sign in part for sign in "*?["))
+        return Path(*parts[:magic])
+
+    def matching(self) -> list[Path]:
+        """Return the files that a pattern means; raise if there is none."""
+        found = self.root.glob(str(self.path.relative_to(self.root)))
+        files = sorted(path for path in found if path.is_file())
+        if not files:
+            raise InputError(f"{self.path}: no file matches the pattern. Check the path.")
+        return files
 
     def require_file(self) -> None:
         """Raise, with the nearest names in the folder, unless the file exists."""
@@ -176,106 +243,8 @@ class Source(BaseModel):
         raise InputError(f"{self.path}: there is no such file. {advice}")
 
 
-@contextmanager
-def open_utf8(source: Source) -> Iterator[IO[bytes]]:
-    """The bytes of a text file in UTF-8: unzipped, decoded and without a byte order mark."""
-    source.require_file()
-    try:
-        with source.path.open("rb") as file:
-            stream: Any = _unzipped(file)
-            if codecs.lookup(source.encoding).name not in ("utf-8", "utf-8-sig", "ascii"):
-                stream = io.BufferedReader(_Transcoder(stream, source))
-            _pass_byte_order_mark(stream, source)
-            yield stream
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise InputError(
-            f"{source.path}: the gzip file is damaged or truncated. Get it again."
-        ) from None
-    except OSError as error:
-        raise InputError(f"{source.path}: cannot be read ({error.strerror or error}).") from None
-
-
-def _unzipped(file: io.BufferedReader) -> io.BufferedReader:
-    if file.peek(2)[:2] != b"\x1f\x8b":
-        return file
-    return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=file)), 1 << 20)
-
-
-def wrong_encoding(source: Source) -> InputError:
-    """The error that names the first byte of a file that is not UTF-8."""
-    decoder = codecs.getincrementaldecoder("utf-8")("strict")
-    line, offset = 1, 0
-    with source.path.open("rb") as file:
-        stream = _unzipped(file)
-        while raw := stream.read(TRANSCODED_AT_ONCE):
-            try:
-                line += decoder.decode(raw).count("\n")
-            except UnicodeDecodeError as error:
-                return _undecodable(source, error, line, offset + len(raw))
-            offset += len(raw)
-    return InputError(
-        f"{source.path}: the last character is truncated. Get the file again, or set its "
-        "`encoding:`."
-    )
-
-
-def _undecodable(source: Source, error: UnicodeDecodeError, line: int, read: int) -> InputError:
-    # The decoder may have buffered bytes of the last read, which the error's object includes.
-    line += error.object[: error.start].count(b"\n")
-    offset = read - len(error.object) + error.start
-    byte = error.object[error.start]
-    likely = "windows-1252" if 0x80 <= byte < 0xA0 else "latin-1"
-    if source.encoding in ("latin-1", "windows-1252"):
-        likely = "utf-8"
-    return InputError(
-        f"{source.path}, line {line}: byte {offset} (0x{byte:02x}) is not {source.encoding}. "
-        f"Set the file's encoding, for example `encoding: {likely}`."
-    )
-
-
-def _pass_byte_order_mark(stream: Any, source: Source) -> None:
-    start = stream.peek(4)[:4]
-    for mark, encoding in BYTE_ORDER_MARKS.items():
-        if start.startswith(mark):
-            if encoding != "utf-8":
-                raise InputError(
-                    f"{source.path}: the file is {encoding}, not {source.encoding}. "
-                    f"Set `encoding: {encoding}`."
-                )
-            stream.read(len(mark))
-            return
-
-
-class _Transcoder(io.RawIOBase):
-    """A stream in another encoding, read as UTF-8."""
-
-    def __init__(self, stream: IO[bytes], source: Source) -> None:
-        self._stream = stream
-        self._source = source
-        self._decoder = codecs.getincrementaldecoder(source.encoding)("strict")
-        self._ready = b""
-        self._line = 1
-        self._read = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            raw = self._stream.read(TRANSCODED_AT_ONCE)
-            self._ready = self._decode(raw).encode()
-            if not raw:
-                break
-        count = min(len(buffer), len(self._ready))
-        buffer[:count] = self._ready[:count]
-        self._ready = self._ready[count:]
-        return count
-
-    def _decode(self, raw: bytes) -> str:
-        try:
-            text = self._decoder.decode(raw, final=not raw)
-        except UnicodeDecodeError as error:
-            raise _undecodable(self._source, error, self._line, self._read + len(raw)) from None
-        self._line += text.count("\n")
-        self._read += len(raw)
-        return text
+def _format_of_bytes(path: Path) -> Format:
+    """Return the format that the first bytes of a file show; text if none."""
+    with path.open("rb") as file:
+        start = file.read(16)
+    return next((name for first, name in FIRST_BYTES.items() if start.startswith(first)), "csv")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -37,6 +39,7 @@ def _listed(given: object) -> object:
     return given
 
 
+DATE_PARTS = "dmyYbBj"  # of a date's format; Python and Polars read them alike
 RoleName = Literal[
     "identifier", "quasi-identifier", "sensitive", "quasi-sensitive", "insensitive", "drop"
 ]
@@ -73,6 +76,11 @@ class Attribute(Part):
     type: ValueType | None = Field(
         default=None,
         description="What its values are; text for text files, else the column's own type.",
+    )
+    format: str | None = Field(
+        default=None,
+        description="Format of dates in text, such as %d.%m.%Y; by default ISO, %Y-%m-%d. They "
+        "are published as ISO.",
     )
     hierarchy: AnyHierarchy | None = Field(
         default=None,
@@ -130,6 +138,7 @@ class Attribute(Part):
             *,
             role: Role | RoleName,
             type: ValueType | Literal["text", "integer", "number", "date"] | None = ...,
+            format: str | None = ...,
             hierarchy: HierarchySpec | Mapping[str, Any] | str | Path | None = ...,
             distance: Distance | Literal["equal", "ordered", "hierarchical"] | None = ...,
             multi_valued: str | None = ...,
@@ -141,8 +150,28 @@ class Attribute(Part):
             escape: bool = ...,
         ) -> None: ...
 
+    @field_validator("format")
+    @classmethod
+    def _names_a_day(cls, format: str | None) -> str | None:
+        if format is None:
+            return None
+        named = set(re.findall("%(.?)", format))
+        day = datetime(2003, 11, 25)
+        try:
+            sound = datetime.strptime(day.strftime(format), format) == day
+        except (ValueError, re.error):
+            sound = False
+        if not sound or not named <= set(DATE_PARTS):
+            parts = " ".join(f"%{part}" for part in DATE_PARTS)
+            raise ValueError(f"must name day, month and year once each by {parts}: %d.%m.%Y")
+        return format
+
     @model_validator(mode="after")
     def _fits_together(self) -> Attribute:
+        if self.format is not None and self.type is not ValueType.DATE:
+            raise PydanticCustomError(
+                "format_type", "a format is for dates. Add 'type: date', or remove it."
+            )
         if self.hierarchy is not None and self.role not in (Role.QUASI_IDENTIFIER, Role.SENSITIVE):
             raise PydanticCustomError(
                 "hierarchy_role",

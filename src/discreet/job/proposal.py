@@ -18,7 +18,7 @@ import yaml
 from discreet.errors import InputError
 from discreet.hierarchies.automatic import propose
 from discreet.io.csv.layout import lacks_header
-from discreet.io.frames import code_frame, frame_columns
+from discreet.io.frames import code_frame, frame_columns, plain_frame
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
 from discreet.job.identifying import count_uses, identifying_values, words_of
@@ -103,7 +103,8 @@ def read_untyped(data: Any) -> CodedTable:
     """Read a file or a frame that no job describes, with the types that its values suggest."""
     if isinstance(data, str | Path):
         return _read(Path(data))[0]
-    return code_frame(data, {name: ColumnSpec(Role.INSENSITIVE) for name in frame_columns(data)})
+    frame = plain_frame(data)
+    return code_frame(frame, {name: ColumnSpec(Role.INSENSITIVE) for name in frame_columns(frame)})
 
 
 def _read(path: Path) -> tuple[CodedTable, tuple[str, ...]]:
@@ -112,7 +113,7 @@ def _read(path: Path) -> tuple[CodedTable, tuple[str, ...]]:
     if source.is_text and lacks_header(source):
         raise InputError(
             f"{source.path}: the first line looks like a row of cells, not like a header. Add a "
-            "line with the names of the columns."
+            "line with the names of the columns, or write a job with `header: false`."
         )
     names = column_names(source)
     table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.io.column_dictionary import render
 from discreet.io.databases import writing_tables
 from discreet.io.declared_types import typed_columns
-from discreet.io.frames import FrameKind, code_frame, frame_kind, to_frame
+from discreet.io.frames import FrameKind, code_frame, frame_kind, plain_frame, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job.model import Job
 from discreet.ledger.ledger import Ledger
@@ -43,6 +43,7 @@ class OneMachine(Engine[SourceRows, Outcome]):
 
     def read(self, job: Job, data: Any, ledger: Ledger | None, progress: Progress) -> SourceRows:
         progress("reading", 0.0)
+        data = plain_frame(data)
         with ThreadPoolExecutor(1) as pool:
             digest = pool.submit(hash_of_source, job, data)
             source = read_source(job, data, ledger, lambda share: progress("reading", share))

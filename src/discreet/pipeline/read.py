@@ -12,7 +12,7 @@ import polars as pl
 from discreet.errors import InputError, JobError
 from discreet.io.csv.layout import suspect_header
 from discreet.io.databases import read_frame
-from discreet.io.frames import FrameKind, code_frame, frame_columns
+from discreet.io.frames import FrameKind, code_frame, frame_columns, plain_frame
 from discreet.io.header import check_columns
 from discreet.io.source import Source, Tell, ignore_progress
 from discreet.io.tables import column_names, read_table
@@ -118,6 +118,7 @@ def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -
         source = source_of(job, data)
         require_columns(column_names(source), specs, str(source.path), source)
         return read_table(source, specs, tell)
+    data = plain_frame(data)
     require_columns(frame_columns(data), specs, "the table")
     return code_frame(data, specs, job.source.missing if job.source else ())
 
@@ -125,8 +126,16 @@ def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -
 def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
     """Return the specification of each column of a job's table."""
     made = None if job.person is None else job.person.count
+    decimal = "." if job.source is None else job.source.decimal
     return {
-        name: ColumnSpec(attribute.role, attribute.type, attribute.distance, attribute.multi_valued)
+        name: ColumnSpec(
+            attribute.role,
+            attribute.type,
+            attribute.distance,
+            attribute.multi_valued,
+            attribute.format,
+            decimal,
+        )
         for name, attribute in job.attributes.items()
         if name != made
     }
@@ -142,7 +151,7 @@ def source_of(job: Job, path: str | Path | None = None) -> Source:
         raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
     if job.source.in_catalog:
         raise InputError("source: a table without a 'url' is Spark's. Use --engine spark.")
-    return job.source.model_copy(update={"path": job.folder / job.source.path})
+    return job.source.placed(job.folder)
 
 
 def require_columns(

@@ -19,3 +19,5 @@ class ColumnSpec:
     type: ValueType | None = None
     distance: Distance | None = None
     separator: str | None = None  # between the members of a multi-valued cell
+    date_format: str | None = None  # of dates in text, such as %d.%m.%Y; ISO if not given
+    decimal: str = "."  # the decimal sign of numbers in text

@@ -68,7 +68,7 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
     schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
     return (
         session.read.schema(schema)
-        .option("header", True)
+        .option("header", source.header)
         .option("enforceSchema", False)
         .option("sep", delimiter)
         .option("quote", source.quote or "\0")

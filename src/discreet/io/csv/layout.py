@@ -10,8 +10,9 @@ from itertools import islice
 from typing import IO
 
 from discreet.errors import InputError
-from discreet.io.header import looks_like_cell, require_names
-from discreet.io.source import Source, open_utf8, wrong_encoding
+from discreet.io.csv.text_stream import open_utf8, wrong_encoding
+from discreet.io.header import looks_like_cell, numbered_names, require_names
+from discreet.io.source import Source
 
 HEADER_BYTES = 1 << 20  # the longest header
 SAMPLE_BYTES = 1 << 16
@@ -26,6 +27,7 @@ class Layout:
     names: tuple[str, ...]
     delimiter: bytes
     quote: bytes  # empty if cells are never quoted
+    headed: bool = True  # whether the first record has the names
 
     @property
     def fields(self) -> int:
@@ -52,11 +54,13 @@ def suspect_header(source: Source) -> bool:
 
 def lacks_header(source: Source) -> bool:
     """Return whether the first line is most likely a row: half of its names look like cells."""
-    return 2 * _cell_like(source) >= len(header(source))
+    return source.header and 2 * _cell_like(source) >= len(header(source))
 
 
 def _cell_like(source: Source) -> int:
     """Return how many names look like cells, or are cells of their own column in the first rows."""
+    if not source.header:
+        return 0
     with open_utf8(source) as file:
         text = file.read(SAMPLE_BYTES).decode("utf-8", "replace")
     names, delimiter = dialect(source)
@@ -89,6 +93,9 @@ def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
             f"{source.path}, line 1: the header cannot be read. Check its quotes, and that lines "
             "end with a line feed (or carriage return and line feed)."
         )
+    quote = (source.quote or "").encode()
+    if not source.header:
+        return Layout(tuple(numbered_names(len(names))), delimiter.encode(), quote, False), ahead, 0
     place = 0
     for _ in range(lines):
         place = sample.find(b"\n", place) + 1 or len(sample)
@@ -98,7 +105,7 @@ def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
         raise wrong_encoding(source) from None
     repeated = any(name in row for row, _ in islice(records, SAMPLE_RECORDS) for name in names)
     require_names(names, str(source.path), suspect=repeated)
-    layout = Layout(tuple(names), delimiter.encode(), (source.quote or "").encode())
+    layout = Layout(tuple(names), delimiter.encode(), quote)
     return layout, ahead[place:], lines
 
 

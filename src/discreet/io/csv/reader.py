@@ -19,7 +19,8 @@ from discreet.io.column_dictionary import recode, sort_dictionary
 from discreet.io.csv.file_pieces import FilePiece, cut_file, read_piece
 from discreet.io.csv.layout import Layout, nul_bytes, open_layout
 from discreet.io.csv.records import Fault, FaultyRecordError, records
-from discreet.io.source import Source, Tell, ignore_progress, open_utf8, wrong_encoding
+from discreet.io.csv.text_stream import open_utf8, wrong_encoding
+from discreet.io.source import Source, Tell, ignore_progress
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.typing import Codes, Ints
@@ -173,8 +174,9 @@ def _said(error: FaultyRecordError, layout: Layout) -> str:
         case Fault.RAGGED:
             found = "1 cell" if error.fields == 1 else f"{error.fields} cells"
             delimiter = layout.delimiter.decode()
+            other = "header" if layout.headed else "first row"
             return (
-                f"the row has {found}, the header {layout.fields}. Quote a cell that holds "
+                f"the row has {found}, the {other} {layout.fields}. Quote a cell that holds "
                 f"{delimiter!r}, or add or remove cells; if {delimiter!r} is not what separates "
                 "cells, set `delimiter:`."
             )

@@ -1,0 +1,1 @@
+"""Reading files of other programs: Parquet and Arrow, statistics packages, spreadsheets, stdin."""

@@ -1,0 +1,22 @@
+"""Packages that only some formats need: each an extra, with one message where it is missing."""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Any
+
+from discreet.errors import InputError
+
+
+def require_extra(module: str, need: str, extra: str) -> Any:
+    """Return a module, or raise with the command that installs it for ``need``."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other packages, on their own imports
+            return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0].replace("_", "-")
+        raise InputError(
+            f"{need} need the package {package}. Install it: pip install 'discreet[{extra}]'."
+        ) from None

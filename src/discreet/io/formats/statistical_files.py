@@ -1,0 +1,128 @@
+"""Files of statistics packages: SPSS, Stata and SAS, with value labels and user-missing values.
+
+A value is its code unless the source asks for ``labels``; a code without a label then stays. A
+user-missing value (SPSS: a declared code or range; Stata ``.a`` to ``.z``; SAS ``.A`` to ``.Z``) is
+missing unless the source asks to keep it. A message of pyreadstat may quote a cell, so none is
+passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from discreet.errors import InputError
+from discreet.io.column_dictionary import render
+from discreet.io.formats.extras import require_extra
+from discreet.io.source import Source
+from discreet.table.roles import ValueType
+
+READERS = {
+    "spss": "read_sav",
+    "stata": "read_dta",
+    "sas": "read_sas7bdat",
+    "xport": "read_xport",
+}
+PROGRAM = {"spss": "SPSS", "stata": "Stata", "sas": "SAS", "xport": "SAS transport"}
+EXACT_WHOLE = 1 << 53  # whole doubles below it are exact integers
+CATALOG = ".sas7bcat"  # the value labels of a SAS file, in a file beside it
+
+
+@dataclass(frozen=True)
+class FileLabels:
+    """The labels in a file: of columns, and by column those of values, keyed by text."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def statistical_names(source: Source) -> list[str]:
+    """Return the names of a file's columns."""
+    return list(_read(source, metadataonly=True)[1].column_names)
+
+
+def statistical_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
+    """Yield some columns of a file."""
+    keep = source.user_missing == "keep"
+    given = {} if source.resolved_format == "xport" else {"user_missing": keep}
+    frame, found = _read(source, usecols=list(names), **given)
+    labels = _labels_of(found).values if source.labels else {}
+    for name in names:
+        column = _plain(frame[name])
+        yield _labelled(column, labels[name]) if name in labels else column
+
+
+def file_labels(source: Source) -> FileLabels:
+    """Return the labels of a file's columns and values."""
+    return _labels_of(_read(source, metadataonly=True)[1])
+
+
+def _read(source: Source, **given: Any) -> tuple[pl.DataFrame, Any]:
+    kind = source.resolved_format
+    library = require_extra("pyreadstat", f"{PROGRAM[kind]} files", "stats")
+    source.require_file()
+    if "encoding" in source.model_fields_set:
+        given["encoding"] = source.encoding
+    catalog = source.path.with_suffix(CATALOG)
+    if kind == "sas" and catalog.is_file():
+        given["catalog_file"] = str(catalog)
+    try:
+        frame, found = getattr(library, READERS[kind])(
+            str(source.path), output_format="polars", **given
+        )
+    except Exception as error:  # of many types, and its text may quote a cell
+        raise InputError(
+            f"{source.path}: not a valid {PROGRAM[kind]} file ({type(error).__name__}). Set its "
+            "`format:` if it is of another kind, or its `encoding:`."
+        ) from None
+    return frame, found
+
+
+def _labels_of(found: Any) -> FileLabels:
+    columns = {name: text for name, text in found.column_names_to_labels.items() if text}
+    values = {
+        name: {
+            str(code) if found.readstat_variable_types[name] == "string" else _code_text(code): str(
+                label
+            )
+            for code, label in labels.items()
+        }
+        for name, labels in found.variable_value_labels.items()
+    }
+    return FileLabels(columns, values)
+
+
+def _code_text(code: object) -> str:
+    """Return a code of a numeric column as text: ``1`` for 1.0, ``.a`` for the missing value a."""
+    if isinstance(code, str):
+        return f".{code}"
+    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Return a column as cells: whole doubles as integers, mixed values as text."""
+    if column.dtype != pl.Object:
+        return whole_numbers(column)
+    # Numbers, and the letters of user-missing values.
+    texts = [None if cell is None or cell != cell else _code_text(cell) for cell in column]
+    return pl.Series(column.name, texts, dtype=pl.String)
+
+
+def whole_numbers(column: pl.Series) -> pl.Series:
+    """Return a column of doubles as integers where all of them are whole."""
+    if not column.dtype.is_float():
+        return column
+    column = column.fill_nan(None)
+    small = column.abs() < EXACT_WHOLE
+    if not small.all() or not (column == column.round()).all():
+        return column
+    return column.cast(pl.Int64)
+
+
+def _labelled(column: pl.Series, labels: Mapping[str, str]) -> pl.Series:
+    """Return the labels of a column's values, and the code where a value has none."""
+    text = render(column, ValueType.INTEGER)
+    return text.replace(dict(labels)).alias(column.name)

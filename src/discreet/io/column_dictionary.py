@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Distance, Role, ValueType
 from discreet.typing import Codes
 
+Ranks = dict[str, int]
 Locate = Callable[[NDArray[np.int64]], str]  # the place of a cell with one of these raw values
 
 NOUN = {
@@ -26,6 +27,7 @@ NOUN = {
     ValueType.DATE: "dates",
 }
 NAMED_AT_MOST = 5
+SMALL = 1 << 12  # values
 RECODED_AT_ONCE = 1 << 16
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
@@ -238,6 +240,8 @@ def _order(
 
     Spellings of one number are one value where their canonical texts are given.
     """
+    if len(text) <= SMALL:
+        return _small_order(text, numbers, canonical, kind)
     if numbers is None:
         sorting = text.arg_sort(nulls_last=True)
         ordered = text.gather(sorting)
@@ -264,6 +268,44 @@ def _order(
     return order, found
 
 
+def _small_order(
+    text: pl.Series,
+    numbers: NDArray[np.float64] | None,
+    canonical: pl.Series | None,
+    kind: ValueType,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The same for few values, for which Python costs less than one call of Polars."""
+    texts = text.to_list()
+    values = texts if canonical is None else canonical.to_list()
+    known = [place for place, one in enumerate(texts) if one is not None]
+    if numbers is None:
+        known.sort(key=texts.__getitem__)
+        same: Sequence[object] = texts
+    else:
+        floats = numbers.tolist()
+        rank = _small_ranks([floats[p] for p in known], [values[p] for p in known], kind)
+        known.sort(key=lambda p: (floats[p], rank.get(values[p], 0), len(texts[p]), texts[p]))
+        same = list(zip(floats, values, strict=True))
+    missing = [place for place, one in enumerate(texts) if one is None]
+    starts = [i == 0 or same[known[i]] != same[known[i - 1]] for i in range(len(known))]
+    starts += [i == 0 for i in range(len(missing))]
+    return np.array(known + missing, np.int64), np.array(starts, bool)
+
+
+def _small_ranks(numbers: Sequence[float], values: Sequence[str], kind: ValueType) -> Ranks:
+    """Rank values that are one number as a float by their exact value."""
+    of_number: dict[float, set[str]] = {}
+    for number, value in zip(numbers, values, strict=True):
+        of_number.setdefault(number, set()).add(value)
+    return _ranks([v for alike in of_number.values() if len(alike) > 1 for v in alike], kind)
+
+
+def _ranks(values: Sequence[str], kind: ValueType) -> Ranks:
+    exact: list[Any] = sorted({exact_value(value, kind) for value in values})
+    rank_of = {value: rank for rank, value in enumerate(exact)}
+    return {value: rank_of[exact_value(value, kind)] for value in values}
+
+
 def _exact_ranks(keys: pl.DataFrame, kind: ValueType) -> pl.Series:
     """Rank values that are one number as a float by their exact value.
 
@@ -274,9 +316,7 @@ def _exact_ranks(keys: pl.DataFrame, kind: ValueType) -> pl.Series:
     if keys["number"].n_unique() < len(keys):
         distinct = keys.select("number", "value").drop_nulls().unique()
         alike = distinct.filter(distinct["number"].is_duplicated())["value"].to_list()
-    exact: list[Any] = sorted({exact_value(value, kind) for value in alike})
-    rank_of = {value: rank for rank, value in enumerate(exact)}
-    rank = {value: rank_of[exact_value(value, kind)] for value in alike}
+    rank = _ranks(alike, kind)
     if not rank:
         return pl.Series("rank", np.zeros(len(keys), np.int64))
     return keys["value"].replace_strict(rank, default=0, return_dtype=pl.Int64).alias("rank")

@@ -12,6 +12,8 @@ from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column, exact_value
 from discreet.typing import Codes
 
+SMALL = 1 << 12  # texts: below, a Python dictionary costs less than one call of Polars
+
 
 def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
     """Return the code in the published column of each value of the source's, −1 where absent.
@@ -32,6 +34,9 @@ def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
 
 def code_of_text(dictionary: pl.Series, texts: pl.Series) -> NDArray[np.int64]:
     """Return the place of each text in a dictionary without duplicates, −1 where absent."""
+    if len(dictionary) + len(texts) <= SMALL:
+        code = {text: code for code, text in enumerate(dictionary.to_list())}
+        return np.array([code.get(text, -1) for text in texts.to_list()], np.int64)
     known = pl.DataFrame({"text": dictionary, "code": np.arange(len(dictionary))})
     found = texts.to_frame("text").join(
         known, on="text", how="left", nulls_equal=True, maintain_order="left"

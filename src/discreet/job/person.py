@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from discreet.job.parts import Attribute, Part
-from discreet.table.persons import CollapseRule
+from discreet.table.persons import CollapseRule, Keeping, Link, Scope
 from discreet.table.roles import Role
 
 Names = Annotated[
@@ -51,6 +51,24 @@ class Person(Part):
         None, description="The column that orders a person's rows, for the rules first and last."
     )
 
+    scope: Scope = Field(
+        Scope.PERSONS,
+        description="With 'keep': 'persons' gives all rows of a person the cells of the person's "
+        "group. 'rows' forms groups of rows, each of enough persons: finer cells, but an attacker "
+        "who knows all rows of a person can intersect their groups.",
+    )
+    link: Link = Field(
+        Link.NONE,
+        description="With 'keep': 'pseudonym' publishes a random number for each person, new in "
+        "every release. The number of a person's rows then counts as a quasi-identifier.",
+    )
+    at_most: int | None = Field(
+        None,
+        ge=1,
+        description="With 'link: pseudonym': the greatest number of published rows of a person; "
+        "rows beyond it, chosen at random, are suppressed.",
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _read_short_forms(cls, written: Any) -> Any:
@@ -68,7 +86,29 @@ class Person(Part):
                 "person_rows",
                 "'order' and 'count' are for 'rows: collapse'. Remove them, or collapse the rows.",
             )
+        kept = self.scope is not Scope.PERSONS or self.link is not Link.NONE
+        if self.rows != "keep" and (kept or self.at_most is not None):
+            raise PydanticCustomError(
+                "person_keep",
+                "'scope', 'link' and 'at_most' are for 'rows: keep'. Remove them, or keep the "
+                "rows.",
+            )
+        if self.scope is Scope.ROWS and self.link is Link.PSEUDONYM:
+            raise PydanticCustomError(
+                "person_scope",
+                "'link: pseudonym' would show which groups the rows of a person are in. Use "
+                "'scope: persons', or 'link: none'.",
+            )
+        if self.at_most is not None and self.link is Link.NONE:
+            raise PydanticCustomError(
+                "person_at_most", "'at_most' is for 'link: pseudonym'. Remove it, or add the link."
+            )
         return self
+
+    @property
+    def keeping(self) -> Keeping:
+        """How all rows of persons are published."""
+        return Keeping(self.scope, self.link, self.at_most)
 
     @property
     def place(self) -> str:

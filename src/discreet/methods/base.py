@@ -31,7 +31,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.table.entropy import secret_generator
 from discreet.table.past_releases import History
-from discreet.table.persons import OneRowEach, Persons
+from discreet.table.persons import Keeping, OneRowEach, Persons
 from discreet.table.roles import Unit
 from discreet.typing import Codes
 
@@ -61,6 +61,7 @@ class Task:
     unit: Unit = Unit.ROW  # person where an identifier proves that every person has one row
     persons: OneRowEach | None = None  # where the job names persons, each with one row
     kept: Persons | None = None  # where all rows of persons are published: the person of each
+    keeping: Keeping = field(default_factory=Keeping)  # how these rows are published
     repeated: tuple[str, ...] = ()  # in a sentence each: identifiers whose values repeat
     # of orders and group numbers, never of a method
     orders: np.random.Generator = field(default_factory=secret_generator)
@@ -242,6 +243,8 @@ class Method(Named):
     entry: ClassVar[type[MethodEntry]] = MethodEntry  # what a manifest says of a built-in
     # How it runs on parts of a table; None where it needs the table whole.
     spread: ClassVar[Spread | None] = None
+    # Whether its run reads the persons of a task; others group one row for each person.
+    reads_persons: ClassVar[bool] = False
     # Whether it meets requirements on the labels that quasi-sensitive terms link to; whether by
     # removing terms, so that it needs such a requirement.
     judges_links: ClassVar[bool] = False
@@ -262,8 +265,7 @@ class Method(Named):
         """Whether it must know what was published before, and so needs a ledger."""
         return False
 
-    @property
-    def unfit_for_persons(self) -> str | None:
+    def unfit_for_persons(self, keeping: Keeping) -> str | None:
         """Why it cannot publish several rows of a person, with a remedy; None where it can."""
         return f"{self.name} cannot publish several rows of a person. Use mondrian"
 

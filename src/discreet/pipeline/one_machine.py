@@ -55,7 +55,7 @@ class OneMachine(Engine[SourceRows, Outcome]):
     def run(self, job: Job, task: Task, source: SourceRows, seed: int) -> Outcome:
         task.progress(job.method.name, 0.0)
         persons = task.kept
-        if persons is not None:
+        if persons is not None and not job.method.reads_persons:
             return interruptible(lambda: group_persons(job.method, task, persons))
         return interruptible(lambda: job.method.run(task))
 

@@ -36,6 +36,8 @@ from discreet.requirements.on_persons import unfit_for_persons
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
+from discreet.table.persons import Keeping
+from discreet.table.published import PERSON
 from discreet.table.roles import Role, Unit
 
 _NOTATION_START = r"^\s*[\[{*]"
@@ -74,7 +76,10 @@ def prepare_task(
     if source.persons is None and source.kept is None:
         task = _with_unit(task, source.uses)
     else:
-        task = replace(task, unit=Unit.PERSON, persons=source.persons, kept=source.kept)
+        keeping = Keeping() if job.person is None else job.person.keeping
+        task = replace(
+            task, unit=Unit.PERSON, persons=source.persons, kept=source.kept, keeping=keeping
+        )
     problems += _unfit_for_persons(job, task)
     if ledger is not None and source.people is not None:
         progress("ledger", 0.0)
@@ -139,7 +144,7 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
         "rows: collapse}', or another requirement."
         for name in unfit_for_persons(task.requirements)
     ]
-    unfit = job.method.unfit_for_persons
+    unfit = job.method.unfit_for_persons(task.keeping)
     if unfit is not None:
         problems.append(f"method: {unfit}, or 'person: {{…, rows: collapse}}'.")
     return problems
@@ -174,7 +179,9 @@ def _refuse_identifying(job: Job, table: CodedTable) -> None:
 
 def _refuse_own_columns(job: Job, table: CodedTable) -> None:
     """Refuse a table with a column that the release makes for itself."""
-    names = [f"'{name}'" for name in job.method.own_columns if name in table.columns]
+    numbered = job.person is not None and job.person.keeping.numbered
+    made = (*job.method.own_columns, *((PERSON,) if numbered else ()))
+    names = [f"'{name}'" for name in made if name in table.columns]
     if names:
         raise InputError(
             f"{job.method.name}: the release makes a column {', '.join(names)} of its own, and the "

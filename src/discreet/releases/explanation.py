@@ -8,7 +8,8 @@ from typing import Any
 from discreet.releases.manifest import Manifest, Promise, ReaderFinding
 from discreet.releases.registry import kind_of
 from discreet.releases.wording import of_unit
-from discreet.table.persons import CollapseRule
+from discreet.table.persons import CollapseRule, Keeping, Scope
+from discreet.table.published import PERSON
 from discreet.table.roles import Role, Unit
 
 PRIVATE = "For the publisher only (not in the release):"
@@ -92,10 +93,7 @@ def collapsed(manifest: Manifest) -> list[str]:
     if person.rows == "one":
         return ["Each row is one person."]
     if person.rows == "keep":
-        return [
-            "A person may have several rows, and all of them carry the cells of the person's "
-            "group; the guarantees count persons."
-        ]
+        return [_kept(manifest.keeping)]
     by_rule: dict[CollapseRule, list[str]] = {}
     for name, rule in person.rules.items():
         by_rule.setdefault(rule, []).append(name)
@@ -104,6 +102,24 @@ def collapsed(manifest: Manifest) -> list[str]:
     return [
         f"Each row is one person, whose rows in the source were reduced to one. {listed}.{count}"
     ]
+
+
+def _kept(keeping: Keeping) -> str:
+    """How several rows of a person are published."""
+    if keeping.scope is Scope.ROWS:
+        return (
+            "A person may have several rows, in one or several groups; the guarantees count the "
+            "persons of each group."
+        )
+    said = "A person may have several rows, and all of them carry the cells of the person's group"
+    if not keeping.numbered:
+        return f"{said}; the guarantees count persons."
+    most = "" if keeping.at_most is None else f" No person has more than {keeping.at_most} rows."
+    return (
+        f"{said} and the person's random number in '{PERSON}', which is new in every release. The "
+        "number of a person's rows is visible, so it counts as a quasi-identifier: a group is of "
+        f"persons with equally many rows. The guarantees count persons.{most}"
+    )
 
 
 _RULES = {

@@ -16,7 +16,7 @@ from discreet.methods.registry import AnyMethodEntry
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.registry import REQUIREMENTS
 from discreet.table.bitmaps import Bitmap
-from discreet.table.persons import CollapseRule
+from discreet.table.persons import CollapseRule, Keeping, Link, Scope
 from discreet.table.roles import Distance, Role, Unit, ValueType
 
 if TYPE_CHECKING:
@@ -186,13 +186,17 @@ class PersonEntry(_Part):
     rows: Literal["one", "collapse", "keep"]
     rules: dict[str, CollapseRule] = Field(default_factory=dict)  # by published attribute
     count: str | None = None  # the attribute that is the number of a person's rows
+    scope: Scope | None = None  # of rows that are kept
+    link: Link | None = None
+    at_most: int | None = None  # published rows of a person
 
     @classmethod
     def of(cls, task: Task) -> PersonEntry | None:
         """The entry of a release about persons; None where the job names none."""
         persons = task.persons
         if task.kept is not None:
-            return cls(rows="keep")
+            kept = task.keeping
+            return cls(rows="keep", scope=kept.scope, link=kept.link, at_most=kept.at_most)
         if persons is None:
             return None
         rows: Literal["one", "collapse"] = "one" if persons.rules is None else "collapse"
@@ -227,6 +231,14 @@ class Manifest(_Part):
     def keeps_rows(self) -> bool:
         """Whether a person may have several published rows, and guarantees count persons."""
         return self.person is not None and self.person.rows == "keep"
+
+    @property
+    def keeping(self) -> Keeping:
+        """How several rows of a person are published."""
+        person = self.person
+        if person is None or person.rows != "keep":
+            return Keeping()
+        return Keeping(person.scope or Scope.PERSONS, person.link or Link.NONE, person.at_most)
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:

@@ -10,6 +10,7 @@ from discreet.releases.registry import kind_of
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.requirements.diversity import DistinctLDiversity, Diversity, PDiversity
 from discreet.requirements.value_bounds import AlphaKAnonymity
+from discreet.table.persons import Keeping, Scope
 from discreet.table.roles import Role
 
 
@@ -26,6 +27,7 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
             "Sensitive values: if a whole group shares one value, it is disclosed (homogeneity)."
         )
     found += kind_of(manifest.kind).weaknesses(manifest)
+    found += _several_rows(manifest.keeping)
     if _naive(requirements):
         found.append(
             "Confidence: distinct values do not bound a belief; one value may be far more "
@@ -46,6 +48,21 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
         "(intersection)."
     )
     return found
+
+
+def _several_rows(keeping: Keeping) -> list[str]:
+    """Return what several rows of a person leave open."""
+    if keeping.scope is Scope.ROWS:
+        return [
+            "Several rows: an attacker who knows all rows of a target can intersect the groups "
+            "that they are in (person-intersection)."
+        ]
+    if keeping.numbered:
+        return [
+            "Person numbers: an attacker who recognizes a target by one sensitive value reads the "
+            "values of all of the target's rows (background-join)."
+        ]
+    return []
 
 
 def _naive(requirements: list[Requirement]) -> bool:

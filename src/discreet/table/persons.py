@@ -40,6 +40,34 @@ class CollapseRule(StrEnum):
         return self in (CollapseRule.MIN, CollapseRule.MAX)
 
 
+class Scope(StrEnum):
+    """What is grouped where all rows of persons are published."""
+
+    PERSONS = "persons"  # every row of a person carries the cells of the person's group
+    ROWS = "rows"  # the rows of a person may be in several groups, each of enough persons
+
+
+class Link(StrEnum):
+    """What a release says of which rows belong to the same person."""
+
+    NONE = "none"
+    PSEUDONYM = "pseudonym"  # a random number for each person, new in every release
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How all rows of persons are published."""
+
+    scope: Scope = Scope.PERSONS
+    link: Link = Link.NONE
+    at_most: int | None = None  # published rows of a person
+
+    @property
+    def numbered(self) -> bool:
+        """Whether rows carry the number of their person."""
+        return self.link is Link.PSEUDONYM
+
+
 @dataclass(frozen=True)
 class PersonCounts:
     """The number of rows of the persons of a table."""

@@ -14,6 +14,7 @@ from discreet.typing import Codes
 
 GROUP = "group"  # columns that a release makes for itself
 COUNT = "count"
+PERSON = "person"
 
 
 @dataclass(frozen=True, eq=False)

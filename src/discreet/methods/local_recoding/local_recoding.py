@@ -70,6 +70,7 @@ from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.table.classes import classes_of, group_codes
 from discreet.table.coded_table import Column
+from discreet.table.persons import Keeping
 from discreet.typing import Ints
 
 FIRST_CEILING = 0.12
@@ -128,8 +129,7 @@ class LocalRecoding(Method):
             raise ValueError("'ranges: true' and 'cells: levels' exclude each other. Drop one.")
         return self
 
-    @property
-    def unfit_for_persons(self) -> str | None:
+    def unfit_for_persons(self, keeping: Keeping) -> str | None:
         if self.cells == "free":
             return None
         return "with several rows of a person, groups may be merged. Use 'cells: free'"

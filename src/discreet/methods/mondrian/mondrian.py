@@ -51,6 +51,7 @@ from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.table.classes import Classes, group_codes
+from discreet.table.persons import Keeping
 from discreet.typing import Bools, Codes, Ints
 
 
@@ -77,8 +78,7 @@ class Mondrian(Method):
     def needs_hierarchies(self) -> bool:
         return self.cells == "levels"
 
-    @property
-    def unfit_for_persons(self) -> str | None:
+    def unfit_for_persons(self, keeping: Keeping) -> str | None:
         if self.cells == "free":
             return None
         return "with several rows of a person, groups may be merged. Use 'cells: free'"

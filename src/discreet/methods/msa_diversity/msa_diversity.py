@@ -85,6 +85,7 @@ from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversit
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
+from discreet.table.persons import Keeping
 from discreet.table.published import GROUP
 from discreet.typing import Ints
 
@@ -133,8 +134,7 @@ class MsaDiversity(Method):
     def own_columns(self) -> tuple[str, ...]:
         return (GROUP,) if self.publish == "buckets" else ()
 
-    @property
-    def unfit_for_persons(self) -> str | None:
+    def unfit_for_persons(self, keeping: Keeping) -> str | None:
         if self.publish == "generalized":
             return None
         return "with several rows of a person, groups may be merged. Use 'publish: generalized'"

@@ -50,9 +50,13 @@ def cells_of_groups(
     return cells
 
 
-def merged_where_equal(task: Task, group_of_row: GroupOfRow) -> GroupOfRow:
+def merged_where_equal(
+    task: Task,
+    group_of_row: GroupOfRow,
+    hierarchy_of: Callable[[Task, Column], Hierarchy | None] = published_hierarchy,
+) -> GroupOfRow:
     """Merge groups with the same published cells: an attacker sees one class."""
-    cells = cells_of_groups(task, group_of_row)
+    cells = cells_of_groups(task, group_of_row, hierarchy_of)
     kept = group_of_row >= 0
     seen = group_codes(
         [column.cell_of_class for column in cells.values()],

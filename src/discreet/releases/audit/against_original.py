@@ -44,7 +44,7 @@ def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
         for one in method.promises(task)
         if one not in promised
     ]
-    most = method.most_suppressed(task.table.rows)
+    most = None if task.kept is not None else method.most_suppressed(task.table.rows)
     if most is not None and manifest.suppressed_rows > most:
         problems.append(
             f"{manifest.suppressed_rows} rows are suppressed; the job allows at most {most}"

@@ -40,9 +40,13 @@ from discreet.releases.audit.files import (
 )
 from discreet.releases.audit.kept_rows import (
     NOT_IN_THE_FILES,
-    persons_of_rows,
+    TablePersons,
+    changed_persons,
+    number_form_problems,
+    person_problems,
+    persons_of_tables,
     promise_on_persons,
-    scattered_persons,
+    suppressed_persons,
 )
 from discreet.releases.audit.linked_labels import public_promise
 from discreet.releases.audit.row_order import source_order_problems
@@ -56,7 +60,6 @@ from discreet.requirements.base import TOLERANCE
 from discreet.result import Result
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.persons import Persons
 from discreet.table.roles import Distance, Role, Unit, ValueType
 
 
@@ -156,6 +159,10 @@ def audit_folder(
             hidden += unlike_method(manifest, original, method)
     tables = read_tables(folder, manifest)
     found = audit_tables(tables, manifest, original, source_rows, knowledge)
+    if original is not None and method is not None and found.tally is not None:
+        persons = persons_of_tables(tables, manifest, original, source_rows)
+        if persons is not None:
+            hidden += suppressed_persons(persons, manifest, original, method)
     problems, unknown = form_problems_of_files(folder, manifest, tables)
     problems += [*hidden, *_misstated(manifest, found.promises)]
     if (folder / FILE_NAME).read_bytes() != manifest.to_json().encode():
@@ -186,6 +193,7 @@ def audit_tables(
     """
     kind = kind_of(manifest.kind)
     misshapen = form_problems(kind.forms(len(manifest.tables)), manifest)
+    misshapen += number_form_problems(manifest)
     if misshapen:
         return Audit(tuple(_unproved(manifest)), tuple(misshapen), original is not None)
     found = join_shards([judge_shard(tables, manifest, original, knowledge or {})], manifest)
@@ -195,9 +203,9 @@ def audit_tables(
     problems += kind.structure_problems(tables) + kind.order_problems(tables)
     promises = found.promises
     if manifest.keeps_rows:
-        persons = persons_of_rows(tables, original, source_rows)
+        persons = persons_of_tables(tables, manifest, original, source_rows)
         promises = tuple(_on_persons(one, tables, persons, manifest) for one in promises)
-        problems += [] if persons is None else scattered_persons(tables, persons)
+        problems += [] if persons is None else person_problems(tables, manifest, persons)
     if original is not None:
         problems += _changes(tables, manifest, original, source_rows)
     return Audit(
@@ -215,7 +223,7 @@ def audit_tables(
 def _on_persons(
     promise: Promise,
     tables: Mapping[str, CodedTable],
-    persons: Persons | None,
+    persons: Mapping[str, TablePersons] | None,
     manifest: Manifest,
 ) -> Promise:
     """Judge a guarantee that counts persons, where rows of one person are published."""
@@ -242,6 +250,7 @@ def _changes(
     tables, original = with_typed_values(tables, original)
     kind = kind_of(manifest.kind)
     related = source_order_problems(tables, original.table)
+    related += changed_persons(tables, manifest, original, source_rows)
     if source_rows is None:
         return related + kind.changes(tables, original, manifest)
     return related + kind.traced_changes(tables, original, manifest, source_rows)

@@ -1,8 +1,10 @@
 """Guarantees about persons with several published rows.
 
-The files do not say which rows belong to the same person. Only the publisher, who knows the source
-row behind each published row, can derive these guarantees: when the release is made, and later with
-the original and the private file beside the release, which keeps the source rows.
+Under ``link: pseudonym`` the files say which rows belong to the same person, and prove the
+guarantees; as an attacker sees the number of a person's rows too, a class consists of persons with
+equal cells and equally many rows. Otherwise only the publisher, who knows the source row behind
+each published row, can derive them: when the release is made, and later with the original and the
+private file beside the release, which keeps the source rows.
 """
 
 from __future__ import annotations
@@ -11,17 +13,25 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from discreet.methods.base import Task
+from discreet.methods.base import Method, Task
+from discreet.releases.audit.person_tally import judge_persons
+from discreet.releases.audit.row_order import beyond_chance
 from discreet.releases.manifest import Manifest, Promise
-from discreet.requirements.base import Domains, Requirement
-from discreet.requirements.on_persons import verdict_on_persons
+from discreet.releases.registry import kind_of
+from discreet.requirements.base import Domains, Requirement, Verdict
+from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable
-from discreet.table.persons import Persons
+from discreet.table.persons import Persons, Scope
+from discreet.table.published import PERSON
+from discreet.table.roles import Role
+from discreet.typing import Ints
 
 NOT_IN_THE_FILES = (
     "it counts persons, and the files do not say which rows belong to the same person. The "
@@ -60,33 +70,186 @@ def source_rows_beside(folder: Path) -> dict[str, NDArray[np.int32]] | None:
     return known if known.keys() == entries.keys() else None
 
 
+@dataclass(frozen=True, eq=False)
+class TablePersons:
+    """The person of each row of a published table."""
+
+    number: Ints  # (rows,)
+    of_class: Ints  # (rows,) the class in which an attacker sees the person
+
+
+SourceRows = Mapping[str, NDArray[np.int32]]
+
+
 def persons_of_rows(
     tables: Mapping[str, CodedTable],
     original: Task | None,
-    source_rows: Mapping[str, NDArray[np.int32]] | None,
+    source_rows: SourceRows | None,
 ) -> Persons | None:
-    """The person of each published row; None where only the publisher has it."""
+    """The person of each row of the one table; None where only the publisher has it."""
     if original is None or original.kept is None or source_rows is None or len(tables) != 1:
         return None
     (name,) = tables
-    rows, known = source_rows[name], len(original.kept.number)
-    if len(rows) != tables[name].rows or not ((rows >= 0) & (rows < known)).all():
-        return None  # the rows of another source
-    return original.kept.take(rows)
+    rows = _rows_of_source(tables[name], original.kept, source_rows[name])
+    return None if rows is None else original.kept.take(rows)
+
+
+def _rows_of_source(
+    table: CodedTable, persons: Persons, rows: NDArray[np.int32]
+) -> NDArray[np.int32] | None:
+    """The source rows of a table; None for those of another source."""
+    known = len(persons.number)
+    return rows if len(rows) == table.rows and ((rows >= 0) & (rows < known)).all() else None
+
+
+def persons_of_tables(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task | None,
+    source_rows: SourceRows | None,
+) -> dict[str, TablePersons] | None:
+    """The persons of the rows of each table; None where only the publisher has them."""
+    names = kind_of(manifest.kind).tables_of_rows(manifest)
+    if manifest.keeping.numbered:
+        return {name: _numbered(tables[name]) for name in names}
+    if original is None or original.kept is None or source_rows is None:
+        return None
+    found = {}
+    for name in names:
+        rows = _rows_of_source(tables[name], original.kept, source_rows[name])
+        if rows is None:
+            return None
+        found[name] = TablePersons(original.kept.number[rows], _classes(tables[name]))
+    return found
+
+
+def _classes(table: CodedTable) -> Ints:
+    return table.classes.class_of_row.astype(np.int64)
+
+
+def _numbered(table: CodedTable) -> TablePersons:
+    """The persons by their numbers; those of a class have equally many rows with equal cells."""
+    person = table[PERSON]
+    rows = person.counts[person.codes]
+    seen = group_codes(
+        [table.classes.class_of_row, rows.astype(np.int32)],
+        [table.classes.count, table.rows + 1],
+        table.rows,
+    )
+    return TablePersons(person.codes.astype(np.int64), seen.class_of_row.astype(np.int64))
 
 
 def promise_on_persons(
-    requirement: Requirement, tables: Mapping[str, CodedTable], persons: Persons, domains: Domains
+    requirement: Requirement,
+    tables: Mapping[str, CodedTable],
+    persons: Mapping[str, TablePersons],
+    domains: Domains,
 ) -> Promise:
-    """Derive a guarantee about the persons of every class."""
-    (table,) = tables.values()
-    verdict = verdict_on_persons(requirement, table.classes, persons, table.sensitive, domains)
+    """Derive a guarantee about the persons of every class, in each table that it covers."""
+    verdicts = []
+    for name, own in persons.items():
+        sensitive = tables[name].sensitive
+        names = {column.name for column in sensitive}
+        part = requirement if len(persons) == 1 else requirement.within(names)
+        if part is not None:
+            verdicts.append(judge_persons(part, own.of_class, own.number, sensitive, domains))
+    _, smaller_is_better = requirement.figure
+    verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
     return Promise.of(requirement, verdict)
 
 
-def scattered_persons(tables: Mapping[str, CodedTable], persons: Persons) -> list[str]:
-    """Return where rows of one person have different cells, which distinguish members."""
-    (table,) = tables.values()
-    pair = np.unique(table.classes.class_of_row.astype(np.int64) * persons.count + persons.number)
-    scattered = len(pair) - len(np.unique(persons.number))
-    return [f"rows of {scattered} persons are in several groups"] if scattered else []
+def number_form_problems(manifest: Manifest) -> list[str]:
+    """Return where tables lack the numbers of persons, or have some that nothing is said of."""
+    named = [name for name, entry in manifest.tables.items() if PERSON in _made(entry.columns)]
+    if not manifest.keeping.numbered:
+        return [f"'{name}' numbers persons, and the manifest says nothing of it" for name in named]
+    wanted = kind_of(manifest.kind).tables_of_rows(manifest)
+    return [f"'{name}' lacks its column '{PERSON}'" for name in wanted if name not in named]
+
+
+def _made(columns: Mapping[str, Role]) -> list[str]:
+    return [name for name, role in columns.items() if role is Role.STRUCTURE]
+
+
+def person_problems(
+    tables: Mapping[str, CodedTable], manifest: Manifest, persons: Mapping[str, TablePersons]
+) -> list[str]:
+    """Return what the rows of persons show that the manifest excludes."""
+    problems = []
+    keeping = manifest.keeping
+    for name, own in persons.items():
+        table = tables[name]
+        if keeping.scope is Scope.PERSONS:
+            pairs = pl.DataFrame({"person": own.number, "class": _classes(table)})
+            groups = pairs.group_by("person").agg(pl.col("class").n_unique())
+            scattered = int((groups["class"] > 1).sum())
+            if scattered:
+                problems.append(f"rows of {scattered} persons are in several groups of '{name}'")
+        if keeping.numbered:
+            problems += _number_problems(table, name)
+        most = int(np.bincount(own.number).max(initial=0))
+        if keeping.at_most is not None and most > keeping.at_most:
+            problems.append(
+                f"a person has {most} rows in '{name}'; the manifest allows {keeping.at_most}"
+            )
+    return problems
+
+
+def _number_problems(table: CodedTable, name: str) -> list[str]:
+    """Return where persons are not numbered from 1 to their number: others could carry values."""
+    text = table[PERSON].text
+    plain = set(text.to_list()) == {str(n) for n in range(1, len(text) + 1)}
+    return [] if plain else [f"the persons of '{name}' are not numbered from 1 to {len(text)}"]
+
+
+def changed_persons(
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task,
+    source_rows: SourceRows | None,
+) -> list[str]:
+    """Return where the numbers of persons are not those of the original's persons."""
+    if original.kept is None or not manifest.keeping.numbered:
+        return []
+    problems = []
+    for name in kind_of(manifest.kind).tables_of_rows(manifest):
+        number = tables[name][PERSON]
+        rows_of = np.sort(original.kept.rows_of)[::-1]
+        seen = np.sort(number.counts)[::-1]
+        if len(seen) > len(rows_of) or (seen > rows_of[: len(seen)]).any():
+            problems.append(f"'{name}' numbers more persons, or more rows of one, than there are")
+        elif source_rows is not None and len(source_rows[name]) == tables[name].rows:
+            own = original.kept.number[np.clip(source_rows[name], 0, original.table.rows - 1)]
+            pairs = np.unique(np.stack([number.codes.astype(np.int64), own]), axis=1)
+            sides = [len(np.unique(side)) for side in pairs]
+            if pairs.shape[1] != sides[0] or pairs.shape[1] != sides[1]:
+                problems.append(f"the numbers of '{name}' are not one for each person")
+            problems += _in_source_order(number.text.cast(pl.Int64).to_numpy(), pairs, name)
+    return problems
+
+
+def _in_source_order(number: Ints, pairs: NDArray[np.int64], name: str) -> list[str]:
+    """Return whether persons are numbered in the order of the original, more than by chance."""
+    place = np.unique(pairs[1], return_inverse=True)[1]
+    agreeing = int((number[pairs[0]] - 1 == place).sum())
+    said = f"the numbers of persons in '{name}' are related to the order of the original"
+    return [said] if beyond_chance(agreeing, 1.0) else []
+
+
+def suppressed_persons(
+    persons: Mapping[str, TablePersons], manifest: Manifest, original: Task, method: Method
+) -> list[str]:
+    """Return where more persons are missing than the job allows, or some rows of a person."""
+    if original.kept is None:
+        return []
+    problems = []
+    most = method.most_suppressed(original.kept.count)
+    for name, own in persons.items():
+        shown, rows = np.unique(own.number, return_counts=True)
+        gone = original.kept.count - len(shown)
+        if most is not None and gone > most:
+            problems.append(f"{gone} persons are missing in '{name}'; the job allows {most}")
+        whole = manifest.keeping.scope is Scope.PERSONS and not manifest.keeping.numbered
+        if whole and (rows != original.kept.rows_of[shown]).any():
+            problems.append(f"some rows of a person are in '{name}', and others are suppressed")
+    return problems

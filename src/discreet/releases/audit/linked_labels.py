@@ -77,7 +77,7 @@ def public_promise(promise: Promise, manifest: Manifest) -> Promise:
     the figure achieved for persons with several rows.
     """
     requirement = promise.to_requirement()
-    if manifest.keeps_rows:
+    if manifest.keeps_rows and not manifest.keeping.numbered:
         return promise.model_copy(update={"achieved": {}, "by_attribute": {}})
     if not (isinstance(requirement, LinkRequirement) and requirement.needs_prior):
         return promise

@@ -59,7 +59,8 @@ class BoxTree(NamedTuple):
 
 def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int | None:
     """The least number of published rows that match no row of the original; None if unknown."""
-    columns = [column for column in records if column.role is not Role.QUASI_SENSITIVE]
+    unmatched = (Role.QUASI_SENSITIVE, Role.STRUCTURE)
+    columns = [column for column in records if column.role not in unmatched]
     if not columns:  # sets may have lost terms, which is checked elsewhere
         return max(records.rows - task.table.rows, 0)
     coverages = [coverage_of(column, task, levels) for column in columns]

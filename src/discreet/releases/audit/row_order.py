@@ -72,6 +72,11 @@ def _related(first: Column, second: Column) -> bool:
     shared = np.flatnonzero(code >= 0)
     pairs = float(first.counts[shared].astype(np.float64) @ second.counts[code[shared]])
     mean = pairs / max(len(first.codes), 1)
+    return beyond_chance(agreeing, mean)
+
+
+def beyond_chance(agreeing: int, mean: float) -> bool:
+    """Return whether more places agree than unrelated orders explain."""
     return agreeing - mean > _deviation(mean)
 
 

@@ -85,7 +85,8 @@ def untraced_rows(
     wrong = _used_before(source_row, task.table.rows)
     source_row = np.clip(source_row, 0, task.table.rows - 1)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for found in pool.map(uncovered, records):
+        columns = [column for column in records if column.role is not Role.STRUCTURE]
+        for found in pool.map(uncovered, columns):
             wrong |= found
     return int(np.count_nonzero(wrong))
 

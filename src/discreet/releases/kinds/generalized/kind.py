@@ -16,14 +16,19 @@ from discreet.releases.audit.tracing import untraced_rows
 from discreet.releases.kinds.base import Kind, View
 from discreet.releases.kinds.generalized.adversary_view import view_of_classes
 from discreet.releases.kinds.generalized.implied import read_generalized, sum_cells
-from discreet.releases.kinds.generalized.tables import RECORDS, mask_problems, recoded_table
+from discreet.releases.kinds.generalized.tables import (
+    RECORDS,
+    mask_problems,
+    numbered_persons,
+    recoded_table,
+)
 from discreet.releases.manifest import Manifest
 from discreet.releases.table_forms import Form
 from discreet.releases.wording import coarseness
 from discreet.requirements.base import Domains
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import count_classes
-from discreet.table.published import PublishedTable
+from discreet.table.published import PERSON, PublishedTable
 from discreet.table.roles import Role
 from discreet.utility.cell_sums import CellSums, measures_of
 from discreet.utility.figures import Measures
@@ -40,10 +45,13 @@ class GeneralizedKind(Kind):
     has_records: ClassVar[bool] = True
 
     def tables(self, task: Task, outcome: Generalized) -> dict[str, PublishedTable]:
-        return {RECORDS: recoded_table(RECORDS, list(task.table), outcome)}
+        records = recoded_table(RECORDS, list(task.table), outcome)
+        if task.kept is None or not task.keeping.numbered:
+            return {RECORDS: records}
+        return {RECORDS: numbered_persons(records, task.kept, task.orders)}
 
     def forms(self, tables: int) -> Mapping[str, Form]:
-        return {RECORDS: Form(ATTRIBUTES)}
+        return {RECORDS: Form(ATTRIBUTES, at_will=(PERSON,))}
 
     def suppressed(self, outcome: Generalized) -> int:
         return int((outcome.class_of_row < 0).sum())

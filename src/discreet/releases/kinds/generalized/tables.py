@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,8 @@ from discreet.hierarchies.cells import SUPPRESSED
 from discreet.methods.base import CellColumn, Generalized
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import count_classes
-from discreet.table.published import PublishedColumn, PublishedTable
+from discreet.table.persons import Persons
+from discreet.table.published import PERSON, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
 
 RECORDS = "records"
@@ -56,6 +58,18 @@ def recoded_table(name: str, columns: Sequence[Column], outcome: Generalized) ->
             published.append(PublishedColumn(column.name, column.role, codes, values))
     source_row = None if whole else kept.astype(np.int32)
     return PublishedTable(name, published, len(kept), source_row=source_row)
+
+
+def numbered_persons(
+    table: PublishedTable, persons: Persons, rng: np.random.Generator
+) -> PublishedTable:
+    """The table with a number for each person, drawn at random from 1 to their number."""
+    own = persons.number if table.source_row is None else persons.number[table.source_row]
+    shown, place = np.unique(own, return_inverse=True)
+    number = rng.permutation(len(shown))[place].astype(np.int32)
+    values = pl.Series(PERSON, np.arange(1, len(shown) + 1))
+    column = PublishedColumn(PERSON, Role.STRUCTURE, number, values)
+    return replace(table, columns=[column, *table.columns])
 
 
 def _recoded(column: Column, cells: CellColumn, class_of_row: NDArray[np.int32]) -> PublishedColumn:

@@ -1,0 +1,142 @@
+"""The persons of every class counted from published rows, apart from the code of the methods.
+
+A method judges persons by ``table.person_counts``. What the audit believes is counted here anew,
+from the pairs of rows and persons: by groups of Polars, and by a matching of its own for the values
+that different persons can supply. An error in one of the two makes them differ, and the release
+fails.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.requirements.base import Domains, Requirement, Verdict
+from discreet.table.coded_table import Column
+from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.person_counts import WEIGHT, PersonBasis
+from discreet.typing import Ints
+
+CLASS, OF, VALUE, TIMES, WHOLE = "class", "person", "value", "times", "whole"
+
+
+def judge_persons(
+    requirement: Requirement,
+    of_class: NDArray[np.integer],  # (rows,) from 0 without gaps
+    person: NDArray[np.integer],  # (rows,)
+    sensitive: Sequence[Column],
+    domains: Domains,
+) -> Verdict:
+    """Judge a requirement on the persons of every class."""
+    if requirement.person_basis is None:
+        raise ValueError(f"{requirement.name} cannot be judged on persons")
+    counts = tally_persons(of_class, person, sensitive, requirement.person_basis)
+    return requirement.full_check(counts, domains)
+
+
+def tally_persons(
+    of_class: NDArray[np.integer],
+    person: NDArray[np.integer],
+    sensitive: Sequence[Column],
+    basis: PersonBasis,
+) -> ClassCounts:
+    """Count the persons of every class, and their values on one basis."""
+    pairs = pl.DataFrame({CLASS: of_class.astype(np.int64), OF: person.astype(np.int64)})
+    persons = pairs.unique().group_by(CLASS).len("size").sort(CLASS)
+    size = persons["size"].to_numpy().astype(np.int64)
+    if basis is PersonBasis.PERSONS:
+        return ClassCounts(size, {})
+    whole = pairs.group_by(CLASS, OF).len(WHOLE).cast(pl.Int64)
+    scale = _scale(whole[WHOLE]) if basis is PersonBasis.MASS else 1
+    values = {}
+    for column in sensitive:
+        rows = pairs.with_columns(pl.Series(VALUE, column.codes.astype(np.int64)))
+        touched = rows.group_by(CLASS, OF, VALUE).len(TIMES).cast(pl.Int64)
+        if basis is PersonBasis.MASS:
+            found = _mass(touched.join(whole, on=[CLASS, OF]), scale)
+        elif basis is PersonBasis.TOUCHED:
+            found = touched.group_by(CLASS, VALUE).len("count")
+        else:
+            found = _matched(touched)
+        values[column.name] = _counts(found, len(size), column.cardinality)
+    return ClassCounts(size * scale, values)
+
+
+def _scale(rows: pl.Series) -> int:
+    """The weight of a person: a multiple of every number of rows, or as large as a float holds."""
+    return min(math.lcm(*rows.unique().to_list()), max(WEIGHT // max(int(rows.sum()), 1), 1))
+
+
+def _mass(touched: pl.DataFrame, scale: int) -> pl.DataFrame:
+    """The weight of each value: every person has the same, spread over their rows of the class.
+
+    Shares that are no whole number are rounded so that those of a person add up: each is the
+    difference of two rounded sums.
+    """
+    upto = pl.col(TIMES).cum_sum().over([CLASS, OF])
+    ends = touched.sort(CLASS, OF, VALUE).with_columns(upto.alias("upto"))
+    before = pl.col("upto") - pl.col(TIMES)
+    share = (pl.col("upto") * scale) // pl.col(WHOLE) - (before * scale) // pl.col(WHOLE)
+    return ends.group_by(CLASS, VALUE).agg(share.sum().alias("count")).filter(pl.col("count") > 0)
+
+
+def _matched(touched: pl.DataFrame) -> pl.DataFrame:
+    """Once each value that a greatest matching gives to a person of its own."""
+    sets = touched.group_by(CLASS, VALUE).agg(pl.col(OF).sort())
+    supplied: list[tuple[int, int]] = []
+    by_class: dict[int, dict[int, list[int]]] = {}
+    for of_class, value, owners in sets.iter_rows():
+        by_class.setdefault(of_class, {})[value] = owners
+    for of_class, owners_of in by_class.items():
+        supplied += [(of_class, value) for value in supplied_values(owners_of)]
+    frame = pl.DataFrame(supplied, schema={CLASS: pl.Int64, VALUE: pl.Int64}, orient="row")
+    return frame.with_columns(pl.lit(1, pl.Int64).alias("count"))
+
+
+def supplied_values(owners_of: Mapping[int, Sequence[int]]) -> list[int]:
+    """The values that different persons can supply, one each, as many as possible.
+
+    A value with at least as many owners as there are values always finds one at last, so only the
+    others are matched, each by a path that gives earlier values other owners.
+    """
+    every = len(owners_of)
+    rare = {value: owners for value, owners in owners_of.items() if len(owners) < every}
+    value_of: dict[int, int] = {}  # by person
+    for value in sorted(rare, key=lambda value: len(rare[value])):
+        _give_owner(value, rare, value_of)
+    return [value for value in owners_of if value not in rare] + list(value_of.values())
+
+
+def _give_owner(
+    value: int, owners_of: Mapping[int, Sequence[int]], value_of: dict[int, int]
+) -> None:
+    """Find an owner by breadth first; the owners on the way each pass their value on."""
+    came_from: dict[int, int] = {}  # by person: the value that asks
+    waiting = [value]
+    for asking in waiting:
+        for owner in owners_of[asking]:
+            if owner in came_from:
+                continue
+            came_from[owner] = asking
+            if owner in value_of:
+                waiting.append(value_of[owner])
+                continue
+            holder = {given: person for person, given in value_of.items()}
+            free: int | None = owner
+            while free is not None:
+                asked = came_from[free]
+                value_of[free], free = asked, holder.get(asked)
+            return
+
+
+def _counts(found: pl.DataFrame, classes: int, cardinality: int) -> ValueCounts:
+    """Sparse counts, class by class."""
+    found = found.sort(CLASS, VALUE)
+    of_class: Ints = found[CLASS].to_numpy()
+    start = np.searchsorted(of_class, np.arange(classes + 1)).astype(np.int64)
+    value = found[VALUE].to_numpy().astype(np.int32)
+    return ValueCounts(start, value, found["count"].to_numpy().astype(np.int64), cardinality)

@@ -27,13 +27,15 @@ from discreet.attacks.registry import all_attacks
 from discreet.attacks.risk import Risk, risks_of, risks_of_persons
 from discreet.errors import InputError
 from discreet.methods.base import Progress, Task, no_progress
-from discreet.releases.audit.kept_rows import persons_of_rows
+from discreet.releases.audit.kept_rows import persons_of_rows, persons_of_tables
 from discreet.releases.audit.shards import domains_of
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.result import Result
+from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable
 from discreet.table.interrupts import interruptible
+from discreet.table.persons import Persons
 from discreet.table.roles import Unit
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
@@ -160,7 +162,7 @@ def run_attacks(
     ``source_rows``, the original's row behind each published row, is needed where a person may
     have several: the targets are then persons.
     """
-    view = _person_view(tables, task, source_rows) if manifest.keeps_rows else None
+    view = _person_view(tables, manifest, task, source_rows) if manifest.keeps_rows else None
     rng = np.random.default_rng(SEED)
     progress("reading the release", 0.0)
     readings = kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
@@ -195,10 +197,16 @@ def run_attacks(
 
 def _person_view(
     tables: Mapping[str, CodedTable],
+    manifest: Manifest,
     task: Task,
     source_rows: Mapping[str, NDArray[np.int32]] | None,
 ) -> PersonView:
-    """The persons of the one published table, by the publisher's knowledge."""
+    """The persons of the one published table, by their numbers or the publisher's knowledge."""
+    if manifest.keeping.numbered:
+        ((name, seen),) = (persons_of_tables(tables, manifest, task, source_rows) or {}).items()
+        numbered = Persons(seen.number, int(seen.number.max(initial=-1)) + 1, 0)
+        classes = Classes.of_numbers(seen.of_class.astype(np.int32))
+        return PersonView.of(name, tables[name], numbered, classes)
     persons = persons_of_rows(tables, task, source_rows)
     if persons is None:
         raise InputError(

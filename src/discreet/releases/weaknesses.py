@@ -27,7 +27,6 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
             "Sensitive values: if a whole group shares one value, it is disclosed (homogeneity)."
         )
     found += kind_of(manifest.kind).weaknesses(manifest)
-    found += _several_rows(manifest.keeping)
     if _naive(requirements):
         found.append(
             "Confidence: distinct values do not bound a belief; one value may be far more "
@@ -36,11 +35,7 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
     if _reads_sensitive(manifest, requirements):
         found.append(manifest.method.minimality())
     found += manifest.method.weaknesses()
-    if manifest.keeps_rows:
-        found.append(
-            "Numbers of rows: an attacker who knows how many rows a person has may infer that a "
-            "person with many rows has a value that is frequent in the group (number-of-rows)."
-        )
+    found += _several_rows(manifest.keeping) if manifest.keeps_rows else []
     if manifest.suppressed_rows:
         found.append("Suppression: which rows are missing may reveal their values (absence).")
     found.append(
@@ -52,17 +47,21 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
 
 def _several_rows(keeping: Keeping) -> list[str]:
     """Return what several rows of a person leave open."""
-    if keeping.scope is Scope.ROWS:
-        return [
-            "Several rows: an attacker who knows all rows of a target can intersect the groups "
-            "that they are in (person-intersection)."
-        ]
     if keeping.numbered:
         return [
             "Person numbers: an attacker who recognizes a target by one sensitive value reads the "
             "values of all of the target's rows (background-join)."
         ]
-    return []
+    found = [
+        "Numbers of rows: an attacker who knows how many rows a person has may infer that a "
+        "person with many rows has a value that is frequent in the group (number-of-rows)."
+    ]
+    if keeping.scope is Scope.ROWS:
+        found.append(
+            "Several rows: an attacker who knows all rows of a target can intersect the groups "
+            "that they are in (person-intersection)."
+        )
+    return found
 
 
 def _naive(requirements: list[Requirement]) -> bool:

@@ -37,6 +37,8 @@ class NumberOfRows(Attack):
     def inapplicable(self, scene: Scene) -> str | None:
         if scene.persons is None:
             return "no person has several published rows"
+        if scene.manifest.keeping.numbered:
+            return "the number of a person's rows counts as a quasi-identifier in every attack"
         return super().inapplicable(scene)
 
     def run(self, scene: Scene) -> list[Finding]:

@@ -63,11 +63,14 @@ class PersonView:
     sensitive: Mapping[str, Column]
 
     @classmethod
-    def of(cls, name: str, table: CodedTable, persons: Persons) -> PersonView:
-        """The view of a table whose rows belong to some persons."""
+    def of(
+        cls, name: str, table: CodedTable, persons: Persons, classes: Classes | None = None
+    ) -> PersonView:
+        """The view of a table whose rows belong to some persons; by default of equal cells."""
         _, number = np.unique(persons.number, return_inverse=True)
         published = Persons(number, int(number.max(initial=-1)) + 1, 0)
-        return cls(name, table.classes, published, {c.name: c for c in table.sensitive})
+        classes = table.classes if classes is None else classes
+        return cls(name, classes, published, {c.name: c for c in table.sensitive})
 
     @cached_property
     def members(self) -> tuple[Ints, Ints]:

@@ -66,6 +66,7 @@ def test_every_result_has_data_a_page_charts_and_html(tmp_path):
         dc.attack(release, original=None, attacks=["homogeneity"]),
         dc.measure(release, original=None),
         dc.compare(frame, job(), methods=["mondrian"]),
+        dc.check(frame, job(), figures=True),
         dc.profile(frame, job()),
         dc.profile(frame),
         dc.simulate(dc.SimulatedPopulation(people=40, releases=2)),

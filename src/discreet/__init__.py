@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOME_OF_NAME = {
     # The verbs
     "publish": "discreet.api.publish",
+    "check": "discreet.api.check",
     "audit": "discreet.api.audit",
     "audit_series": "discreet.api.series",
     "measure": "discreet.api.measure",
@@ -44,6 +45,7 @@ _HOME_OF_NAME = {
     "Manifest": "discreet.releases.manifest",
     "Result": "discreet.result",
     "Audit": "discreet.releases.audit.audit",
+    "Check": "discreet.job.table_check",
     "SeriesAudit": "discreet.api.series_audit",
     "Measures": "discreet.utility.figures",
     "ProjectedMeasures": "discreet.utility.figures",
@@ -102,6 +104,7 @@ __all__ = ["__version__", *_HOME_OF_NAME]
 if TYPE_CHECKING:
     from discreet.api.attack import attack as attack
     from discreet.api.audit import audit as audit
+    from discreet.api.check import check as check
     from discreet.api.compare import compare as compare
     from discreet.api.explore import Exploration as Exploration
     from discreet.api.explore import explore_projections as explore_projections
@@ -131,6 +134,7 @@ if TYPE_CHECKING:
     from discreet.job.parts import Output as Output
     from discreet.job.parts import Verify as Verify
     from discreet.job.person import Person as Person
+    from discreet.job.table_check import Check as Check
     from discreet.job.table_profile import Profile as Profile
     from discreet.ledger.ledger import Ledger as Ledger
     from discreet.ledger.settings import LedgerSettings as LedgerSettings

@@ -59,6 +59,13 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
     measures: dc.Measures | dc.ProjectedMeasures = dc.measure(release, original=frame)
     attacks: dc.AttackReport = dc.attack(release, original=frame, attacks=["linking"])
     compared: dc.Comparison = dc.compare(frame, job, methods=["mondrian"], vary={"l": [2, 3]})
+    checked: dc.Check = dc.check(
+        frame,
+        quasi=["age", "zip"],
+        sensitive=["diagnosis"],
+        k=2,
+        requirements=[dc.TCloseness(t=0.3)],
+    )
     profiled: dc.Profile = dc.profile(frame, job)
     series: dc.SeriesAudit = dc.audit_series(ledger=folder / "people.ledger")
     simulated: dc.Simulation = dc.simulate(dc.SimulatedPopulation(people=100), rho=0.5)
@@ -69,6 +76,7 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
         measures,
         attacks,
         compared,
+        checked,
         profiled,
         series,
         simulated,

@@ -19,6 +19,7 @@ from discreet.cli import (
     ledger,
     publishing,
     simulation,
+    table_checks,
     warming,
 )
 
@@ -51,6 +52,7 @@ def _discreet(
     """Publish microdata without disclosing sensitive values."""
 
 
+app.command("check")(table_checks.check)
 app.command("init")(beginning.init)
 app.command("profile")(beginning.profile)
 app.command("publish")(publishing.publish)

@@ -236,18 +236,21 @@ def read_frame(url: str, folder: Path, table: str | None, query: str | None) -> 
     what = f"table '{table}'" if table else "query"
     try:
         with database._reporting(what):
-            names, rows = _fetch(database, select_of(table, query))
+            described, rows = fetch(database, select_of(table, query))
     finally:
         database.close()
     import polars as pl  # not needed to read a job that names a database or a file
 
+    names = [name for name, _ in described]
     require_names(names, f"Database '{database.name}' ({what})")
     cells: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(names)
-    return pl.DataFrame([_series(name, cells[at]) for at, name in enumerate(names)])
+    return pl.DataFrame([column_of_cells(name, cells[at]) for at, name in enumerate(names)])
 
 
-def _fetch(database: Database, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Run one statement that only reads.
+def fetch(
+    database: Database, statement: str
+) -> tuple[list[tuple[str, Any]], list[tuple[Any, ...]]]:
+    """Run one statement that only reads; return names and types of columns, and the rows.
 
     PostgreSQL declares a cursor for it inside a read-only transaction: the protocol then takes one
     statement, a cursor takes queries alone, and nothing inside a query ends the transaction.
@@ -259,13 +262,13 @@ def _fetch(database: Database, statement: str) -> tuple[list[str], list[tuple[An
         with connection.cursor(name="discreet") as cursor:
             cursor.execute(statement)
             rows = cursor.fetchall()
-            return [column.name for column in cursor.description], rows
+            return [(column[0], column[1]) for column in cursor.description], rows
     connection.execute("PRAGMA query_only = ON")
     connection.set_authorizer(_reads_alone)
     cursor = connection.execute(statement)
     if cursor.description is None:
         raise InputError(f"Database '{database.name}': the query returns no table.")
-    return [column[0] for column in cursor.description], cursor.fetchall()
+    return [(column[0], None) for column in cursor.description], cursor.fetchall()
 
 
 def _reads_alone(action: int, *_: object) -> int:
@@ -273,7 +276,7 @@ def _reads_alone(action: int, *_: object) -> int:
     return sqlite3.SQLITE_OK if action in READING else sqlite3.SQLITE_DENY
 
 
-def _series(name: str, cells: Sequence[Any]) -> pl.Series:
+def column_of_cells(name: str, cells: Sequence[Any]) -> pl.Series:
     """Return a column of a result: typed where all cells have the same type, else as text."""
     import polars as pl
 

@@ -98,7 +98,7 @@ def _form(
     progress("hierarchies", 0.0)
     hierarchies = _build_hierarchies(job, table)
     table, hierarchies = _guard_notation(job, table, hierarchies)
-    knowledge = _read_knowledge(job)
+    knowledge = knowledge_of_job(job)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
     task = Task(
         table,
@@ -286,7 +286,7 @@ def _build_hierarchies(job: Job, table: CodedTable) -> dict[str, Hierarchy]:
     return built
 
 
-def _read_knowledge(job: Job) -> dict[str, Knowledge]:
+def knowledge_of_job(job: Job) -> dict[str, Knowledge]:
     """The knowledge table of every quasi-sensitive attribute that has one; all problems at once."""
     found: dict[str, Knowledge] = {}
     problems: list[str] = []

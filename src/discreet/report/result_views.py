@@ -7,11 +7,13 @@ from functools import singledispatch
 from typing import Any
 
 from discreet.attacks.run import AttackReport
+from discreet.job.table_check import Check
 from discreet.job.table_profile import Profile
 from discreet.releases.audit.audit import Audit
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.result_charts import belief_chart, share_chart, size_charts
 from discreet.report.pages.attack_page import attack_page
+from discreet.report.pages.check_page import check_charts, check_page
 from discreet.report.pages.comparison_page import comparison_charts, comparison_page
 from discreet.report.pages.measure_page import measure_charts, measure_page
 from discreet.report.pages.profile_page import profile_charts, profile_page
@@ -83,3 +85,13 @@ def _(result: Profile) -> Page:
 @charts_of.register
 def _(result: Profile) -> Sequence[Chart | None]:
     return profile_charts(result)
+
+
+@page_of.register
+def _(result: Check) -> Page:
+    return check_page(result)
+
+
+@charts_of.register
+def _(result: Check) -> Sequence[Chart | None]:
+    return check_charts(result)

@@ -4,7 +4,8 @@ Let P be the persons with a row in a class. A requirement is judged on one of fo
 
 * the number of persons;
 * *touched*: how many persons of P have a value in at least one of their rows of the class;
-* *mass*: every person weighs 1, spread evenly over their rows of the class;
+* *mass*: every person weighs 1, spread evenly over their rows of the class; in the table that
+  classes are compared with, over all their rows;
 * *matched*: of the values, as many as different persons can supply, one each.
 
 Where every person has one row, all are the counts of rows.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum, auto
 
 import numpy as np
@@ -64,6 +66,12 @@ def count_persons(
         values[column.name] = _summed(
             class_of_member[of_member], value, weight, classes.count, column.cardinality
         )
+    if basis is PersonBasis.MASS and len(np.unique(member % max(persons.count, 1))) < len(member):
+        one_class = Classes.of_numbers(np.zeros(len(persons.number), np.int32))
+        whole = count_persons(one_class, persons, sensitive, basis).values
+        values = {
+            name: replace(counts, reference=whole[name].total) for name, counts in values.items()
+        }
     return ClassCounts(size * scale, values)
 
 

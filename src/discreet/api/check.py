@@ -1,0 +1,261 @@
+"""Check any table against requirements, without a job and without a release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.errors import InputError, JobError
+from discreet.io.frames import code_frame, code_series, frame_columns
+from discreet.io.header import check_columns
+from discreet.io.in_place.place import Place, numbered_persons, place_of
+from discreet.io.source import Tell
+from discreet.io.tables import column_names, read_table
+from discreet.job.model import Job
+from discreet.job.proposal import suggest_type
+from discreet.job.table_check import Check, check_table
+from discreet.methods.base import Progress, Task, no_progress
+from discreet.pipeline.prepare import expand_sets, knowledge_of_job
+from discreet.pipeline.read import source_of
+from discreet.requirements.base import Requirement
+from discreet.requirements.registry import requirement_from_mapping
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.persons import Persons, persons_of
+from discreet.table.roles import Distance, Role, ValueType
+
+
+def check(
+    data: Any,
+    job: Job | str | Path | None = None,
+    *,
+    quasi: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    k: int | None = None,
+    l: int | None = None,  # noqa: E741 (the field's name)
+    t: float | None = None,
+    requirements: Sequence[Requirement | Mapping[str, Any] | str] = (),
+    person: str | Sequence[str] = (),
+    distance: Mapping[str, str] | None = None,
+    missing: Sequence[str] = (),
+    table: str | None = None,
+    query: str | None = None,
+    figures: bool = False,
+    progress: Progress = no_progress,
+) -> Check:
+    """Judge a table as it is, and return the achieved figure of every requirement.
+
+    ``data`` is a frame, a path, the URL of a database (with its ``table`` or a ``query``), a DuckDB
+    relation, an Ibis table, or None for the job's own source. A database counts by itself; its
+    rows stay there. Roles are those of ``quasi``, ``sensitive`` and ``person``, or of a ``job``.
+
+    ``k``, ``l`` and ``t`` are short for k-anonymity, distinct ℓ-diversity and t-closeness;
+    ``requirements`` takes all others. With ``person``, persons are counted instead of rows.
+    Without a requirement, or with ``figures``, the table is measured by every model. A sensitive
+    attribute whose values are all numbers or dates has the ordered distance, others the equal one,
+    unless ``distance`` names another.
+    """
+    named = {} if job is not None else _attributes(quasi, sensitive, person, distance or {})
+    if job is not None and (quasi or sensitive or person or distance):
+        raise InputError(
+            "A job already names the roles. Give either a job, or quasi-identifiers, sensitive "
+            "attributes, persons and distances."
+        )
+    asked = [*_short_requirements(k, l, t), *map(_requirement, requirements)]
+    described = Job.of(job) if job is not None else _described(named, person, asked)
+    if job is not None:
+        asked = [*described.requirements, *asked]
+    progress("reading", 0.0)
+    place = _place(described, data, table, query)
+    task, persons = _task(
+        described,
+        asked,
+        data,
+        place,
+        [*missing, *(described.source.missing if described.source else ())],
+        infer=job is None,
+        tell=lambda share: progress("reading", share),
+    )
+    progress("checking", 0.0)
+    return check_table(task, persons, figures=figures or not asked)
+
+
+def _short_requirements(
+    k: int | None,
+    l: int | None,  # noqa: E741 (the field's name)
+    t: float | None,
+) -> list[Requirement]:
+    given = (("k-anonymity", "k", k), ("distinct-l-diversity", "l", l), ("t-closeness", "t", t))
+    return [
+        requirement_from_mapping({name: {key: bound}})
+        for name, key, bound in given
+        if bound is not None
+    ]
+
+
+def _requirement(given: Requirement | Mapping[str, Any] | str) -> Requirement:
+    return given if isinstance(given, Requirement) else requirement_from_mapping(given)
+
+
+def _names(given: str | Sequence[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _attributes(
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    person: str | Sequence[str],
+    distance: Mapping[str, str],
+) -> dict[str, dict[str, str]]:
+    """The role of every column that a call names."""
+    roles = {
+        Role.QUASI_IDENTIFIER: _names(quasi),
+        Role.SENSITIVE: _names(sensitive),
+        Role.IDENTIFIER: _names(person),
+    }
+    named: dict[str, dict[str, str]] = {}
+    problems = []
+    for role, names in roles.items():
+        for name in names:
+            if name in named:
+                problems.append(f"column '{name}' has two roles: {named[name]['role']} and {role}.")
+            named[name] = {"role": str(role)}
+    for name, word in distance.items():
+        if named.get(name, {}).get("role") != Role.SENSITIVE:
+            problems.append(f"distance: '{name}' is not a sensitive attribute.")
+        elif word not in (Distance.EQUAL, Distance.ORDERED):
+            problems.append(f"distance of '{name}': use equal or ordered; found {word!r}.")
+        else:
+            named[name]["distance"] = word
+    if not roles[Role.QUASI_IDENTIFIER]:
+        problems.append("name the quasi-identifiers, the columns that an attacker may know.")
+    if problems:
+        raise JobError(problems, "check")
+    return named
+
+
+def _described(
+    named: Mapping[str, Mapping[str, str]],
+    person: str | Sequence[str],
+    requirements: Sequence[Requirement],
+) -> Job:
+    """A job with the roles of a call; it validates that the requirements fit them."""
+    counted = {"person": {"column": _names(person), "rows": "keep"}} if person else {}
+    try:
+        return Job.model_validate(
+            {"attributes": named, "requirements": list(requirements), **counted}
+        )
+    except JobError as error:
+        raise JobError(error.problems, "check") from None
+
+
+def _place(job: Job, data: Any, table: str | None, query: str | None) -> Place | None:
+    """The database that counts in place; None for a file or a frame."""
+    if data is None and job.source is not None and job.source.url is not None:
+        return place_of(job.source.url, job.folder, job.source.table, job.source.query)
+    return place_of(data, Path.cwd(), table, query)
+
+
+def _task(
+    job: Job,
+    requirements: Sequence[Requirement],
+    data: Any,
+    place: Place | None,
+    missing: Sequence[str],
+    *,
+    infer: bool,
+    tell: Tell,
+) -> tuple[Task, Persons | None]:
+    """Read the columns with a role, and prepare what requirements may know."""
+    specs = {
+        name: ColumnSpec(
+            attribute.role,
+            attribute.type if attribute.role is Role.SENSITIVE else None,  # others are labels
+            attribute.distance,
+            attribute.multi_valued,
+        )
+        for name, attribute in job.attributes.items()
+        if attribute.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.QUASI_SENSITIVE)
+    }
+    person = () if job.person is None else job.person.column
+    specs |= {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in person}
+    persons: Persons | None = None
+    if place is not None:
+        table, persons = _read_counts(place, specs, person, missing)
+    else:
+        table = _read_rows(job, data, specs, missing, tell)
+        if person:
+            persons = persons_of([table[name] for name in person], table.rows)
+    columns = {
+        column.name: _typed(column, specs[column.name], missing) if infer else column
+        for column in table
+        if column.name not in person
+    }
+    table, bitmaps = expand_sets(job, replace(table, columns=columns))
+    bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
+    hierarchies = {
+        column.name: spec.build(column, job.folder)
+        for column in table.sensitive
+        if column.distance is Distance.HIERARCHICAL
+        and (spec := job.attributes[column.name].hierarchy) is not None
+    }
+    task = Task(
+        table,
+        hierarchies,
+        [requirement.with_bits(bits) for requirement in requirements],
+        np.random.default_rng(),
+        bitmaps=bitmaps,
+        knowledge=knowledge_of_job(job),
+    )
+    return task, persons
+
+
+def _read_rows(
+    job: Job, data: Any, specs: Mapping[str, ColumnSpec], missing: Sequence[str], tell: Tell
+) -> CodedTable:
+    if data is None or isinstance(data, str | Path):
+        source = source_of(job, data).model_copy(update={"missing": tuple(missing)})
+        present, place = column_names(source), str(source.path)
+        return read_table(source, _all_specs(present, specs, place), tell)
+    return code_frame(data, _all_specs(frame_columns(data), specs, "the table"), missing)
+
+
+def _read_counts(
+    place: Place, specs: Mapping[str, ColumnSpec], person: Sequence[str], missing: Sequence[str]
+) -> tuple[CodedTable, Persons | None]:
+    """Count the combinations of cells in a database; with persons, an entry for each row."""
+    _all_specs(place.columns(), specs, place.name)
+    names = [name for name in specs if name not in person]
+    counted = place.count(names, person)
+    table = code_frame(counted.frame, {name: specs[name] for name in names}, missing)
+    if counted.person is None:
+        return table.counted(counted.times), None
+    entry = np.repeat(np.arange(len(counted.times)), counted.times)
+    return table.take(entry), numbered_persons(counted.person[entry])
+
+
+def _all_specs(
+    present: Sequence[str], specs: Mapping[str, ColumnSpec], place: str
+) -> dict[str, ColumnSpec]:
+    """The specification of every column; those without a role are not read."""
+    lacking = [name for name in specs if name not in present]
+    if lacking:
+        raise JobError(check_columns(present, [*present, *lacking]), place)
+    return {name: specs.get(name, ColumnSpec(Role.DROP)) for name in present}
+
+
+def _typed(column: Column, spec: ColumnSpec, missing: Sequence[str]) -> Column:
+    """A sensitive column of text by the type that all its values have."""
+    if column.role is not Role.SENSITIVE or column.type is not ValueType.TEXT:
+        return column
+    kind = suggest_type(column)
+    if kind is ValueType.TEXT:
+        return column
+    values = column.text.cast(pl.String).alias(column.name)
+    found = code_series(values, replace(spec, type=kind), missing, f"Column '{column.name}'")
+    return replace(found, codes=found.codes[column.codes], weights=column.weights)

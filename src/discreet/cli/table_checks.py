@@ -1,0 +1,130 @@
+"""``discreet check``: any table against requirements, without a job and without a release."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.console import (
+    Debug,
+    Json,
+    PageFile,
+    Quiet,
+    guarded,
+    note,
+    progress_bar,
+    say_json,
+    say_lines,
+    write_page,
+)
+
+Columns = list[str] | None
+
+
+def check(
+    data: Annotated[
+        str | None, typer.Argument(help="Table: a file, or the URL of a database.")
+    ] = None,
+    quasi: Annotated[
+        Columns, typer.Option("--quasi", help="Quasi-identifiers: columns an attacker may know.")
+    ] = None,
+    sensitive: Annotated[
+        Columns, typer.Option("--sensitive", help="Sensitive columns: age,zip or repeated.")
+    ] = None,
+    person: Annotated[
+        Columns, typer.Option("--person", help="Columns that identify a person; counts persons.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", help="k-anonymity.")] = None,
+    ell: Annotated[int | None, typer.Option("--l", help="Distinct l-diversity.")] = None,
+    t: Annotated[float | None, typer.Option("--t", help="t-closeness.")] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option("--require", help="Any other: 'entropy-l-diversity: {l: 3}'. Repeatable."),
+    ] = None,
+    job: Annotated[
+        Path | None, typer.Option("--job", help="Job file with roles and requirements instead.")
+    ] = None,
+    table: Annotated[str | None, typer.Option("--table", help="Table of the database.")] = None,
+    query: Annotated[str | None, typer.Option("--query", help="Query of the database.")] = None,
+    distance: Annotated[
+        list[str] | None,
+        typer.Option("--distance", help="For t-closeness: COLUMN=equal or COLUMN=ordered."),
+    ] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option("--missing", help="Token that means a missing value.")
+    ] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Also print the figure of every model.")
+    ] = False,
+    page: PageFile = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Check any table against requirements: exit 0 if all hold, 1 if one fails.
+
+    Generalized cells of any tool are labels. A database counts by itself; no row leaves it.
+    """
+    with guarded(as_json=json, debug=debug):
+        from discreet.api.check import check as run_check
+        from discreet.errors import InputError
+        from discreet.report.check_view import check_lines
+
+        if data is None and job is None:
+            raise InputError("Name a table, or a job with --job.")
+        with progress_bar(quiet=quiet) as progress:
+            found = run_check(
+                data,
+                job,
+                quasi=_names(quasi),
+                sensitive=_names(sensitive),
+                person=_names(person),
+                k=k,
+                l=ell,
+                t=t,
+                requirements=[_parsed(one) for one in require or ()],
+                distance=dict(_pair(one) for one in distance or ()),
+                missing=missing or (),
+                table=table,
+                query=query,
+                figures=figures,
+                progress=progress,
+            )
+        if page is not None:
+            write_page(page, found, quiet=quiet)
+        if json:
+            say_json(found.to_dict())
+        else:
+            say_lines(check_lines(found))
+        if not found.ok:
+            if not quiet and job is None:
+                note("'discreet init' proposes a job, and 'discreet publish' a table that passes.")
+            raise typer.Exit(1)
+
+
+def _names(given: Columns) -> list[str]:
+    """The names of ``a,b`` or of a repeated option; quotes around a name keep a comma in it."""
+    return [name for row in csv.reader(given or (), skipinitialspace=True) for name in row]
+
+
+def _pair(given: str) -> tuple[str, str]:
+    name, _, word = given.rpartition("=")
+    return name, word
+
+
+def _parsed(given: str) -> Any:
+    """A requirement as a job writes it."""
+    import yaml
+
+    from discreet.errors import InputError
+
+    try:
+        return yaml.safe_load(given)
+    except yaml.YAMLError:
+        raise InputError(
+            f"--require: {given!r} is not a requirement. Write it as in a job: "
+            "'entropy-l-diversity: {l: 3}'."
+        ) from None

@@ -1,0 +1,1 @@
+"""Tables that stay where they are: a database counts its rows and returns the counts."""

@@ -1,0 +1,92 @@
+"""A table that counts its own rows: one GROUP BY, and only combinations with their counts leave.
+
+Every requirement follows from counts, so a check needs no row. Identifiers are numbered where they
+are (``DENSE_RANK``) and do not leave either.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.table.persons import Persons
+
+NUMBER = "discreet_person"  # the column of numbers in the place of identifiers
+COUNT = "discreet_count"
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """The distinct combinations of some columns, with the number of rows that have each."""
+
+    frame: pl.DataFrame  # a row for each combination
+    times: NDArray[np.int64]  # (combinations,)
+    # (combinations,) where persons are told apart: the number of a person, −1 for an unnamed one
+    person: NDArray[np.int64] | None = None
+
+
+class Place(ABC):
+    """A table somewhere else that can count."""
+
+    name: str  # for messages
+
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of its columns."""
+
+    @abstractmethod
+    def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
+        """Return the combinations by the columns' names, NUMBER (with persons) and COUNT."""
+
+    def count(self, columns: Sequence[str], person: Sequence[str] = ()) -> CountedRows:
+        """Count the rows of each combination of cells, and of each person if some are named."""
+        found = self.counted(columns, person)
+        if not found.height:
+            raise InputError(f"{self.name}: the table has columns but no rows.")
+        times = found.get_column(COUNT).cast(pl.Int64).to_numpy()
+        numbers = None
+        if person:
+            numbers = found.get_column(NUMBER).cast(pl.Int64).fill_null(-1).to_numpy()
+        return CountedRows(found.select(list(columns)), times, numbers)
+
+
+def place_of(data: Any, folder: Path, table: str | None, query: str | None) -> Place | None:
+    """Return the place of a table that counts by itself; None for a file or a frame.
+
+    A URL names a database, whose ``table`` or ``query`` is given beside it.
+    """
+    if isinstance(data, str) and "://" in data:
+        from discreet.io.in_place.sql_places import place_of_url
+
+        if (table is None) == (query is None):
+            raise InputError("Name either the table of the database or a query.")
+        return place_of_url(data, folder, table, query)
+    if table is not None or query is not None:
+        raise InputError("A table or a query is for the URL of a database.")
+    library = type(data).__module__.partition(".")[0]
+    if library in ("duckdb", "_duckdb"):
+        from discreet.io.in_place.sql_places import RelationPlace
+
+        return RelationPlace(data)
+    if library == "ibis":
+        from discreet.io.in_place.ibis_place import IbisPlace
+
+        return IbisPlace(data)
+    return None
+
+
+def numbered_persons(number: NDArray[np.int64]) -> Persons:
+    """Return the person of each row; a row without a number is a person of its own."""
+    unnamed = number < 0
+    number = number.copy()
+    number[unnamed] = number.max(initial=-1) + 1 + np.arange(int(unnamed.sum()))
+    found, number = np.unique(number, return_inverse=True)
+    return Persons(number.astype(np.int64), len(found), int(unnamed.sum()))

@@ -1,0 +1,196 @@
+"""SQLite, PostgreSQL and DuckDB as places that count.
+
+Cells must be told apart as when they are read: by their bytes, whatever the collation of a column,
+and by their type, where a column of SQLite has several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import polars as pl
+
+from discreet.errors import InputError
+from discreet.io.databases import (
+    Database,
+    column_of_cells,
+    connect,
+    fetch,
+    file_of,
+    name_of,
+    select_of,
+)
+from discreet.io.header import require_names
+from discreet.io.in_place.place import COUNT, NUMBER, Place
+
+# Types of PostgreSQL whose values are compared as they are read: truth values, integers, floats,
+# dates and times. All others are compared as text.
+PLAIN_TYPES = {16, 20, 21, 23, 700, 701, 1082, 1083, 1114, 1184}
+
+
+def place_of_url(url: str, folder: Path, table: str | None, query: str | None) -> Place:
+    """Return the table or the query of a database."""
+    if urlsplit(url).scheme == "duckdb":
+        return DuckDBFile(url, folder, table, query)
+    return DatabasePlace(url, folder, table, query)
+
+
+def column_name(name: str) -> str:
+    """Quote the name of a column for SQL; a dot is part of it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def count_statement(select: str, cells: Sequence[str], keys: Sequence[str], person: str) -> str:
+    """The one GROUP BY: ``cells`` are returned, ``keys`` tell combinations apart.
+
+    ``person`` is the expression that orders identifiers, or empty.
+    """
+    source = f"(\n{select}\n) AS source"
+    shown = [f"{cell} AS c{number}" for number, cell in enumerate(cells)]
+    keys = list(keys)
+    if person:
+        rank = f"DENSE_RANK() OVER (ORDER BY {person})"
+        source = f"(SELECT *, {rank} AS {NUMBER} FROM {source}) AS numbered"
+        absent = " OR ".join(f"({one}) IS NULL" for one in person.split(",\n"))
+        number = f"CASE WHEN {absent} THEN NULL ELSE {NUMBER} END"
+        shown.append(f"{number} AS {NUMBER}")
+        keys.append(number)
+    grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
+    return f"SELECT {', '.join([*shown, f'COUNT(*) AS {COUNT}'])} FROM {source}{grouped}"
+
+
+class DatabasePlace(Place):
+    """A table of SQLite or PostgreSQL, read by a connection that cannot write."""
+
+    def __init__(self, url: str, folder: Path, table: str | None, query: str | None) -> None:
+        self.url, self.folder = url, folder
+        self.select = select_of(table, query)
+        self.name = f"Database '{name_of(url)}'" + (f" (table '{table}')" if table else " (query)")
+
+    def columns(self) -> tuple[str, ...]:
+        with self._database() as database:
+            names = [name for name, _ in _described(database, self.select)]
+        require_names(names, self.name)
+        return tuple(names)
+
+    def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
+        with self._database() as database:
+            types = dict(_described(database, self.select))
+        sqlite = urlsplit(self.url).scheme == "sqlite"
+        cells, keys = [], []
+        for name in columns:
+            cell = column_name(name)
+            if sqlite:
+                keys += [f"typeof({cell})", f"{cell} COLLATE BINARY"]
+            else:
+                cell = cell if types[name] in PLAIN_TYPES else f'{cell}::text COLLATE "C"'
+                keys.append(cell)
+            cells.append(cell)
+        text = "CAST({} AS TEXT) COLLATE BINARY" if sqlite else '({})::text COLLATE "C"'
+        ranked = [f"NULLIF({text.format(column_name(name))}, '')" for name in person]
+        statement = count_statement(self.select, cells, keys, ",\n".join(ranked))
+        with self._database() as database:
+            _, rows = fetch(database, statement)
+        names = [*columns, *([NUMBER] if person else []), COUNT]
+        found: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(names)
+        return pl.DataFrame([column_of_cells(n, c) for n, c in zip(names, found, strict=True)])
+
+    @contextmanager
+    def _database(self) -> Iterator[Database]:
+        database = connect(self.url, self.folder, read_only=True)
+        try:
+            with database._reporting(self.name.partition(" (")[2].rstrip(")")):
+                yield database
+        finally:
+            database.close()
+
+
+def _described(database: Database, select: str) -> list[tuple[str, Any]]:
+    """The names of the columns, and their types in PostgreSQL."""
+    return fetch(database, f"SELECT * FROM (\n{select}\n) AS source LIMIT 0")[0]
+
+
+class RelationPlace(Place):
+    """A relation of DuckDB, counted by its own connection."""
+
+    def __init__(self, relation: Any, name: str = "The DuckDB relation") -> None:
+        if not hasattr(relation, "query"):
+            raise InputError(
+                f"A DuckDB relation is needed, not {type(relation).__name__}. Use "
+                "connection.table('…') or connection.sql('…')."
+            )
+        self.relation = relation
+        self.name = name
+
+    def columns(self) -> tuple[str, ...]:
+        require_names(self.relation.columns, self.name)
+        return tuple(self.relation.columns)
+
+    def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
+        types = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
+        cells = [_duckdb_cell(name, types[name]) for name in columns]
+        ranked = [
+            f"NULLIF({_binary(f'CAST({column_name(name)} AS VARCHAR)')}, '')" for name in person
+        ]
+        view = "discreet_source"
+        statement = count_statement(f"SELECT * FROM {view}", cells, cells, ",\n".join(ranked))
+        try:
+            found = pl.DataFrame(self.relation.query(view, statement))
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
+                raise
+            raise InputError(  # the message of DuckDB may quote cells
+                f"{self.name}: the rows cannot be counted ({type(error).__name__})."
+            ) from None
+        names = [*columns, *([NUMBER] if person else []), COUNT]
+        return found.rename(dict(zip(found.columns, names, strict=True)))
+
+
+def _duckdb_cell(name: str, kind: str) -> str:
+    cell = column_name(name)
+    return _binary(cell) if kind == "VARCHAR" else cell
+
+
+def _binary(cell: str) -> str:
+    """Compare text by its bytes, whatever the collation of its column."""
+    return f"decode(encode({cell}))"
+
+
+class DuckDBFile(Place):
+    """A table of a DuckDB file, ``duckdb:///people.duckdb``."""
+
+    def __init__(self, url: str, folder: Path, table: str | None, query: str | None) -> None:
+        self.path = file_of(url, folder)
+        self.select = select_of(table, query)
+        self.name = f"Database '{unquote(self.path.name)}'"
+
+    def columns(self) -> tuple[str, ...]:
+        with self._relation() as relation:
+            return relation.columns()
+
+    def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
+        with self._relation() as relation:
+            return relation.counted(columns, person)
+
+    @contextmanager
+    def _relation(self) -> Iterator[RelationPlace]:
+        try:
+            duckdb: Any = import_module("duckdb")
+        except ImportError:
+            raise InputError(
+                "DuckDB needs the package duckdb. Install it: pip install 'discreet[duckdb]'."
+            ) from None
+        if not self.path.is_file():
+            raise InputError(f"{self.path}: there is no such database. Check the URL.")
+        try:
+            with duckdb.connect(str(self.path), read_only=True) as connection:
+                yield RelationPlace(connection.sql(self.select), self.name)
+        except duckdb.Error as error:
+            raise InputError(
+                f"{self.name}: the table or query cannot be read ({type(error).__name__})."
+            ) from None

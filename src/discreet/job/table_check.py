@@ -1,0 +1,254 @@
+"""Judge any table by requirements, as it is: without a method, a release or a manifest.
+
+Every distinct cell is a label. ``*``, ranges and sets of a table that was generalized elsewhere are
+cells like any other, so rows are in one class exactly where all their quasi-identifiers are written
+alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import JobError
+from discreet.methods.base import Task
+from discreet.releases.group_summary import SizeBand, size_bands
+from discreet.releases.wording import of_unit
+from discreet.requirements.base import Requirement, Verdict
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    PDiversity,
+    RecursiveClDiversity,
+)
+from discreet.requirements.k_anonymity import KAnonymity
+from discreet.requirements.multi_attribute import MultiAttributeLDiversity
+from discreet.requirements.on_persons import verdict_on_persons
+from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
+from discreet.result import Result
+from discreet.table.counts import count_classes
+from discreet.table.person_counts import PersonBasis, count_persons
+from discreet.table.persons import PersonCounts, Persons
+from discreet.table.roles import Unit
+
+# The models whose figure follows from a table alone, whatever their bound.
+MODELS: tuple[Requirement, ...] = (
+    KAnonymity(k=1),
+    DistinctLDiversity(l=1),
+    EntropyLDiversity(l=1),
+    RecursiveClDiversity(c=1, l=2),
+    PDiversity(l=1),
+    AlphaKAnonymity(alpha=1, k=1),
+    TCloseness(t=1),
+    BetaLikeness(beta=1),
+    DeltaDisclosure(delta=1),
+    MultiAttributeLDiversity(l=1),
+)
+MASKED = "*"
+
+
+@dataclass(frozen=True)
+class FailingClasses:
+    """The classes that fail a requirement; never what they hold."""
+
+    classes: int
+    members: int  # rows, or persons where these are counted
+    sizes: Mapping[int, int]  # by size: how many failing classes have it, the smallest first
+
+
+@dataclass(frozen=True)
+class CheckedRequirement:
+    """A requirement, and the figures of a table that it was judged by."""
+
+    requirement: Requirement
+    holds: bool
+    achieved: Mapping[str, float]  # the worst figure over classes and attributes, by parameter
+    by_attribute: Mapping[str, float]
+    failing: FailingClasses
+    excludes_nothing: tuple[str, ...]  # the attributes of which it excludes nothing
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data; a figure without bound is None."""
+        return {
+            "requirement": self.requirement.name,
+            "parameters": self.requirement.parameters(),
+            "holds": self.holds,
+            "achieved": _plain(self.achieved),
+            "by_attribute": _plain(self.by_attribute),
+            "failing": {
+                **asdict(self.failing),
+                "sizes": {str(size): n for size, n in self.failing.sizes.items()},
+            },
+            "excludes_nothing": list(self.excludes_nothing),
+        }
+
+
+@dataclass(frozen=True)
+class Check(Result):
+    """What a table guarantees: a verdict on each requirement, with the figures of the table."""
+
+    rows: int
+    persons: PersonCounts | None  # where persons are counted
+    classes: int
+    sizes: tuple[SizeBand, ...]  # of the classes, in rows or in persons
+    quasi_identifiers: tuple[str, ...]
+    distances: Mapping[str, str]  # by sensitive attribute: the ground distance of t-closeness
+    requirements: tuple[CheckedRequirement, ...]
+    # by model without a bound: the figure of the table, by attribute ("" for sizes)
+    figures: Mapping[str, Mapping[str, float]]
+    remarks: tuple[str, ...]  # what the figures do not say
+
+    @property
+    def ok(self) -> bool:
+        """Whether all requirements hold; true where none was given."""
+        return all(one.holds for one in self.requirements)
+
+    @property
+    def unit(self) -> Unit:
+        """The unit that was counted."""
+        return Unit.ROW if self.persons is None else Unit.PERSON
+
+    def sentence(self, one: CheckedRequirement) -> str:
+        """Return what a requirement demands, in plain words."""
+        return of_unit(one.requirement.sentence(), self.unit)
+
+    def __str__(self) -> str:
+        return "\n".join(import_module("discreet.report.check_view").check_lines(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {
+            "ok": self.ok,
+            "rows": self.rows,
+            "persons": None if self.persons is None else asdict(self.persons),
+            "classes": self.classes,
+            "sizes": [asdict(band) for band in self.sizes],
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "distances": dict(self.distances),
+            "requirements": [one.to_dict() for one in self.requirements],
+            "figures": {name: _plain(figures) for name, figures in self.figures.items()},
+            "remarks": list(self.remarks),
+        }
+
+
+def check_table(task: Task, persons: Persons | None = None, *, figures: bool = False) -> Check:
+    """Judge the table of a task by its requirements, on rows or on persons.
+
+    With ``figures``, also measure the table by every model that has a figure without a bound.
+    """
+    _require_fit(task, persons)
+    classes = task.table.classes
+    size = classes.size
+    if persons is not None:
+        size = count_persons(classes, persons, (), PersonBasis.PERSONS).size
+    verdicts = _verdicts(task, persons)
+    return Check(
+        rows=task.table.rows,
+        persons=None if persons is None else persons.counts,
+        classes=classes.count,
+        sizes=size_bands(size),
+        quasi_identifiers=tuple(column.name for column in task.table.quasi_identifiers),
+        distances={column.name: str(column.distance) for column in task.table.sensitive},
+        requirements=tuple(
+            _checked(requirement, verdict, size)
+            for requirement, verdict in zip(task.requirements, verdicts, strict=True)
+        ),
+        figures=dict(_measured(task, persons)) if figures else {},
+        remarks=tuple(_remarks(task, persons)),
+    )
+
+
+def _require_fit(task: Task, persons: Persons | None) -> None:
+    """Raise all reasons why requirements cannot be judged on this table."""
+    problems = [problem for one in task.requirements for problem in one.problems(task.domains)]
+    if persons is not None:
+        problems += [
+            f"{one.name} cannot be judged on persons with several rows. Leave out the person to "
+            "judge rows, or check another requirement."
+            for one in task.requirements
+            if one.person_basis is None
+        ]
+    if problems:
+        raise JobError(problems, "check")
+
+
+def _verdicts(task: Task, persons: Persons | None) -> list[Verdict]:
+    domains, classes = task.domains, task.table.classes
+    if persons is not None:
+        sensitive = task.table.sensitive
+        return [
+            verdict_on_persons(one, classes, persons, sensitive, domains)
+            for one in task.requirements
+        ]
+    counts = task.count(classes)
+    return [one.full_check(counts, domains) for one in task.requirements]
+
+
+def _checked(
+    requirement: Requirement, verdict: Verdict, size: NDArray[np.int64]
+) -> CheckedRequirement:
+    failing = size[verdict.failing]
+    sizes, times = np.unique(failing, return_counts=True)
+    return CheckedRequirement(
+        requirement,
+        verdict.holds,
+        verdict.achieved,
+        verdict.by_attribute,
+        FailingClasses(
+            len(failing), int(failing.sum()), dict(zip(sizes.tolist(), times.tolist(), strict=True))
+        ),
+        verdict.vacuous_for,
+    )
+
+
+def _measured(task: Task, persons: Persons | None) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Return the worst figure of each model by attribute; bounds do not matter here."""
+    sensitive, domains, classes = task.table.sensitive, task.domains, task.table.classes
+    counts = None if persons is not None else count_classes(classes, sensitive, refined=True)
+    for model in MODELS if sensitive else MODELS[:1]:
+        if persons is not None:
+            if model.person_basis is None:
+                continue
+            counts = count_persons(classes, persons, sensitive, model.person_basis)
+        if counts is None or (model.needs_refined_counts and len(sensitive) < 2):
+            continue
+        worst = np.max if model.figure[1] else np.min
+        yield (
+            model.name,
+            {
+                name: float(worst(model.figures(counts, domains, name)))
+                for name in model.attributes(counts)
+            },
+        )
+
+
+def _remarks(task: Task, persons: Persons | None) -> Iterator[str]:
+    if persons is not None and persons.counts.most > 1:
+        yield (
+            "Classes are judged one at a time. An attacker who knows several rows of a person can "
+            "intersect their classes, which these figures do not bound."
+        )
+    for column in task.table.sensitive:
+        found = np.flatnonzero((column.text == MASKED).fill_null(False).to_numpy())
+        if len(found):
+            yield (
+                f"Column '{column.name}': {int(column.counts[found].sum()):,} cells are '*'. They "
+                "count as one value of their own."
+            )
+    roles = {column.name: column.role for column in task.table}
+    covered = {name for one in task.requirements for name in one.covered(roles)}
+    left = [column.name for column in task.table.sensitive if column.name not in covered]
+    if task.requirements and left:
+        listed = ", ".join(f"'{name}'" for name in left)
+        yield f"No requirement covers {listed}: all rows of a class may have the same value."
+
+
+def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: figure if math.isfinite(figure) else None for name, figure in figures.items()}

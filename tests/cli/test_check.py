@@ -1,0 +1,105 @@
+"""``discreet check``: exit statuses, JSON, a page, and databases by URL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+
+TABLE = """\
+id,age,zip,diagnosis,income
+1,30,*,flu,10
+1,30,*,gout,20
+2,30,*,flu,30
+3,[40; 50],13*,gout,10
+4,[40; 50],13*,flu,20
+5,[40; 50],13*,ache,30
+"""
+ROLES = ("--quasi", "age,zip", "--sensitive", "diagnosis", "--sensitive", "income")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text(TABLE)
+    return lambda *arguments: CliRunner().invoke(app, ["check", *arguments])
+
+
+def test_exit_0_where_all_requirements_hold(run):
+    done = run("people.csv", *ROLES, "--k", "3", "--l", "2", "--t", "0.3", "--page", "page.html")
+    assert done.exit_code == 0
+    assert "All 3 requirements hold." in done.stdout
+    assert "[k-anonymity: k = 3]" in done.stdout
+    assert "All 3 requirements hold" in Path("page.html").read_text()
+
+
+def test_exit_1_where_one_fails_with_the_sizes_of_its_classes(run):
+    done = run("people.csv", *ROLES, "--k", "3", "--person", "id", "--json")
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    assert found["ok"] is False
+    assert found["requirements"][0]["achieved"] == {"k": 2}
+    assert found["requirements"][0]["failing"] == {"classes": 1, "members": 2, "sizes": {"2": 1}}
+
+
+def test_any_requirement_as_a_job_writes_it(run):
+    done = run(
+        "people.csv", *ROLES, "--require", "entropy-l-diversity: {l: 1.9, attribute: income}"
+    )
+    assert done.exit_code == 0
+    assert (
+        run("people.csv", *ROLES, "--require", "recursive-cl-diversity: {c: 1, l: 3}").exit_code
+        == 1
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("nothing.csv", *ROLES, "--k", "2"),
+        ("people.csv", "--quasi", "agee", "--k", "2"),
+        ("people.csv", *ROLES, "--require", "{"),
+        ("people.csv", *ROLES, "--require", "k-anonymity: {k: two}"),
+        ("sqlite:///nothing.db", "--table", "people", *ROLES),
+        ("postgresql://me:secret@host/base", "--table", "people", *ROLES),
+        (),
+    ],
+)
+def test_exit_2_for_wrong_input(run, arguments):
+    done = run(*arguments, "--json")
+    assert done.exit_code == 2
+    assert "secret" not in done.output
+    assert json.loads(done.stdout)["exit_status"] == 2
+
+
+def test_a_job_with_a_database_is_counted_in_place(run):
+    with sqlite3.connect("people.db") as base:
+        base.execute("CREATE TABLE people (age, zip, diagnosis, income)")
+        rows = [line.split(",")[1:] for line in TABLE.splitlines()[1:]]
+        base.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
+    base.close()
+    Path("job.yaml").write_text(
+        """
+source: {url: "sqlite:///people.db", table: people}
+attributes:
+  age: {role: quasi-identifier}
+  zip: {role: quasi-identifier}
+  diagnosis: {role: sensitive}
+  income: {role: sensitive, type: integer}
+requirements:
+  - k-anonymity: {k: 3}
+  - t-closeness: {t: 0.3}
+"""
+    )
+    done = run("--job", "job.yaml")
+    assert done.exit_code == 0, done.output
+    here = run("people.csv", *ROLES, "--k", "3", "--t", "0.3", "--json")
+    there = run("--job", "job.yaml", "--json")
+    assert json.loads(here.stdout) == json.loads(there.stdout)
+    by_query = ("sqlite:///people.db", "--query", "SELECT * FROM people -- all", *ROLES)
+    assert run(*by_query, "--k", "4").exit_code == 1

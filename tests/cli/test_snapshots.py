@@ -144,10 +144,24 @@ def test_results_of_a_release(kind, hospital, call):
 
 def test_results_without_a_job(hospital, call):
     for name, arguments in {
+        "check": (
+            "check",
+            "patients.csv",
+            "--quasi",
+            "zip,sex",
+            "--sensitive",
+            "diagnosis,income",
+            "--k",
+            "5",
+            "--l",
+            "3",
+            "--t",
+            "0.3",
+        ),
         "profile-table": ("profile", "patients.csv"),
         "init": ("init", "patients.csv"),
     }.items():
-        text = call(*arguments)
+        text = call(*arguments, status=1 if name == "check" else 0)
         require_screen(text)
         compare(name, text)
 

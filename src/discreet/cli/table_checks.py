@@ -101,7 +101,10 @@ def check(
             say_lines(check_lines(found))
         if not found.ok:
             if not quiet and job is None:
-                note("'discreet init' proposes a job, and 'discreet publish' a table that passes.")
+                note(
+                    "'discreet init' proposes a job; 'discreet publish' then makes a table that "
+                    "passes, or reports that none can."
+                )
             raise typer.Exit(1)
 
 

@@ -45,7 +45,7 @@ def failing_sentence(failing: FailingClasses, found: Check) -> str:
     sizes = list(failing.sizes.items())
     shown = ", ".join(f"{times:,} of size {size:,}" for size, times in sizes[:SHOWN_SIZES])
     more = len(sizes) - SHOWN_SIZES
-    rest = f" and {more} larger sizes" if more > 0 else ""
+    rest = f" and {more} larger size{'s' * (more > 1)}" if more > 0 else ""
     return (
         f"Failing classes: {failing.classes:,} of {found.classes:,}, with {failing.members:,} "
         f"{unit}: {shown}{rest}"

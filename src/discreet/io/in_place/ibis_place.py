@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import polars as pl
 
 from discreet.errors import InputError
+from discreet.io.formats.extras import require_extra
 from discreet.io.header import require_names
 from discreet.io.in_place.place import COUNT, NUMBER, Place
 
@@ -28,7 +28,7 @@ class IbisPlace(Place):
         return tuple(self.table.columns)
 
     def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
-        ibis: Any = import_module("ibis")
+        ibis = require_extra("ibis", "Ibis tables", "ibis")
         table, keys = self.table, list(columns)
         if person:
             texts = [table[name].cast("string").nullif("") for name in person]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -25,6 +24,7 @@ from discreet.io.databases import (
     name_of,
     select_of,
 )
+from discreet.io.formats.extras import require_extra
 from discreet.io.header import require_names
 from discreet.io.in_place.place import COUNT, NUMBER, Place
 
@@ -179,12 +179,7 @@ class DuckDBFile(Place):
 
     @contextmanager
     def _relation(self) -> Iterator[RelationPlace]:
-        try:
-            duckdb: Any = import_module("duckdb")
-        except ImportError:
-            raise InputError(
-                "DuckDB needs the package duckdb. Install it: pip install 'discreet[duckdb]'."
-            ) from None
+        duckdb = require_extra("duckdb", "DuckDB files", "duckdb")
         if not self.path.is_file():
             raise InputError(f"{self.path}: there is no such database. Check the URL.")
         try:

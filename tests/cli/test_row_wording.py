@@ -21,9 +21,11 @@ ROWS = 48
 PERSON = re.compile(
     r"\b(people|persons?|somebody|nobody|anybody|everybody|someone|anyone|everyone|whoever)\b", re.I
 )
-# Names, which the format of releases and the command line fix: a table, its file, an option.
+# Names, which the format of releases and the command line fix: a table, its file, an option, an
+# attack.
 NAMES = re.compile(
-    r"people\.csv|--persons?|(['\"]|&#x27;|&quot;|<td>|Table )people\b(?=['\"&<.,; ]?)"
+    r"people\.csv|--persons?|person-intersection|"
+    r"(['\"]|&#x27;|&quot;|<td>|Table )people\b(?=['\"&<.,; ]?)"
 )
 
 JOB = """\

@@ -35,6 +35,7 @@ from discreet.releases.measure import read_utility
 from discreet.releases.registry import kind_of
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable
+from discreet.table.persons import Persons
 from discreet.table.roles import Role
 from discreet.typing import Codes
 from discreet.utility.comparison import CEILING, Comparison, Point, Use, mark_dominated
@@ -45,7 +46,8 @@ from discreet.utility.learning import DRAWS, Learning, Teacher, split_people, ta
 from discreet.utility.queries import QueryWorkload, query_errors
 from discreet.utility.recommendation import recommend
 
-_PERSON = "row of a comparison"  # the identifier of rows for a ledger
+_ROW = "row of a comparison"  # the identifier of rows for a ledger
+_PERSON = "person of a comparison"  # the identifier of persons who keep several rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,29 +56,33 @@ class Original:
 
     job: Job
     coded: CodedTable  # as it was read
+    kept: Persons | None = None  # where persons keep several rows: the person of each
 
     @classmethod
     def read(cls, job: Job, data: Any = None, progress: Progress = no_progress) -> Original:
-        """Read a job's source, a path or a frame; with one row for each person that it names."""
-        if job.person is not None and job.person.rows == "keep":
-            raise InputError(
-                "compare: attackers do not tell persons with several rows apart yet. Use 'person: "
-                "{…, rows: collapse}'."
-            )
+        """Read a job's source, a path or a frame; with one row for each person that it names.
+
+        Where persons keep several rows, a number stands for their identifier.
+        """
         progress("reading", 0.0)
+        kept = None
         if job.person is None:
             table = read_data(job, data, lambda share: progress("reading", share))
         else:
-            table = read_source(job, data, None, lambda share: progress("reading", share)).table
+            source = read_source(job, data, None, lambda share: progress("reading", share))
+            table, kept = source.table, source.kept
         attributes = {
             column.name: job.attributes[column.name].model_copy(
                 update={"type": column.type, "multi_valued": column.separator, "collapse": None}
             )
             for column in table
         }
-        unread = dict.fromkeys(("source", "person", "ledger", "verify"))
+        unread: dict[str, Any] = dict.fromkeys(("source", "person", "ledger", "verify"))
+        if kept is not None and job.person is not None:
+            attributes[_PERSON] = Attribute(role=Role.IDENTIFIER)
+            unread["person"] = job.person.model_copy(update={"column": (_PERSON,)})
         inner = job.model_copy(update={**unread, "attributes": attributes})
-        return cls(inner, table)
+        return cls(inner, table, kept)
 
     @cached_property
     def table(self) -> CodedTable:
@@ -85,14 +91,16 @@ class Original:
 
     def frame(self, rows: NDArray[np.int64] | None = None) -> pl.DataFrame:
         """The table again, or some of its rows, as text."""
-        return pl.DataFrame(
-            [
-                column.text.gather(
-                    pl.Series(column.codes if rows is None else column.codes[rows])
-                ).alias(column.name)
-                for column in self.coded
-            ]
-        )
+        columns = [
+            column.text.gather(
+                pl.Series(column.codes if rows is None else column.codes[rows])
+            ).alias(column.name)
+            for column in self.coded
+        ]
+        if self.kept is not None:
+            number = self.kept.number if rows is None else self.kept.number[rows]
+            columns.append(pl.Series(_PERSON, number).cast(pl.String))
+        return pl.DataFrame(columns)
 
     def release(
         self, job: Job, seed: int, rows: NDArray[np.int64] | None, progress: Progress
@@ -103,9 +111,9 @@ class Original:
             made = make_release(frame, job, seed=seed, progress=progress)
             return prove_release(made, progress, measured=False)
         with _new_ledger() as (settings, ledger):
-            attributes = {**job.attributes, _PERSON: Attribute(role=Role.IDENTIFIER)}
+            attributes = {**job.attributes, _ROW: Attribute(role=Role.IDENTIFIER)}
             job = job.model_copy(update={"attributes": attributes, "ledger": settings})
-            frame = frame.with_columns(pl.int_range(len(frame)).cast(pl.String).alias(_PERSON))
+            frame = frame.with_columns(pl.int_range(len(frame)).cast(pl.String).alias(_ROW))
             made = make_release(frame, job, seed=seed, progress=progress, ledger=ledger)
             return prove_release(made, progress, ledger, measured=False)
 
@@ -115,7 +123,7 @@ def _new_ledger() -> Iterator[tuple[LedgerSettings, Ledger]]:
     """A ledger without earlier releases, removed when the release is made."""
     with TemporaryDirectory() as folder:
         place = Path(folder) / "ledger"
-        settings = LedgerSettings(path=place, key=place.with_suffix(".key"), person=_PERSON)
+        settings = LedgerSettings(path=place, key=place.with_suffix(".key"), person=_ROW)
         with Ledger.create(settings) as ledger:
             yield settings, ledger
 
@@ -127,7 +135,7 @@ class School:
         self._original = original
         self._rng = np.random.default_rng(seed)
         table = original.table
-        self._split = split_people(table.rows, self._rng)
+        self._split = split_people(table.rows, self._rng, original.kept)
         chosen = targets_of(table, targets)
         self._teacher = Teacher(table, self._split, chosen, self._rng)
 
@@ -197,6 +205,7 @@ def compare(
         tuple(recommend(marked, unlinked, use, ceiling) for use in wanted),
         original.table.rows,
         ceiling,
+        None if original.kept is None else original.kept.count,
     )
 
 
@@ -241,7 +250,7 @@ class _Runner:
         reading = read_utility(release.coded_tables(), release.task, manifest)
         measures = reading.measured(self.workload, self.seed)
         divergence, errors = measures.divergence, measures.query_error
-        belief = fixed_reader(reading.original, reading.implied)
+        belief = fixed_reader(reading.original, reading.implied, release.task.kept)
         away = None if divergence is None else divergence.release
         return replace(
             point,
@@ -264,7 +273,7 @@ class _Runner:
         """Return the baseline point: tables without a link between quasi-identifiers and values."""
         table = self.original.table
         implied = Unlinked((table.quasi_identifiers, table.sensitive), table.rows)
-        belief = fixed_reader(table, implied)
+        belief = fixed_reader(table, implied, self.original.kept)
         errors = None
         if self.workload is not None:
             errors = query_errors(table, implied, self.workload, self.seed)

@@ -66,7 +66,12 @@ class Setting:
             ]
             if taken is None and not any(taking):
                 requirements.append(requirement_from_mapping({USUAL[name].name: {name: value}}))
-        job = Job(attributes=base.attributes, requirements=requirements, method={self.method: own})
+        job = Job(
+            attributes=base.attributes,
+            person=base.person,
+            requirements=requirements,
+            method={self.method: own},
+        )
         job._folder = base.folder
         return job
 

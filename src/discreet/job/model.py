@@ -89,6 +89,7 @@ class Job(Part):
             requirements: Sequence[Requirement | Mapping[str, Any] | str] = ...,
             method: Method | Mapping[str, Any] | str = ...,
             source: Source | Mapping[str, Any] | None = ...,
+            person: Person | Mapping[str, Any] | str | None = ...,
             unit: Literal["rows"] | None = ...,
             output: Output | Mapping[str, Any] = ...,
             ledger: LedgerSettings | Mapping[str, Any] | None = ...,

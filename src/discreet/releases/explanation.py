@@ -71,7 +71,13 @@ def readers(manifest: Manifest) -> list[str]:
     return reader_sentences(manifest.readers)
 
 
-def published(manifest: Manifest) -> str:
+def people_of_rows(manifest: Manifest, private: Mapping[str, Any]) -> str:
+    """Return " of 71,518 people", for the publisher, where a person may have several rows."""
+    counts = private.get("persons")
+    return f" of {counts['persons']:,} people" if manifest.keeps_rows and counts else ""
+
+
+def published(manifest: Manifest, people: str = "") -> str:
     """Return how many rows were published, where, and how many were suppressed."""
     source, published = manifest.source_rows, manifest.published_rows
     gone = manifest.suppressed_rows
@@ -80,7 +86,7 @@ def published(manifest: Manifest) -> str:
     share = f"{gone / source:.1%}" if source else "0 %"
     tail = "no row was suppressed" if gone == 0 else f"{gone:,} ({share}) were suppressed"
     return (
-        f"{published:,} of {source:,} rows were published in {tables} by the method "
+        f"{published:,} of {source:,} rows{people} were published in {tables} by the method "
         f"'{manifest.method.name}'; {tail}."
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from discreet.methods.base import Task
 from discreet.releases.manifest import Manifest
@@ -19,7 +20,8 @@ def read_utility(
     tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
 ) -> ImpliedReading[Measures] | ImpliedReading[ProjectedMeasures]:
     """A release of any kind as measures read it, beside the original."""
-    return kind_of(manifest.kind).reading(tables, task, manifest)
+    found = kind_of(manifest.kind).reading(tables, task, manifest)
+    return found if task.kept is None else replace(found, persons=task.kept)
 
 
 def measure_release(

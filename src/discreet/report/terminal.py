@@ -19,6 +19,7 @@ from discreet.releases.explanation import (
     collapsed,
     explain_privately,
     guarantee_line,
+    people_of_rows,
     readers,
     treatment,
     uncovered,
@@ -74,7 +75,7 @@ def published_lines(manifest: Manifest, private: Mapping[str, Any], place: Path)
         *warnings(manifest.promises),
         *uncovered(manifest),
         f"Published to {place}: {verdict}.",
-        _rows(manifest),
+        _rows(manifest, people_of_rows(manifest, private)),
         *collapsed(manifest),
         "",
         *_guaranteed(manifest.promises, manifest.unit, manifest),
@@ -148,6 +149,10 @@ def measure_lines(found: Utility) -> list[str]:
         base = error.unlinked.median
         beside = "" if base is None else f"; unlinked baseline: {base:.1%}"
         lines.append(_figure("query error", f"{error.release.median:.1%}", f"median{beside}"))
+    of_persons = None if error is None or error.persons is None else error.persons.release.median
+    if of_persons is not None:
+        said = "median, where people are counted instead of rows"
+        lines.append(_figure("of people", f"{of_persons:.1%}", said))
     if found.learning is not None:
         lines += [f"  {line}" for line in found.learning.lines()]
     return [*lines, "All measures: --verbose or --json. A page with plots: --page FILE."]
@@ -204,14 +209,14 @@ def role_lines(role_of_column: Mapping[str, str]) -> list[str]:
     return [f"  {role:17} {_some(names)}" for role, names in by_role.items()]
 
 
-def _rows(manifest: Manifest) -> str:
+def _rows(manifest: Manifest, people: str) -> str:
     gone = manifest.suppressed_rows
     share = gone / manifest.source_rows if manifest.source_rows else 0.0
     suppressed = f"{gone:,} suppressed ({share:.1%})" if gone else "none suppressed"
     tables = ", ".join(entry.file for entry in manifest.tables.values())
     return (
-        f"{manifest.published_rows:,} of {manifest.source_rows:,} rows, {suppressed}; method "
-        f"'{manifest.method.name}'; {tables}."
+        f"{manifest.published_rows:,} of {manifest.source_rows:,} rows{people}, {suppressed}; "
+        f"method '{manifest.method.name}'; {tables}."
     )
 
 

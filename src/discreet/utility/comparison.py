@@ -5,7 +5,8 @@ Every point is measured by what all kinds of release share, the distribution p2 
 - utility: the *divergence ratio* D, 0 for the original, 1 for independent attributes;
 - risk: the belief in the true value of one fixed attacker, who knows all quasi-identifiers and
   derives the sensitive value from p2. ``belief_99`` is the 99th percentile over rows,
-  ``belief_max`` the greatest, both of the worst attribute.
+  ``belief_max`` the greatest, both of the worst attribute; over persons where these have several
+  rows.
 
 A point is *dominated* where another one has no greater D and no greater belief, and less of one.
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.result import Result
+from discreet.table.roles import Unit
 
 CEILING = 0.5  # above it, the attacker is more often right than wrong
 
@@ -85,12 +87,24 @@ class Comparison(Result):
     recommendations: tuple[Recommendation, ...]
     rows: int  # of the source
     ceiling: float = CEILING  # the greatest belief_99 that a recommended release may have
+    persons: int | None = None  # of the source, where one may have several rows
 
     def __getitem__(self, label: str) -> Point:
         for point in self.points:
             if point.label == label:
                 return point
         raise KeyError(label)
+
+    @property
+    def counted_source(self) -> str:
+        """The rows of the source, with its persons where these may have several each."""
+        people = "" if self.persons is None else f" of {self.persons:,} people"
+        return f"{self.rows:,} rows{people}"
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of ``belief_99``: the person where one may have several rows."""
+        return Unit.ROW if self.persons is None else Unit.PERSON
 
     @property
     def published(self) -> list[Point]:
@@ -112,7 +126,8 @@ class Comparison(Result):
         if advice:
             advice += [
                 f"Only releases in which an attacker who knows all quasi-identifiers believes the "
-                f"true value with at most {self.ceiling:g} for 99 of 100 rows are recommended.",
+                f"true value with at most {self.ceiling:g} for 99 of 100 {self.unit.plural} are "
+                "recommended.",
                 "",
             ]
         failed: dict[str, list[str]] = {}
@@ -136,6 +151,7 @@ class Comparison(Result):
         """``comparison.json``."""
         return {
             "rows": self.rows,
+            **({} if self.persons is None else {"persons": self.persons}),
             "ceiling": self.ceiling,
             "points": [_written(point) for point in self.points],
             "unlinked": _written(self.unlinked),

@@ -3,7 +3,8 @@
 The attacker knows every person's quasi-identifiers q and believes p2(s | q), what the release
 implies of a sensitive value given them (of a decomposed release the raked p2). What counts is the
 belief in the true value: its 99th percentile over people, since the greatest alone is 1 for many a
-release that is sound, and the mean is utility in disguise.
+release that is sound, and the mean is utility in disguise. Of a person with several rows the row
+counts whose value the attacker believes in most.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.table.coded_table import CodedTable
+from discreet.table.persons import Persons
 from discreet.typing import Floats
 from discreet.utility.divergence import sample_of
 from discreet.utility.implied import Implied
@@ -26,9 +28,11 @@ class WorstBelief:
     greatest: float
 
 
-def fixed_reader(original: CodedTable, release: Implied) -> WorstBelief | None:
+def fixed_reader(
+    original: CodedTable, release: Implied, persons: Persons | None = None
+) -> WorstBelief | None:
     """What the attacker believes; None where nothing is sensitive or cells overlap too much."""
-    found = [beliefs_in(original, release, column.name) for column in original.sensitive]
+    found = [beliefs_in(original, release, column.name, persons) for column in original.sensitive]
     beliefs = [belief for belief in found if belief is not None and len(belief)]
     if not beliefs:
         return None
@@ -38,14 +42,22 @@ def fixed_reader(original: CodedTable, release: Implied) -> WorstBelief | None:
     )
 
 
-def beliefs_in(original: CodedTable, release: Implied, attribute: str) -> Floats | None:
+def beliefs_in(
+    original: CodedTable, release: Implied, attribute: str, persons: Persons | None = None
+) -> Floats | None:
     """(people,) The belief in each one's value; of a sample where all would take too long."""
     people = original
     known = release.mass_of_people(people, ())
     if known is None:
-        people = original.take(sample_of(original.rows))
+        sample = sample_of(original.rows)
+        people, persons = original.take(sample), None if persons is None else persons.take(sample)
         known = release.mass_of_people(people, ())
     both = release.mass_of_people(people, [attribute])
     if known is None or both is None:
         return None
-    return np.minimum(both / np.maximum(known, np.finfo(float).tiny), 1.0)
+    belief = np.minimum(both / np.maximum(known, np.finfo(float).tiny), 1.0)
+    if persons is None:
+        return belief
+    greatest = np.full(persons.count, -1.0)
+    np.maximum.at(greatest, persons.number, belief)
+    return greatest[greatest >= 0]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.table.coded_table import CodedTable
+from discreet.table.persons import Persons
 from discreet.typing import Codes
 
 TRAINED = 0.7  # of the people
@@ -110,8 +111,14 @@ class Split:
     test: NDArray[np.int64]
 
 
-def split_people(rows: int, rng: np.random.Generator) -> Split:
-    """Part the people at random."""
+def split_people(rows: int, rng: np.random.Generator, persons: Persons | None = None) -> Split:
+    """Part the people at random; all rows of a person are in one part."""
+    if persons is not None:
+        apart = split_people(persons.count, rng)
+        trains = np.zeros(persons.count, bool)
+        trains[apart.train] = True
+        of_row = trains[persons.number]
+        return Split(np.flatnonzero(of_row), np.flatnonzero(~of_row))
     order = rng.permutation(rows)
     trained = round(TRAINED * rows)
     if not 0 < trained < rows:

@@ -6,6 +6,10 @@ A b = min(|A| − 1, ⌈|A| · s^(1/(qd + m))⌉) values, at least 1: a run of n
 on a line (a missing value does not, so no run holds it), a random set elsewhere; of a multi-valued
 attribute b terms, and a cell is counted if it contains any. The workload depends on the original
 and a seed alone, so all releases of a table answer the same questions.
+
+Where a person may have several rows, the same queries are also asked of persons: how many have a
+row that matches. Nothing published links the rows of a person, so the estimate follows from the
+share f of rows, as if the n/P rows of each of P persons were independent: P·(1 − (1 − f)^(n/P)).
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from discreet.knowledge.terms import Terms, terms_of
 from discreet.table.coded_table import CodedTable, Column
+from discreet.table.persons import Persons
 from discreet.table.roles import Distance, Role
 from discreet.utility.implied import AskedTerms, Implied, QueryBatch
 from discreet.utility.implied_cells import Unlinked, exact
@@ -136,6 +141,14 @@ class QueryError:
 
 
 @dataclass(frozen=True)
+class PersonQueryErrors:
+    """The errors where persons with a matching row are counted."""
+
+    release: QueryError
+    unlinked: QueryError
+
+
+@dataclass(frozen=True)
 class QueryErrors:
     """The errors of a release beside those of the unlinked baseline."""
 
@@ -143,13 +156,17 @@ class QueryErrors:
     zero_counts: int  # queries that no row of the original answers
     release: QueryError
     unlinked: QueryError
+    persons: PersonQueryErrors | None = None  # where a person may have several rows
 
     def line(self) -> str:
         """The headline, for a terminal."""
         found, base = self.release.median, self.unlinked.median
         shown = "no query with an answer" if found is None else f"{found:.4f}"
         beside = "" if base is None else f"   unlinked baseline: {base:.4f}"
-        return f"median query error   {shown}{beside}"
+        line = f"median query error   {shown}{beside}"
+        if self.persons is None or self.persons.release.median is None:
+            return line
+        return f"{line}\n  of people          {self.persons.release.median:.4f}"
 
     def to_dict(self) -> dict[str, Any]:
         """For the manifest and JSON."""
@@ -158,33 +175,88 @@ class QueryErrors:
             "zero_counts": self.zero_counts,
             "unlinked": asdict(self.unlinked),
             "workload": self.workload.model_dump(),
+            **({} if self.persons is None else {"persons": asdict(self.persons)}),
         }
 
 
 def query_errors(
-    original: CodedTable, release: Implied, workload: QueryWorkload, seed: int
+    original: CodedTable,
+    release: Implied,
+    workload: QueryWorkload,
+    seed: int,
+    persons: Persons | None = None,
 ) -> QueryErrors | None:
-    """Ask a workload of a release; None where there is nothing to ask for."""
+    """Ask a workload of a release; None where there is nothing to ask for.
+
+    ``persons`` are those of the original's rows, where one may have several.
+    """
     if not original.rows:
         return None
     rng = np.random.default_rng(seed)
     sides = sides_of(original, sets=release.answers_sets)
     truth = exact([*sides[0], *sides[1]], original.rows)
     unlinked = Unlinked(sides, original.rows)
-    answers = [
-        np.stack([reader.estimate(batch) for reader in (truth, release, unlinked)])
-        for batch in workload.batches(original, rng, sets=release.answers_sets)
-    ]
+    matching = None if persons is None else MatchingPersons(original, persons)
+    answers, of_persons = [], []
+    for batch in workload.batches(original, rng, sets=release.answers_sets):
+        answers.append(np.stack([reader.estimate(batch) for reader in (truth, release, unlinked)]))
+        if matching is not None:
+            of_persons.append(matching.count(batch))
     if not answers:
         return None
     actual, estimate, baseline = np.concatenate(answers, axis=1)
     actual = np.rint(actual)
+    by_person = None
+    if persons is not None:
+        count = np.concatenate(of_persons)
+        by_person = PersonQueryErrors(
+            query_error(count, estimated_persons(estimate, persons), persons.count),
+            query_error(count, estimated_persons(baseline, persons), persons.count),
+        )
     return QueryErrors(
         workload=workload,
         zero_counts=int((actual == 0).sum()),
         release=query_error(actual, estimate, original.rows),
         unlinked=query_error(actual, baseline, original.rows),
+        persons=by_person,
     )
+
+
+def estimated_persons(rows: NDArray[np.float64], persons: Persons) -> NDArray[np.float64]:
+    """The expected number of persons with a matching row, from the number of matching rows."""
+    share = np.clip(rows / len(persons.number), 0.0, 1.0)
+    return persons.count * (1 - (1 - share) ** (len(persons.number) / persons.count))
+
+
+class MatchingPersons:
+    """The true number of persons with a row that matches a query."""
+
+    def __init__(self, original: CodedTable, persons: Persons) -> None:
+        self._order = persons.rows_in_order()
+        self._person = persons.number[self._order]
+        self._original = original
+
+    def count(self, batch: QueryBatch) -> NDArray[np.float64]:
+        """(queries,) Count the persons that match each query."""
+        codes = {name: self._original[name].codes[self._order] for name in batch.members}
+        codes |= {name: self._original[name].codes[self._order] for name in batch.terms}
+        found = np.zeros(len(batch.number))
+        for query in range(len(batch.number)):
+            matches = np.ones(self._original.rows, bool)
+            for name, member in batch.members.items():
+                matches &= member[:, query][codes[name]]
+            for name, asked in batch.terms.items():
+                has_any = _with_any(terms_of(self._original[name]), asked.asked[:, query])
+                matches &= has_any[codes[name]]
+            person = self._person[matches]  # ascending
+            found[query] = np.count_nonzero(np.diff(person)) + bool(len(person))
+        return found
+
+
+def _with_any(terms: Terms, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(values,) Return whether a set has one of the terms that are asked for."""
+    value = np.repeat(np.arange(len(terms.length)), terms.length)
+    return np.bincount(value[asked[terms.term]], minlength=len(terms.length)) > 0
 
 
 def query_error(

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from discreet.table.coded_table import CodedTable
+from discreet.table.persons import Persons
 from discreet.utility.divergence import diverge
 from discreet.utility.figures import Measures, ProjectedMeasures
 from discreet.utility.implied import Implied
@@ -28,6 +29,7 @@ class ImpliedReading(Generic[Found]):
     imply: Callable[[], Implied]
     # of a decomposed release: p2 as its paper reads it
     imply_uniform: Callable[[], Implied] | None = None
+    persons: Persons | None = None  # of the original's rows, where one may have several
 
     @cached_property
     def implied(self) -> Implied:
@@ -40,7 +42,7 @@ class ImpliedReading(Generic[Found]):
             return self.measures
         measures = self.measures.with_divergence(diverge(self.original, self.implied))
         if queries is not None:
-            errors = query_errors(self.original, self.implied, queries, seed)
+            errors = query_errors(self.original, self.implied, queries, seed, self.persons)
             measures = replace(measures, query_error=errors)
         if self.imply_uniform is not None:
             uniform = self._uniform(self.imply_uniform(), queries, seed)

@@ -36,7 +36,7 @@ class NumberOfRows(Attack):
 
     def inapplicable(self, scene: Scene) -> str | None:
         if scene.persons is None:
-            return "no person has several published rows"
+            return "every target has one row"
         if scene.manifest.keeping.numbered:
             return "the number of a person's rows counts as a quasi-identifier in every attack"
         return super().inapplicable(scene)

@@ -37,7 +37,7 @@ class PersonIntersection(Attack):
 
     def inapplicable(self, scene: Scene) -> str | None:
         if scene.persons is None:
-            return "no person has several published rows"
+            return "every target has one row"
         return super().inapplicable(scene)
 
     def run(self, scene: Scene) -> list[Finding]:

@@ -42,7 +42,7 @@ def comparison_page(comparison: Comparison, job: Job | None = None) -> Page:
     said = comparison.recommendations
     return Page(
         kind="Comparison",
-        subject=f"of {len(comparison.points)} releases of {comparison.rows:,} rows",
+        subject=f"of {len(comparison.points)} releases of {comparison.counted_source}",
         heading=heading,
         tone="warn" if chosen is None else "",
         lede=tuple(one.sentence for one in said[:1]),

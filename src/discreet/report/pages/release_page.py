@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.releases.audit.audit import Audit
 from discreet.releases.explanation import (
+    collapsed,
     explain_privately,
+    people_of_rows,
     published,
     readers,
     treatment,
@@ -62,7 +64,11 @@ def release_page(manifest: Manifest, picture: Picture) -> Page:
         ),
         cards=list(_cards(manifest, picture)),
         sections=[
-            Section("In plain words", sentences(treatment(manifest)), "In plain words"),
+            Section(
+                "In plain words",
+                sentences([*collapsed(manifest), *treatment(manifest)]),
+                "In plain words",
+            ),
             Section(
                 "What is guaranteed", promise_table(manifest.promises, manifest.unit), "Guarantees"
             ),
@@ -86,7 +92,7 @@ def private_page(
     utility = private.get("utility", {})
     hidden = [name for name, one in job.attributes.items() if not one.role.published]
     said = [f"Never published: {', '.join(hidden)}."] if hidden else []
-    said += [*treatment(manifest), *explain_privately(manifest, private)[1:]]
+    said += [*collapsed(manifest), *treatment(manifest), *explain_privately(manifest, private)[1:]]
     sections = [
         Section("In plain words", sentences(said), "In plain words"),
         Section(
@@ -112,7 +118,7 @@ def private_page(
             *uncovered(manifest),
             "PRIVATE: for the publisher only. Figures of this page were computed with the original "
             "and would let an attacker narrow down values. Do not publish it.",
-            published(manifest),
+            published(manifest, people_of_rows(manifest, private)),
         ),
         cards=list(_private_cards(manifest, picture, attacks, utility)),
         sections=[section for section in sections if section.body],
@@ -248,8 +254,11 @@ def _cards(manifest: Manifest, picture: Picture) -> Iterator[Card]:
     beliefs = picture.beliefs
     if beliefs:
         name = max(beliefs, key=lambda one: beliefs[one].greatest)
+        said = "greatest belief of an attacker who knows the groups"
+        if manifest.keeps_rows:  # the files show rows, and the guarantees count persons
+            said = "greatest share of a value among the rows of a group"
         yield Card(
-            "greatest-share", "greatest belief of an attacker who knows the groups",
+            "greatest-share", said,
             beliefs[name].greatest, f"{beliefs[name].greatest:.1%}", f"in a value of '{name}'",
         )  # fmt: skip
 

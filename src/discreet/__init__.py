@@ -24,6 +24,8 @@ _HOME_OF_NAME = {
     "explore_projections": "discreet.api.explore",
     "minimal_nodes": "discreet.api.publish",
     "read_release": "discreet.releases.read_release",
+    "export": "discreet.releases.exporting.export",
+    "codebook": "discreet.releases.exporting.codebook",
     # What they take
     "Job": "discreet.job.model",
     "Attribute": "discreet.job.parts",
@@ -54,6 +56,8 @@ _HOME_OF_NAME = {
     "Profile": "discreet.job.table_profile",
     "Simulation": "discreet.api.simulate",
     "Exploration": "discreet.api.explore",
+    "Export": "discreet.releases.exporting.export",
+    "Codebook": "discreet.releases.exporting.codebook",
     # Methods
     "FullDomain": "discreet.methods.full_domain.full_domain",
     "MInvariance": "discreet.methods.series.m_invariance.m_invariance",
@@ -154,6 +158,10 @@ if TYPE_CHECKING:
     from discreet.methods.series.rho_different.rho_different import RhoDifferent as RhoDifferent
     from discreet.pipeline.release import Release as Release
     from discreet.releases.audit.audit import Audit as Audit
+    from discreet.releases.exporting.codebook import Codebook as Codebook
+    from discreet.releases.exporting.codebook import codebook as codebook
+    from discreet.releases.exporting.export import Export as Export
+    from discreet.releases.exporting.export import export as export
     from discreet.releases.manifest import Manifest as Manifest
     from discreet.releases.read_release import read_release as read_release
     from discreet.requirements.closeness import TCloseness as TCloseness

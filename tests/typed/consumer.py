@@ -56,6 +56,9 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
     release.save(folder / "release")
     manifest: dc.Manifest = release.manifest
     audit: dc.Audit = dc.audit(folder / "release", original=job)
+    exported: dc.Export = dc.export(folder / "release", folder / "table.sav", table="records")
+    book: dc.Codebook = dc.codebook(folder / "release", labels=exported.path)
+    book.save(folder / "codebook.xml")
     measures: dc.Measures | dc.ProjectedMeasures = dc.measure(release, original=frame)
     attacks: dc.AttackReport = dc.attack(release, original=frame, attacks=["linking"])
     compared: dc.Comparison = dc.compare(frame, job, methods=["mondrian"], vary={"l": [2, 3]})

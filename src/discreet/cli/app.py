@@ -15,6 +15,7 @@ from discreet.cli import (
     beginning,
     checking,
     comparing,
+    exporting,
     keys,
     ledger,
     publishing,
@@ -60,6 +61,8 @@ app.command("audit")(checking.audit)
 app.command("measure")(checking.measure)
 app.command("attack")(attacking.attack)
 app.command("compare")(comparing.compare)
+app.command("export")(exporting.export)
+app.command("codebook")(exporting.codebook)
 app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
 app.command("simulate-series")(simulation.simulate_series)

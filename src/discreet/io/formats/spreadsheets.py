@@ -6,6 +6,7 @@ column whose cells are of several types is text.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -44,6 +45,7 @@ def sheet_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Series]:
 def _open(source: Source) -> tuple[Any, str]:
     """Return the book and the name of the sheet to read."""
     library = require_extra("fastexcel", "Spreadsheets", "excel")
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of columns without cells
     source.require_file()
     book = library.read_excel(str(source.path))
     sheets = list(book.sheet_names)

@@ -33,10 +33,11 @@ CATALOG = ".sas7bcat"  # the value labels of a SAS file, in a file beside it
 
 @dataclass(frozen=True)
 class FileLabels:
-    """The labels in a file: of columns, and by column those of values, keyed by text."""
+    """The labels in a file: of columns, and by column those of values, and what is missing."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    missing: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)  # ranges
 
 
 def statistical_names(source: Source) -> list[str]:
@@ -57,7 +58,8 @@ def statistical_columns(source: Source, names: Sequence[str]) -> Iterator[pl.Ser
 
 def file_labels(source: Source) -> FileLabels:
     """Return the labels of a file's columns and values."""
-    return _labels_of(_read(source, metadataonly=True)[1])
+    given = {} if source.resolved_format == "xport" else {"user_missing": True}
+    return _labels_of(_read(source, metadataonly=True, **given)[1])
 
 
 def _read(source: Source, **given: Any) -> tuple[pl.DataFrame, Any]:
@@ -92,7 +94,13 @@ def _labels_of(found: Any) -> FileLabels:
         }
         for name, labels in found.variable_value_labels.items()
     }
-    return FileLabels(columns, values)
+    missing = {
+        name: [
+            (one["lo"], one["hi"]) for one in ranges if not isinstance(one["lo"] or one["hi"], str)
+        ]
+        for name, ranges in found.missing_ranges.items()
+    }
+    return FileLabels(columns, values, missing)
 
 
 def _code_text(code: object) -> str:

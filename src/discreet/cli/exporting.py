@@ -1,0 +1,91 @@
+"""``discreet export`` and ``discreet codebook``: a release for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import Debug, Json, Quiet, guarded, note, say_json
+
+ReleasePlace = Annotated[Path, typer.Argument(help="Release folder.")]
+LabelFile = Annotated[
+    Path | None,
+    typer.Option("--labels", help="SPSS, Stata or SAS file whose labels are kept."),
+]
+Replace = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+
+
+def export(
+    release: ReleasePlace,
+    to: Annotated[
+        Path,
+        typer.Option(
+            "--to",
+            help="File to write: .sav, .dta, .xpt, .xlsx, .csv (also .gz, .zst), .parquet, "
+            ".arrow; - for standard output.",
+        ),
+    ],
+    table: Annotated[
+        str | None, typer.Option("--table", help="Table to export, if the release has several.")
+    ] = None,
+    labels: LabelFile = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", help="Format, if the ending does not say; csv for -."),
+    ] = None,
+    force: Replace = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a table of an audited release as a file of another program."""
+    with guarded(as_json=json, debug=debug):
+        import sys
+        import tempfile
+        from typing import cast
+
+        from discreet.errors import InputError
+        from discreet.releases.exporting.export import ENDINGS, ExportFormat, copy_to
+        from discreet.releases.exporting.export import export as write
+
+        if format is not None and format not in ENDINGS:
+            raise InputError(f"--format is one of {', '.join(ENDINGS)}; found '{format}'.")
+        chosen = cast("ExportFormat | None", format)
+        if str(to) == "-":
+            if json:
+                raise InputError("--json and --to - both print to stdout. Use one of them.")
+            chosen = chosen or "csv"
+            with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
+                place = Path(folder) / f"table{ENDINGS[chosen]}"
+                write(release, place, table=table, labels=labels, format=chosen)
+                sys.stdout.flush()
+                copy_to(place, sys.stdout.buffer)
+            return
+        made = write(release, to, table=table, labels=labels, format=chosen, force=force)
+        if json:
+            say_json(made.to_dict())
+        elif not quiet:
+            note(f"Wrote {made.path}: {made.rows} rows of '{made.table}', read back and compared.")
+            for name, other in made.renamed.items():
+                note(f"Column {name!r} is {other!r} in the file.")
+
+
+def codebook(
+    release: ReleasePlace,
+    to: Annotated[
+        Path, typer.Option("--to", help="File to write: .json, .csv or .xml (DDI-Codebook).")
+    ],
+    labels: LabelFile = None,
+    force: Replace = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write the codebook of a release: columns, values, labels and counts."""
+    with guarded(debug=debug):
+        from discreet.releases.exporting.codebook import codebook as describe
+
+        describe(release, labels=labels).save(to, force=force)
+        if not quiet:
+            note(f"Wrote {to}")

@@ -1,0 +1,1 @@
+"""Tables of a release in formats of other programs, and a codebook of them."""

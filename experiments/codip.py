@@ -1,33 +1,28 @@
 """The figures 5 to 9 of the CODIP paper, on Adult, on Census-Income, or on any job.
 
-    python -m experiments.codip --output results                       # Adult, from DISCREET_DATA
-    python -m experiments.codip --output results --census census-income.data
-    python -m experiments.codip --output results --job job.yaml
+    python -m experiments codip
+    python -m experiments codip --set census=true --data census-income.data
+    python -m experiments codip --data job.yaml
 
-It writes one CSV a figure, ``results.md`` with all tables, and plots where matplotlib is there.
-
-Figure 5: Γβ against Γα. Figure 6: reduced join-threat and association loss against the number of
-tables. Figure 7: tables against sensitive attributes, at the bounds of the paper. Figure 8: best
-closeness against tables under several ceilings on the discernibility. Figure 9: plans and nodes
-that are left as k grows. Beyond the paper: how far the greedy plan is from the best one.
-
-The paper discards Census-Income rows whose major industry is not in universe and reads four bits
-from the household status; it does not say which words make them, so ``household`` is ours.
+Beyond the paper: how far the greedy plan is from the best one, and how long plans take. The paper
+discards Census-Income rows whose major industry is not in universe and reads four bits from the
+household status; it does not say which words make them, so ``household_bits`` is ours, and
+``household=status`` takes the status as one value instead.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import polars as pl
+from experiments.harness import Experiment, Figure, Plot, Row, Settings, data_file
+from pydantic import Field
 
 import discreet as dc
 from discreet.methods.base import Task
@@ -39,9 +34,23 @@ from discreet.pipeline.prepare import prepare
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.coded_table import CodedTable
 
-ALPHA, BETA = 0.2, 0.5  # of the paper's section 7.2
-ANONYMITY = (2, 5, 10, 20, 50, 100)
-Rows = list[dict[str, Any]]
+
+class CodipSettings(Settings):
+    census: bool = Field(default=False, description="Read Census-Income's training data.")
+    household: Literal["bits", "status", "drop"] = Field(
+        default="bits",
+        description="Household status of Census-Income as four bits, a value, or not.",
+    )
+    alpha: float = Field(default=0.2, description="Bound on the association loss, figure 9.")
+    beta: float = Field(default=0.5, description="Bound on the exposure, figures 7 and 9.")
+    k: tuple[int, ...] = Field(default=(2, 5, 10, 20, 50, 100), description="k of figure 9.")
+    dm: tuple[float, ...] = Field(
+        default=(),
+        description="Ceilings on the discernibility, figure 8, and the second in figure 9; by "
+        "default those that 10, 35 and 80 % of the nodes are below.",
+    )
+    subsets: int = Field(default=10, description="Random subsets of attributes for the gap.")
+
 
 QUASI = {"role": "quasi-identifier"}
 SENSITIVE = {"role": "sensitive"}
@@ -67,7 +76,7 @@ def adult_job(folder: Path) -> dc.Job:
     )
 
 
-def household(status: str) -> str:
+def household_bits(status: str) -> str:
     """The bits of a household status, by its words."""
     words = status.lower()
     bits = {
@@ -79,7 +88,7 @@ def household(status: str) -> str:
     return "|".join(name for name, holds in bits.items() if holds)
 
 
-def census_frame(path: Path) -> pl.DataFrame:
+def census_frame(path: Path, household: str = "bits") -> pl.DataFrame:
     """The paper's columns of the Census-Income training data, its rows in universe."""
     raw = pl.read_csv(path, has_header=False, infer_schema=False)
     raw = raw.select(pl.all().str.strip_chars())
@@ -92,13 +101,18 @@ def census_frame(path: Path) -> pl.DataFrame:
     for name, place in {"wage": 5, "dividend": 18, "gain": 16, "loss": 17}.items():
         number = raw.to_series(place).cast(pl.Float64)
         columns[name] = (number > 0).cast(pl.Int64).cast(pl.String)
-    status = raw.to_series(22).to_list()
-    columns["household"] = pl.Series([household(cell) for cell in status])
+    status = raw.to_series(22)
+    columns["household"] = (
+        pl.Series([household_bits(cell) for cell in status]) if household == "bits" else status
+    )
     return pl.DataFrame({name: column.alias(name) for name, column in columns.items()})
 
 
-def census_job() -> dc.Job:
+def census_job(household: str = "bits") -> dc.Job:
     """The paper's attributes; the hierarchies are ours, since it gives none."""
+    as_set = {"role": "drop"} if household == "drop" else SENSITIVE
+    if household == "bits":
+        as_set = {**SENSITIVE, "multi_valued": "|"}
     sensitive = ("worker class", "education", "industry", "employment", "business", "salary",
                  "occupation", "wage", "dividend", "gain", "loss")  # fmt: skip
     return dc.Job(
@@ -108,11 +122,23 @@ def census_job() -> dc.Job:
             "sex": {**QUASI, "hierarchy": "suppress"},
             "citizenship": {**QUASI, "hierarchy": "suppress"},
             **dict.fromkeys(sensitive, SENSITIVE),
-            "household": {**SENSITIVE, "multi_valued": "|"},
+            "household": as_set,
         },
         requirements=[{"k-anonymity": {"k": 2}}],
         method="codip",
     )
+
+
+@lru_cache
+def task_of(settings: CodipSettings) -> Task:
+    """The table with its roles."""
+    if settings.census:
+        path = data_file(settings, "census-income", "census-income.data")
+        return prepare(census_job(settings.household), census_frame(path, settings.household))
+    path = data_file(settings, "adult", "adult.csv")
+    if path.suffix in (".yaml", ".yml"):
+        return prepare(dc.Job.load(path).using(Codip()))
+    return prepare(adult_job(path.parent.parent))
 
 
 def with_k(task: Task, k: int) -> Task:
@@ -128,95 +154,90 @@ def with_attributes(task: Task, names: Sequence[str]) -> Task:
     return replace(task, table=table)
 
 
-def figures_5_and_6(task: Task) -> Rows:
+def merging(settings: CodipSettings) -> Iterator[Row]:
     """Association loss and exposure of every merge step."""
-    return [
-        {
+    for step in Codip().explore(task_of(settings)).steps:
+        yield {
             "tables": step.tables,
-            "association_loss": step.association_loss,
-            "information_exposure": step.information_exposure,
-            "reduced_join_threat": step.reduced_join_threat,
+            "association loss": step.association_loss,
+            "information exposure": step.information_exposure,
+            "reduced join-threat": step.reduced_join_threat,
         }
-        for step in Codip().explore(task).steps
-    ]
 
 
-def figure_7(task: Task, beta: float) -> Rows:
+def by_attributes(settings: CodipSettings) -> Iterator[Row]:
     """The tables that CODIP* gives for the first s sensitive attributes."""
+    task = task_of(settings)
     names = [column.name for column in task.table.sensitive]
-    rows = []
     for count in range(2, len(names) + 1):
         steps = Codip().explore(with_attributes(task, names[:count])).steps
-        within = [step for step in steps if step.information_exposure <= beta]
+        within = [step for step in steps if step.information_exposure <= settings.beta]
         chosen = min(within, key=lambda step: step.tables)
-        rows.append(
-            {
-                "attributes": count,
-                "tables": chosen.tables,
-                "association_loss": chosen.association_loss,
-                "information_exposure": chosen.information_exposure,
-            }
-        )
-    return rows
-
-
-def ceilings(task: Task) -> list[float]:
-    """Three ceilings: the discernibility that a tenth, a third and all but few nodes are below."""
-    size = [
-        discernibility(found.size)
-        for found in NodeTable(task, "loss", None).frequency_sets
-    ]  # fmt: skip
-    return [float(np.quantile(size, share)) for share in (0.1, 0.35, 0.8)]
-
-
-def figure_8(task: Task) -> Rows:
-    """Best closeness against the number of tables, under several ceilings."""
-    return [
-        {
-            "dm": dm,
-            "tables": step.tables,
-            "closeness": step.closeness,
-            "improvement": step.improvement,
+        yield {
+            "attributes": count,
+            "tables": chosen.tables,
+            "association loss": chosen.association_loss,
+            "information exposure": chosen.information_exposure,
         }
-        for dm in ceilings(task)
-        for step in reversed(Codip(dm=dm).explore(task).steps)
-    ]
 
 
-def figure_9(task: Task, alpha: float, beta: float) -> Rows:
+def ceilings(settings: CodipSettings) -> tuple[float, ...]:
+    """The given ceilings, or what a tenth, a third and all but few nodes are below."""
+    if settings.dm:
+        return settings.dm
+    sets = NodeTable(task_of(settings), "loss", None).frequency_sets
+    size = [discernibility(found.size) for found in sets]
+    return tuple(float(np.quantile(size, share)) for share in (0.1, 0.35, 0.8))
+
+
+def closeness(settings: CodipSettings) -> Iterator[Row]:
+    """Best closeness against the number of tables, under several ceilings."""
+    for dm in ceilings(settings):
+        for step in reversed(Codip(dm=dm).explore(task_of(settings)).steps):
+            yield {
+                "dm": dm,
+                "tables": step.tables,
+                "closeness": step.closeness,
+                "improvement": step.improvement,
+            }
+
+
+def by_k(settings: CodipSettings) -> Iterator[Row]:
     """How many plans within α and β reach a t, and how many nodes are left, as k grows.
 
     The t are those of the paper in proportion to the single table's at k = 2: 0.4 and 0.37 of 0.42.
     """
-    dm = ceilings(task)[1]
-    rows = []
+    task = task_of(settings)
+    dm = ceilings(settings)[:2][-1]
     wanted: list[float] = []
-    for k in ANONYMITY:
+    for k in settings.k:
         frontier = Codip(dm=dm).explore(with_k(task, k))
         base = frontier.baseline.closeness
-        wanted = wanted or [base or 0.0, 0.4 / 0.42 * (base or 0.0), 0.37 / 0.42 * (base or 0.0)]
+        wanted = wanted or [share * (base or 0.0) for share in (1, 0.4 / 0.42, 0.37 / 0.42)]
         bounded = [
             step
             for step in frontier.steps
-            if step.association_loss <= alpha and step.information_exposure <= beta
+            if step.association_loss <= settings.alpha
+            and step.information_exposure <= settings.beta
         ]
         reached = {
-            f"plans_t_{t:.3f}": sum(
+            f"plans, t = {t:.3f}": sum(
                 step.closeness is not None and step.closeness <= t + 1e-9 for step in bounded
             )
             for t in wanted
         }
-        rows.append({"k": k, "nodes": frontier.nodes_valid, "single_table_t": base, **reached})
-    return rows
+        yield {"k": k, "nodes": frontier.nodes_valid, "single table's t": base, **reached}
 
 
-def gap(task: Task, subsets: int = 10, seed: int = 1) -> Rows:
+def gap(settings: CodipSettings) -> Iterator[Row]:
     """How far greedy plans are from the best, on random subsets of up to nine attributes."""
+    task = task_of(settings)
     names = [column.name for column in task.table.sensitive]
-    rng = np.random.default_rng(seed)
-    rows = []
+    rng = np.random.default_rng(1)
     size = min(9, len(names) - 1) if len(names) > 3 else len(names)
-    drawn = [tuple(np.sort(rng.choice(len(names), size, replace=False))) for _ in range(subsets)]
+    drawn = [
+        tuple(np.sort(rng.choice(len(names), size, replace=False))) for _ in range(settings.subsets)
+    ]
     for number, chosen in enumerate(dict.fromkeys(drawn)):
         part = with_attributes(task, [names[i] for i in chosen])
         for beta in (0.1, 0.3, 0.5):
@@ -224,21 +245,19 @@ def gap(task: Task, subsets: int = 10, seed: int = 1) -> Rows:
             for plan in ("greedy", "exhaustive"):
                 projector = Projector(part, Codip(plan=plan, beta=beta))
                 losses.append(projector.ratios.association_loss(projector.find()))
-            rows.append(
-                {
-                    "subset": number,
-                    "attributes": size,
-                    "beta": beta,
-                    "greedy": losses[0],
-                    "exhaustive": losses[1],
-                    "excess": losses[0] / losses[1] - 1 if losses[1] > 1e-12 else None,
-                }
-            )
-    return rows
+            yield {
+                "subset": number,
+                "attributes": size,
+                "beta": beta,
+                "greedy": losses[0],
+                "exhaustive": losses[1],
+                "excess": losses[0] / losses[1] - 1 if losses[1] > 1e-12 else None,
+            }
 
 
-def check_time(task: Task) -> Rows:
+def check_time(settings: CodipSettings) -> Iterator[Row]:
     """Seconds for the whole frontier, and microseconds for checking a plan."""
+    task = task_of(settings)
     start = time.perf_counter()
     projector = Projector(task, Codip())
     projector.frontier()
@@ -249,112 +268,38 @@ def check_time(task: Task) -> Rows:
         for plan in plans:
             projector.accepts(plan)
     check = (time.perf_counter() - start) / 100 / len(plans)
-    return [
-        {
-            "rows": task.table.rows,
-            "attributes": len(task.table.sensitive),
-            "frontier_seconds": seconds,
-            "check_microseconds": 1e6 * check,
-        }
-    ]
-
-
-def table_of(rows: Rows) -> str:
-    """Rows as a Markdown table."""
-    head = list(rows[0])
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    for row in rows:
-        cells = (f"{v:.4g}" if isinstance(v, float) else "–" if v is None else str(v)
-                 for v in row.values())  # fmt: skip
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def plot(results: dict[str, Rows], folder: Path) -> None:
-    """Draw figures 5 to 8; needs matplotlib."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    steps = results["figures-5-and-6"]
-    drawings = {
-        "figure-5": ("association loss", "information exposure",
-                     {"": [(r["association_loss"], r["information_exposure"]) for r in steps]}),
-        "figure-6": ("tables", "share", {
-            name: [(r["tables"], r[name]) for r in steps]
-            for name in ("reduced_join_threat", "association_loss")
-        }),
-        "figure-7": ("sensitive attributes", "tables",
-                     {"": [(r["attributes"], r["tables"]) for r in results["figure-7"]]}),
-        "figure-8": ("tables", "best closeness", {
-            f"dm = {dm:.3g}": [
-                (r["tables"], r["closeness"]) for r in results["figure-8"]
-                if r["dm"] == dm and r["closeness"] is not None
-            ]
-            for dm in sorted({r["dm"] for r in results["figure-8"]})
-        }),
-    }  # fmt: skip
-    for name, (across, up, lines) in drawings.items():
-        figure, axes = pyplot.subplots(figsize=(5, 3.5))
-        for number, (label, points) in enumerate(lines.items()):  # equal lines stay apart
-            if points:
-                axes.plot(
-                    *zip(*points, strict=True), marker="os^"[number % 3], label=label or None,
-                    linestyle=("-", "--", ":")[number % 3], fillstyle="none" if number else "full",
-                )  # fmt: skip
-        axes.set_xlabel(across)
-        axes.set_ylabel(up)
-        axes.set_ylim(0, 1.25 * axes.get_ylim()[1])
-        if across != "association loss":
-            axes.xaxis.get_major_locator().set_params(integer=True)
-        if len(lines) > 1:
-            axes.legend()
-        figure.tight_layout()
-        figure.savefig(folder / f"{name}.png", dpi=120)
-        pyplot.close(figure)
-
-
-def main() -> None:
-    """Run every figure and write it down."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--output", type=Path, required=True, help="The folder to write to.")
-    parser.add_argument("--job", type=Path, help="A job file, instead of Adult.")
-    parser.add_argument("--census", type=Path, help="Census-Income's training data.")
-    parser.add_argument("--alpha", type=float, default=ALPHA, help="For figure 9.")
-    parser.add_argument("--beta", type=float, default=BETA, help="For figures 7 and 9.")
-    options = parser.parse_args()
-    data = None
-    if options.job:
-        job = dc.Job.load(options.job).using(Codip())
-    elif options.census:
-        job, data = census_job(), census_frame(options.census)
-    else:
-        default = Path(__file__).resolve().parents[2] / "shared" / "data"
-        job = adult_job(Path(os.environ.get("DISCREET_DATA", default)))
-    task = prepare(job, data)
-    options.output.mkdir(parents=True, exist_ok=True)
-    results = {
-        "figures-5-and-6": figures_5_and_6(task),
-        "figure-7": figure_7(task, options.beta),
-        "figure-8": figure_8(task),
-        "figure-9": figure_9(task, options.alpha, options.beta),
-        "gap": gap(task),
-        "time": check_time(task),
+    yield {
+        "rows": task.table.rows,
+        "attributes": len(task.table.sensitive),
+        "seconds of the frontier": seconds,
+        "microseconds of a check": 1e6 * check,
     }
-    for name, rows in results.items():
-        with (options.output / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-        print(f"{name}\n\n{table_of(rows)}")
-    text = "\n".join(f"## {name}\n\n{table_of(rows)}" for name, rows in results.items())
-    (options.output / "results.md").write_text(text, encoding="utf-8")
-    try:
-        plot(results, options.output)
-    except ModuleNotFoundError:
-        print("matplotlib is not installed; the figures are in the CSV files alone.")
 
 
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    "codip",
+    "CODIP, beside the paper",
+    CodipSettings,
+    (
+        Figure(
+            "5", "Figures 5 and 6: join-threat, exposure and association loss", merging,
+            "The paper: a slight association loss lowers the exposure much.",
+            Plot("association loss", ("information exposure",)),
+        ),
+        Figure(
+            "7", "Figure 7: tables against sensitive attributes", by_attributes,
+            "The paper: the number of tables grows up to nine attributes.",
+            Plot("attributes", ("tables",)),
+        ),
+        Figure(
+            "8", "Figure 8: best closeness against tables", closeness,
+            "The paper: more tables reach a smaller t.", Plot("tables", ("closeness",), ("dm",)),
+        ),
+        Figure(
+            "9", "Figure 9: plans and nodes that are left as k grows", by_k,
+            "The paper: no plan is left from k = 50 on.", Plot("k", ("nodes",)),
+        ),
+        Figure("gap", "Beyond the paper: greedy plans beside the best", gap),
+        Figure("time", "Beyond the paper: time", check_time),
+    ),
+)  # fmt: skip

@@ -1,22 +1,22 @@
-"""The experiments of the decomposition paper again, on Adult, beside the paper's own numbers.
+"""The experiments of the decomposition paper again, on Adult or a table with the same roles.
 
-Divergence against the number of quasi-identifiers and against Mondrian (its figures 2 to 5), time
-(6, 8), divergence against the number of sensitive attributes (7), and noise (9). Writes
-``decomposition.md`` and, where matplotlib is there, plots. Real data through ``DISCREET_DATA``.
+Divergence against the number of quasi-identifiers and against Mondrian (figures 2 to 5), time (6,
+8), divergence against the number of sensitive attributes (7), and noise (9).
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from experiments.harness import Experiment, Figure, Plot, Row, Settings, data_file
+from pydantic import Field
 
 import discreet as dc
 from discreet.hierarchies.coverage import cover
@@ -24,38 +24,40 @@ from discreet.methods.base import Task
 from discreet.pipeline.prepare import prepare
 from discreet.pipeline.run import make_release
 from discreet.releases.kinds.decomposed.implied import read_decomposition
+from discreet.requirements.feasibility import permissible_ell
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
 
-# In the paper's order; its 'Work-class' with 14 values is Adult's occupation.
-COLUMNS = (
-    "age", "fnlwgt", "marital-status", "race", "sex", "education", "hours-per-week", "relationship",
-)  # fmt: skip
-SENSITIVE = ("occupation", "education", "hours-per-week", "relationship")
-NUMBERS = ("age", "fnlwgt", "hours-per-week")
-ELLS = range(3, 8)
-PERMISSIBLE = {"occupation": 7, "education": 3, "hours-per-week": 2, "relationship": 2}
 SEED = 1
 
-# table, the x axis, the y axis, the key of the lines, and the name of a line
-PLOTS = (
-    (
-        "quasi-identifiers", "l", ("KL decomposition", "KL Mondrian"), "quasi-identifiers",
-        "{} quasi-identifiers",
-    ),
-    ("sensitive", "attributes", ("KL raked", "paper's ln Π l_i"), "l_pri", "l_pri = {}"),
-    ("noise", "l_education", ("noise", "floor"), "l_pri", "l_pri = {}"),
-)  # fmt: skip
 
-Table = list[dict[str, Any]]
+class DecompositionSettings(Settings):
+    # In the paper's order; its 'Work-class' with 14 values is Adult's occupation.
+    quasi: tuple[str, ...] = Field(
+        default=("age:integer", "fnlwgt:integer", "marital-status", "race", "sex", "education",
+                 "hours-per-week:integer", "relationship"),
+        description="Quasi-identifiers in the order in which they are added; the first five stay.",
+    )  # fmt: skip
+    sensitive: tuple[str, ...] = Field(
+        default=("occupation", "education", "hours-per-week", "relationship"),
+        description="Sensitive attributes in the order of adding; the first is primary.",
+    )
+    l: tuple[int, ...] = Field(default=(3, 4, 5, 6, 7), description="ℓ of the primary attribute.")  # noqa: E741 (the paper's letter)
+    l_second: tuple[int, ...] = Field(
+        default=(2, 3, 4, 5), description="ℓ of the second attribute in figure 9."
+    )
+    rows: int = Field(default=32561, description="The first rows of the file; incomplete ones go.")
 
 
-def adult() -> pl.DataFrame:
-    """The 30 162 complete rows among the first 32 561."""
-    default = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("DISCREET_DATA", default))
-    frame = pl.read_csv(folder / "adult" / "adult.csv", infer_schema=False)[:32561]
-    return frame.filter(~pl.any_horizontal(pl.all() == "?"))
+@lru_cache
+def table(path: Path, rows: int) -> pl.DataFrame:
+    """The complete rows among the first of a file."""
+    frame = pl.read_csv(path, infer_schema=False)[:rows]
+    return frame.filter(~pl.any_horizontal((pl.all() == "?") | pl.all().is_null()))
+
+
+def frame_of(settings: DecompositionSettings) -> pl.DataFrame:
+    return table(data_file(settings, "adult", "adult.csv"), settings.rows)
 
 
 def job(
@@ -66,10 +68,9 @@ def job(
 ) -> dc.Job:
     """A job on some columns; as in the paper, numbers are numbers to Mondrian."""
     attributes: dict[str, Any] = {}
-    for name in quasi_identifiers:
-        attributes[name] = {"role": "quasi-identifier"}
-        if name in NUMBERS:
-            attributes[name]["type"] = "integer"
+    for written in quasi_identifiers:
+        name, _, kind = written.partition(":")
+        attributes[name] = {"role": "quasi-identifier", "type": kind or None}
     attributes |= {name: {"role": "sensitive"} for name in sensitive}
     return dc.Job(attributes=attributes, method=method, requirements=requirements)
 
@@ -115,160 +116,103 @@ def divergence_of_classes(original: CodedTable, records: CodedTable, task: Task)
     return float(own.mean() - (inside - spread).mean())
 
 
-def quasi_identifier_figures(frame: pl.DataFrame) -> Table:
-    """Figures 2 to 6: one sensitive attribute, five to eight quasi-identifiers."""
-    rows = []
-    for number in range(5, 9):
-        for ell in ELLS:
-            chosen = COLUMNS[:number]
-            part = frame.select(*chosen, "occupation")
-            method = {"decomposition": {"l": {"occupation": ell}}}
-            measures, _, seconds = decomposed(part, job(chosen, ["occupation"], method))
+def columns(quasi: Sequence[str], sensitive: Sequence[str]) -> list[str]:
+    """The names of the columns of a job."""
+    return [*(written.partition(":")[0] for written in quasi), *sensitive]
+
+
+def by_quasi_identifiers(settings: DecompositionSettings) -> Iterator[Row]:
+    """One sensitive attribute, five and more quasi-identifiers."""
+    frame = frame_of(settings)
+    primary = settings.sensitive[0]
+    for number in range(min(5, len(settings.quasi)), len(settings.quasi) + 1):
+        for ell in settings.l:
+            chosen = settings.quasi[:number]
+            part = frame.select(columns(chosen, [primary]))
+            method = {"decomposition": {"l": {primary: ell}}}
+            measures, _, seconds = decomposed(part, job(chosen, [primary], method))
             diverse = [{"distinct-l-diversity": {"l": ell}}]
-            asked = job(chosen, ["occupation"], {"mondrian": {}}, diverse)
+            asked = job(chosen, [primary], {"mondrian": {}}, diverse)
             away, mondrian_seconds = generalized(part, asked)
-            rows.append(
-                {
-                    "quasi-identifiers": number, "l": ell,
-                    "KL decomposition": measures["kl_divergence"], "KL Mondrian": away,
-                    "seconds decomposition": seconds, "seconds Mondrian": mondrian_seconds,
-                }
-            )  # fmt: skip
-    return rows
+            yield {
+                "quasi-identifiers": number, "l": ell,
+                "KL decomposition": measures["kl_divergence"], "KL Mondrian": away,
+                "seconds decomposition": seconds, "seconds Mondrian": mondrian_seconds,
+            }  # fmt: skip
 
 
-def sensitive_figures(frame: pl.DataFrame) -> Table:
-    """Figures 7 and 8: one to four sensitive attributes."""
-    rows = []
-    for number in range(1, 5):
-        for ell in ELLS:
-            sensitive = SENSITIVE[:number]
-            part = frame.select(*COLUMNS[:5], *sensitive)
-            method = {"decomposition": {"primary": "occupation", "l": {"occupation": ell}}}
-            measures, facts, seconds = decomposed(part, job(COLUMNS[:5], sensitive, method))
-            estimate = math.log(math.prod({**PERMISSIBLE, "occupation": ell}[s] for s in sensitive))
-            rows.append(
-                {
-                    "attributes": number, "l_pri": ell,
-                    "KL raked": measures["kl_divergence"], "KL uniform": measures["kl_uniform"],
-                    "mean Σ ln\\|G.S_i\\|": measures["mean_log_sets"], "paper's ln Π l_i": estimate,
-                    "noise": facts["noise_values"], "seconds": seconds,
-                }
-            )  # fmt: skip
-    return rows
+def by_sensitive_attributes(settings: DecompositionSettings) -> Iterator[Row]:
+    """One and more sensitive attributes."""
+    frame = frame_of(settings)
+    quasi = settings.quasi[:5]
+    for number in range(1, len(settings.sensitive) + 1):
+        for ell in settings.l:
+            sensitive = settings.sensitive[:number]
+            part = frame.select(columns(quasi, sensitive))
+            asked = {"primary": sensitive[0], "l": {sensitive[0]: ell}}
+            measures, facts, seconds = decomposed(
+                part, job(quasi, sensitive, {"decomposition": asked})
+            )
+            targets = [ell, *(permissible(part[name]) for name in sensitive[1:])]
+            yield {
+                "attributes": number, "l_pri": ell,
+                "KL raked": measures["kl_divergence"], "KL uniform": measures["kl_uniform"],
+                "mean Σ ln\\|G.S_i\\|": measures["mean_log_sets"],
+                "paper's ln Π l_i": math.log(math.prod(targets)),
+                "noise": facts["noise_values"], "seconds": seconds,
+            }  # fmt: skip
 
 
-def noise_figures(frame: pl.DataFrame) -> Table:
-    """Figure 9: noise by l_pri and l_education, and the least that any method needs."""
-    part = frame.select(*COLUMNS[:5], "occupation", "education")
-    counts = part["education"].value_counts()["count"].to_numpy()
-    rows = []
-    for ell in ELLS:
-        for education in range(2, 6):
-            asked = {"l": {"occupation": ell, "education": education}, "beyond_permissible": True}
-            made = job(COLUMNS[:5], ["occupation", "education"], {"decomposition": asked})
+def permissible(column: pl.Series) -> int:
+    """l_per of a column."""
+    return permissible_ell(column.value_counts()["count"].to_numpy().astype(np.int64))
+
+
+def noise(settings: DecompositionSettings) -> Iterator[Row]:
+    """Noise by ℓ of the primary and of a second attribute, and the least that any method needs."""
+    quasi, (primary, second) = settings.quasi[:5], settings.sensitive[:2]
+    part = frame_of(settings).select(columns(quasi, [primary, second]))
+    counts = part[second].value_counts()["count"].to_numpy()
+    for ell in settings.l:
+        for of_second in settings.l_second:
+            asked = {"l": {primary: ell, second: of_second}, "beyond_permissible": True}
+            made = job(quasi, [primary, second], {"decomposition": asked})
             outcome = made.method.run(prepare(made, part, rng=np.random.default_rng(SEED)))
             groups = outcome.facts["groups"]
-            floor = max(groups * education - int(np.minimum(counts, groups).sum()), 0)
-            paper = {(5, 5): "4733"}.get((ell, education), "≤ 675" if education <= 3 else "")
-            rows.append(
-                {
-                    "l_pri": ell, "l_education": education, "noise": outcome.facts["noise_values"],
-                    "floor": floor, "paper": paper,
-                }
-            )  # fmt: skip
-    return rows
+            floor = max(groups * of_second - int(np.minimum(counts, groups).sum()), 0)
+            yield {
+                "l_pri": ell, "l_second": of_second,
+                "noise": outcome.facts["noise_values"], "floor": floor,
+            }  # fmt: skip
 
 
-def markdown(rows: Table) -> str:
-    """A table."""
-    names = list(rows[0])
-    lines = [f"| {' | '.join(names)} |", f"| {' | '.join('---:' for _ in names)} |"]
-    lines += [f"| {' | '.join(_cell(row[name]) for name in names)} |" for row in rows]
-    return "\n".join(lines)
-
-
-def _cell(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
-
-
-def plot(folder: Path, tables: dict[str, Table]) -> None:
-    """Plots as in the paper; without matplotlib there are none."""
-    try:
-        import matplotlib
-    except ImportError:
-        print("matplotlib is not there: no plots (pip install 'discreet[experiments]')")
-        return
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "discreet"  # the same file from the same figures
-    matplotlib.rcParams["svg.fonttype"] = "none"  # letters stay text: a third of the size
-    from matplotlib import pyplot
-
-    for name, x, measures, by, called in PLOTS:
-        figure, axes = pyplot.subplots(figsize=(6, 3.6), layout="constrained")
-        rows = tables[name]
-        keys = list(dict.fromkeys(row[by] for row in rows))
-        for shade, key in enumerate(keys):
-            part = [row for row in rows if row[by] == key]
-            colour = pyplot.colormaps["viridis"](shade / len(keys))
-            for measure, line in zip(measures, ("-o", "--s", ":"), strict=False):
-                axes.plot(
-                    [row[x] for row in part], [row[measure] for row in part], line,
-                    color=colour, markersize=3, label=f"{measure}, {called.format(key)}",
-                )  # fmt: skip
-        axes.set_xlabel(x)
-        axes.set_ylabel("values" if name == "noise" else "divergence in nats")
-        axes.set_xticks(sorted({row[x] for row in rows}))
-        figure.legend(fontsize="x-small", loc="outside right upper")
-        figure.savefig(folder / f"decomposition-{name}.svg", metadata={"Date": None})
-        pyplot.close(figure)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--output", type=Path, default=Path("experiments-out"))
-    arguments = parser.parse_args()
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    frame = adult()
-    tables = {
-        "noise": noise_figures(frame),
-        "sensitive": sensitive_figures(frame),
-        "quasi-identifiers": quasi_identifier_figures(frame),
-    }
-    page = f"""# Decomposition on Adult, beside the paper
-
-Made by `python experiments/decomposition.py` on the {len(frame):,} complete rows among the first
-32 561 of Adult. The paper's 'Work-class' is the column occupation. Divergences in nats.
-
-## Divergence and time against the number of quasi-identifiers (figures 2 to 6)
-
-The paper: decomposition barely grows with the number of quasi-identifiers and is far below
-Mondrian; Mondrian took 75.7 to 90.0 s there.
-
-![Divergence of decomposition and Mondrian](decomposition-quasi-identifiers.svg)
-
-{markdown(tables["quasi-identifiers"])}
-
-## Divergence against the number of sensitive attributes (figures 7 and 8)
-
-The paper says "quite close to ln Π l_i"; for three and more attributes that is too little, because
-unions hold more than l_i values. *Raked* is the distribution that an attacker derives from the
-groups and the sensitive table together, *uniform* that of the paper, whose divergence is the mean
-of Σ ln|G.S_i| where quasi-identifiers are unique.
-
-![Divergence by the number of sensitive attributes](decomposition-sensitive.svg)
-
-{markdown(tables["sensitive"])}
-
-## Noise with education as the second attribute (figure 9)
-
-![Noise beside the least that any method needs](decomposition-noise.svg)
-
-{markdown(tables["noise"])}
-"""
-    (arguments.output / "decomposition.md").write_text(page, encoding="utf-8")
-    plot(arguments.output, tables)
-
-
-if __name__ == "__main__":
-    main()
+EXPERIMENT = Experiment(
+    "decomposition",
+    "Decomposition, beside the paper",
+    DecompositionSettings,
+    (
+        Figure(
+            "2", "Figures 2 to 6: divergence and time against the number of quasi-identifiers",
+            by_quasi_identifiers,
+            "The paper: decomposition barely grows with the number of quasi-identifiers and is far "
+            "below Mondrian; Mondrian took 75.7 to 90.0 s there.",
+            Plot("l", ("KL decomposition", "KL Mondrian"), ("quasi-identifiers",)),
+        ),
+        Figure(
+            "7", "Figures 7 and 8: divergence and time against the number of sensitive attributes",
+            by_sensitive_attributes,
+            'The paper says "quite close to ln Π l_i"; for three and more attributes that is too '
+            "little, because unions hold more than l_i values. *Raked* is the distribution that an "
+            "attacker derives from the groups and the sensitive table together, *uniform* that of "
+            "the paper, whose divergence is the mean of Σ ln|G.S_i| where quasi-identifiers are "
+            "unique.",
+            Plot("attributes", ("KL raked", "paper's ln Π l_i"), ("l_pri",)),
+        ),
+        Figure(
+            "9", "Figure 9: noise with a second attribute", noise,
+            "The paper: at most 675 for ℓ of education up to 3, and 4,733 at l_pri = l_education = "
+            "5.",
+            Plot("l_pri", ("noise", "floor"), ("l_second",)),
+        ),
+    ),
+)  # fmt: skip

@@ -16,15 +16,14 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "codip" / "job.yaml
 
 
 def test_every_figure_on_the_example():
-    task = prepare(dc.Job.load(EXAMPLE))
-    steps = codip.figures_5_and_6(task)
+    settings = codip.CodipSettings(data=EXAMPLE, alpha=0.4)
+    steps = list(codip.merging(settings))
     assert [row["tables"] for row in steps] == list(range(12, 0, -1))
-    assert [row["attributes"] for row in codip.figure_7(task, 0.5)] == list(range(2, 13))
-    by_ceiling = codip.figure_8(task)
+    assert [row["attributes"] for row in codip.by_attributes(settings)] == list(range(2, 13))
+    by_ceiling = list(codip.closeness(settings))
     assert len({row["dm"] for row in by_ceiling}) == 3
-    nodes = [row["nodes"] for row in codip.figure_9(task, 0.4, 0.5)]
+    nodes = [row["nodes"] for row in codip.by_k(settings)]
     assert nodes == sorted(nodes, reverse=True)
-    assert "| tables |" in codip.table_of(steps)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +37,7 @@ def test_every_figure_on_the_example():
     ],
 )
 def test_household_bits(status, bits):
-    assert codip.household(status) == bits
+    assert codip.household_bits(status) == bits
 
 
 def test_census_income_is_read_from_its_raw_form(tmp_path):
@@ -76,7 +75,8 @@ def test_adult_ratios_and_gap():
         plan = [list(block) for block in step.plan]
         assert step.association_loss == pytest.approx(naive.association_loss_of(columns, plan))
         assert step.information_exposure == pytest.approx(naive.exposure_of(columns, plan))
-    for row in codip.gap(part, subsets=2):
+    settings = codip.CodipSettings(subsets=2)
+    for row in codip.gap(settings):
         assert row["exhaustive"] <= row["greedy"] + 1e-12
 
 

@@ -1,0 +1,61 @@
+"""Run the experiments of a paper: ``python -m experiments decomposition --figures 7,9``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+from experiments.harness import Experiment, MissingDataError, run
+
+PAPERS = ("l_diversity", "decomposition", "codip", "quasi_sensitive", "opinion_polls")
+
+
+def experiment_of(paper: str) -> Experiment:
+    """The experiment of a paper."""
+    found: Experiment = importlib.import_module(f"experiments.{paper}").EXPERIMENT
+    return found
+
+
+def described(experiment: Experiment) -> str:
+    """What an experiment has and can be told."""
+    lines = [experiment.title, "", "Figures:"]
+    lines += [f"  {figure.name:10} {figure.title}" for figure in experiment.figures]
+    lines += ["", "Settings (--set NAME=VALUE):"]
+    for name, field in experiment.settings.model_fields.items():
+        lines.append(f"  {name:14} {field.description} Default: {field.default}.")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
+    parser.add_argument("paper", choices=[name.replace("_", "-") for name in PAPERS])
+    parser.add_argument("--figures", help="Some figures, such as 5,8; by default all.")
+    parser.add_argument("--data", type=Path, help="File or folder of the data.")
+    parser.add_argument("--output", type=Path, help="Folder for the results.")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--no-plots", action="store_true")
+    parser.add_argument("--list", action="store_true", help="Show figures and settings, and stop.")
+    given = parser.parse_args(arguments)
+    experiment = experiment_of(given.paper.replace("-", "_"))
+    if given.list:
+        print(described(experiment))
+        return 0
+    try:
+        written = dict(one.split("=", 1) if "=" in one else (one, "") for one in given.set)
+        written |= {k: v for k in ("data", "output") if (v := getattr(given, k)) is not None}
+        names = given.figures.split(",") if given.figures else None
+        page = run(
+            experiment, experiment.chosen(names), experiment.configured(written),
+            plots=not given.no_plots,
+        )  # fmt: skip
+    except (ValueError, MissingDataError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"Written: {page}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,310 @@
+"""MSA-diversity against Gal on an opinion table: Abdalaal (2012), figures 14 to 25.
+
+Loss and discernibility against ℓ and the number d of opinions (figures 14 to 16, 18, 20, 22), query
+error (17, 19, 21, 23), disclosure probabilities (24, 25), and beyond the paper: suppression beside
+its lower bound, the two ways of grouping, and what an attacker who knows the algorithm learns from
+samples of ten people (minimality).
+
+    python -m experiments opinion-polls                               # the non-voters' poll
+    python -m experiments opinion-polls --set movielens=true --data ml-1m
+    python -m experiments opinion-polls --data t.csv --set quasi=age:integer,zip --set opinions=a,b
+
+Of MovieLens the users with a rating for each of the most rated movies are taken, as in the paper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from experiments.harness import (
+    Experiment,
+    Figure,
+    MissingDataError,
+    Plot,
+    Row,
+    Settings,
+    data_file,
+)
+from pydantic import Field
+
+import discreet as dc
+from discreet.methods.base import Task
+from discreet.pipeline.prepare import prepare
+from discreet.releases.registry import kind_of
+
+MOST_WORLDS = 200
+METHODS: dict[str, dict[str, Any]] = {
+    "msa-diversity (curve)": {"msa-diversity": {"suppression": 0.95}},
+    "msa-diversity (blocks)": {"msa-diversity": {"suppression": 0.95, "grouping": "blocks"}},
+    "gal (both-safe)": {"gal": {}},
+    "gal (suppress)": {"gal": {"halves": "suppress"}},  # the paper's
+}
+
+
+class OpinionPollSettings(Settings):
+    quasi: tuple[str, ...] = Field(
+        default=("ppage:integer", "race", "educ"), description="Quasi-identifiers of a CSV."
+    )
+    opinions: tuple[str, ...] = Field(
+        default=("Q3_2", "Q3_3", "Q17_4", "Q2_4", "Q9_2"), description="Opinions of a CSV."
+    )
+    movielens: bool = Field(
+        default=False, description="Read a folder of MovieLens: users and ratings (1M or 100K)."
+    )
+    movies: int = Field(default=7, description="The most rated movies that are opinions.")
+    d: tuple[int, ...] = Field(default=(2, 3, 5), description="Numbers of opinions, up to 7.")
+    l: tuple[int, ...] = Field(default=(2, 3, 4), description="ℓ; the paper goes up to 10.")  # noqa: E741 (the paper's letter)
+    queries: int = Field(default=684, description="Queries; as many as people in the paper.")
+    people: int = Field(default=10, description="People of each sample of the minimality attack.")
+    samples: tuple[int, int] = Field(
+        default=(40, 12), description="Samples of it along the curve, and in blocks."
+    )
+
+
+@lru_cache
+def poll(settings: OpinionPollSettings) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """The table, its quasi-identifiers and its opinions."""
+    if settings.movielens:
+        return movielens(data_file(settings, "movielens"), settings.movies)
+    path = data_file(settings, "opinions", "nonvoters.csv")
+    names = [written.partition(":")[0] for written in settings.quasi]
+    frame = pl.read_csv(path, infer_schema=False).select(*names, *settings.opinions)
+    return frame, settings.quasi, settings.opinions
+
+
+def movielens(folder: Path, movies: int) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """Users with their ratings of the most rated movies: the 1M form, or the 100K form."""
+    if (folder / "users.dat").exists():
+        users = _split(folder / "users.dat", "::", ("user", "gender", "age", "occupation", "zip"))
+        ratings = _split(folder / "ratings.dat", "::", ("user", "movie", "rating", "time"))
+    elif (folder / "u.user").exists():
+        users = _split(folder / "u.user", "|", ("user", "age", "gender", "occupation", "zip"))
+        ratings = _split(folder / "u.data", "\t", ("user", "movie", "rating", "time"))
+    else:
+        raise MissingDataError(
+            f"{folder} has neither users.dat and ratings.dat (MovieLens 1M) nor u.user and u.data "
+            "(MovieLens 100K); docs/experiments/data.md says where to get them."
+        )
+    counts = ratings["movie"].value_counts().sort("count", "movie", descending=[True, False])
+    most = counts["movie"].head(movies).to_list()
+    rated = ratings.filter(pl.col("movie").is_in(most)).pivot(
+        "movie", index="user", values="rating", aggregate_function="first"
+    )
+    opinions = {movie: f"movie {movie}" for movie in most}
+    joined = users.join(rated.drop_nulls(), on="user", maintain_order="left").rename(opinions)
+    frame = joined.select("age", "gender", "zip", *opinions.values())
+    return frame, ("age:integer", "gender", "zip"), tuple(opinions.values())
+
+
+def _split(path: Path, separator: str, names: Sequence[str]) -> pl.DataFrame:
+    lines = path.read_text(encoding="latin-1").splitlines()
+    rows = [line.split(separator) for line in lines if line]
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+
+
+def job_for(
+    columns: Sequence[str], quasi: Sequence[str], opinions: Sequence[str], method: dict, ell: int
+) -> dc.Job:
+    """The job of one run; Gal takes ℓ as a parameter, MSA-diversity as a requirement."""
+    if "gal" in method:
+        method = {"gal": {"l": ell, **method["gal"]}}
+    attributes: dict[str, Any] = {name: {"role": "drop"} for name in columns}
+    for written in quasi:
+        name, _, kind = written.partition(":")
+        attributes[name] = {"role": "quasi-identifier", "type": kind or None}
+    attributes |= {name: {"role": "sensitive"} for name in opinions}
+    ours = "msa-diversity" in method
+    requirements = [{"m-diversity": {"l": ell}}] if ours else []
+    return dc.Job(attributes=attributes, requirements=requirements, method=method)
+
+
+FIGURES = (
+    "suppressed", "bound", "across", "loss", "discernibility", "median query error",
+    "mean query error", "unlinked baseline", "greatest probability", "people above 1/l",
+)  # fmt: skip
+
+
+@lru_cache
+def measured(
+    settings: OpinionPollSettings, method: str, d: int, ell: int
+) -> tuple[Any, ...] | None:
+    """Loss and disclosure of a release, the FIGURES in order; None where it is infeasible."""
+    frame, quasi, opinions = poll(settings)
+    opinions = opinions[:d]
+    job = job_for(frame.columns, quasi, opinions, METHODS[method], ell)
+    try:
+        release = dc.publish(frame, job, seed=1)
+    except dc.InfeasibleError:
+        return None
+    measures = dc.measure(release, original=frame, job=job, queries=settings.queries)
+    manifest = release.manifest
+    views = kind_of(manifest.kind).views(
+        release.coded_tables(), release.task.domains, refined=False
+    )
+    greatest, above = 0.0, 0
+    for name in opinions:
+        counts = views[0].counts.values[name]
+        of_entry = counts.count / views[0].counts.size[counts.class_of_entry]
+        greatest = max(greatest, float(of_entry.max()))
+        above = max(above, int(counts.count[of_entry > 1 / ell + 1e-9].sum()))
+    error = measures.query_error
+    steps = release.private["method"].get("steps", {})
+    return (
+        manifest.suppressed_rows / manifest.source_rows,
+        release.private.get("least_suppressed_rows", 0) / manifest.source_rows,
+        steps.get("across_blocks", 0) / manifest.source_rows,
+        measures.loss,
+        measures.structure.discernibility,
+        None if error is None else error.release.median,
+        None if error is None else error.release.mean,
+        None if error is None else error.unlinked.median,
+        greatest,
+        above / manifest.source_rows,
+    )
+
+
+def compared(settings: OpinionPollSettings, *names: str) -> Iterator[Row]:
+    """Some figures of all methods for each ℓ and d."""
+    opinions = poll(settings)[2]
+    for d, ell in product([d for d in settings.d if d <= len(opinions)], settings.l):
+        for method in METHODS:
+            found = measured(settings, method, d, ell)
+            figures = dict(zip(FIGURES, found or [None] * len(FIGURES), strict=True))
+            yield {"d": d, "l": ell, "method": method, **{name: figures[name] for name in names}}
+
+
+# ---- minimality
+
+
+def minimality(settings: OpinionPollSettings) -> Iterator[Row]:
+    """Belief of an attacker who knows the algorithm in a person's own answers, at ℓ = 2.
+
+    On small samples of the table, all worlds that exchange whole rows of answers inside the
+    published groups: each weighs as often as the method, run on it, gives these very groups.
+    ``curve`` draws nothing where no two people share a place, so one run decides. ``blocks`` draws
+    orders, so many runs do; inside one block all worlds weigh alike (exchanging people of a block
+    exchanges equally likely orders), so blocks are cut small here, to see what placing people
+    across them gives away.
+    """
+    whole, quasi, opinions = poll(settings)
+    opinions, people = opinions[:2], settings.people
+    frame = whole.unique([name.partition(":")[0] for name in quasi], maintain_order=True)
+    along, in_blocks = settings.samples
+    modes = {
+        "curve": ({"suppression": 0.5}, 1, along),
+        "blocks of 4 to 7": ({"suppression": 0.5, "grouping": "blocks", "block": 4}, 30, in_blocks),
+    }
+    for name, (parameters, runs, tables) in modes.items():
+        rng = np.random.default_rng(0)
+        judged: list[np.ndarray] = []
+        plain: list[np.ndarray] = []
+        across = 0
+        while len(judged) < tables:
+            sample = frame.sample(people, seed=int(rng.integers(2**31)))
+            job = job_for(frame.columns, quasi, opinions, {"msa-diversity": parameters}, 2)
+            task = prepare(job, sample)
+            outcome = _run(job.method, task, seed=0)
+            if outcome is None or (outcome.class_of_row < 0).any():
+                continue
+            belief = _posterior(job.method, task, outcome.class_of_row, runs)
+            if belief is None:
+                continue
+            judged.append(belief)
+            plain.append(_shares(task, outcome.class_of_row))
+            across += outcome.facts["steps"].get("across_blocks", 0)
+        own, without = np.concatenate(judged), np.concatenate(plain)
+        yield {
+            "grouping": name,
+            "across": across / (tables * people),
+            "without the method": float(without.mean()),
+            "with it": float(own.mean()),
+            "above": float((own > without + 0.1).mean()),
+            "certain": float((own > 0.999).mean()),
+        }
+
+
+def _run(method: Any, task: Task, seed: int) -> Any:
+    try:
+        return method.run(replace(task, rng=np.random.default_rng(seed)))
+    except dc.InfeasibleError:
+        return None
+
+
+def _shares(task: Task, group_of_row: np.ndarray) -> np.ndarray:
+    """How large the share of each person's own value is in the group; all attributes in turn."""
+    alike = group_of_row[:, None] == group_of_row[None, :]
+    codes = [column.codes for column in task.table.sensitive]
+    same = [((c[:, None] == c[None, :]) & alike).sum(axis=1) for c in codes]
+    return np.concatenate([count / alike.sum(axis=1) for count in same])
+
+
+def _posterior(method: Any, task: Task, group_of_row: np.ndarray, runs: int) -> np.ndarray | None:
+    """The belief in each person's own value, all attributes in turn; None for too many worlds."""
+    members = [np.flatnonzero(group_of_row == g) for g in range(group_of_row.max() + 1)]
+    if math.prod(math.factorial(len(group)) for group in members) > MOST_WORLDS:
+        return None
+    columns = task.table.sensitive
+    agree = np.zeros(len(columns) * len(group_of_row))
+    weight = 0
+    wanted = _partition(group_of_row)
+    for world in product(*(permutations(group) for group in members)):
+        row_of_person = np.empty(len(group_of_row), np.int64)
+        for group, given in zip(members, world, strict=True):
+            row_of_person[group] = given
+        dealt = {c.name: replace(c, codes=c.codes[row_of_person]) for c in columns}
+        told = replace(task, table=replace(task.table, columns={**task.table.columns, **dealt}))
+        outcomes = [_run(method, told, seed) for seed in range(runs)]
+        alike = sum(o is not None and _partition(o.class_of_row) == wanted for o in outcomes)
+        weight += alike
+        same = [c.codes[row_of_person] == c.codes for c in columns]
+        agree += alike * np.concatenate(same)
+    return agree / weight if weight else None
+
+
+def _partition(group_of_row: np.ndarray) -> frozenset[frozenset[int]]:
+    groups = range(-1, int(group_of_row.max()) + 1)
+    return frozenset(frozenset(np.flatnonzero(group_of_row == g).tolist()) for g in groups)
+
+
+def _figure(name: str, title: str, paper: str, *figures: str) -> Figure:
+    return Figure(
+        name, title, lambda settings: compared(settings, *figures), paper,
+        Plot("l", figures[:1], ("d", "method")),
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    "opinion-polls",
+    "MSA-diversity and Gal, beside the paper",
+    OpinionPollSettings,
+    (
+        _figure(
+            "14", "Figure 14: loss, and suppression beside its lower bound",
+            "The paper: loss grows with ℓ and with d, more with ℓ.",
+            "loss", "suppressed", "bound", "across",
+        ),
+        _figure(
+            "15", "Figures 15, 16, 18, 20 and 22: discernibility",
+            "The paper: MSA-diversity is below Gal for small ℓ.", "discernibility",
+        ),
+        _figure(
+            "17", "Figures 17, 19, 21 and 23: query error",
+            "The paper: MSA-diversity is below Gal for small ℓ.",
+            "median query error", "mean query error", "unlinked baseline",
+        ),
+        _figure(
+            "24", "Figures 24 and 25: probability of disclosure",
+            "The paper: at most 1/ℓ with MSA-diversity; Gal exceeds it.",
+            "greatest probability", "people above 1/l",
+        ),
+        Figure("minimality", "Beyond the paper: an attacker who knows the algorithm", minimality),
+    ),
+)  # fmt: skip

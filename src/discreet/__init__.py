@@ -20,6 +20,7 @@ _HOME_OF_NAME = {
     "attack": "discreet.api.attack",
     "compare": "discreet.api.compare",
     "profile": "discreet.api.profile",
+    "propose": "discreet.api.propose",
     "simulate": "discreet.api.simulate",
     "explore_projections": "discreet.api.explore",
     "minimal_nodes": "discreet.api.publish",
@@ -54,6 +55,7 @@ _HOME_OF_NAME = {
     "AttackReport": "discreet.attacks.run",
     "Comparison": "discreet.utility.comparison",
     "Profile": "discreet.job.table_profile",
+    "ProposedJob": "discreet.job.proposing.job_text",
     "Simulation": "discreet.api.simulate",
     "Exploration": "discreet.api.explore",
     "Export": "discreet.releases.exporting.export",
@@ -114,6 +116,7 @@ if TYPE_CHECKING:
     from discreet.api.explore import explore_projections as explore_projections
     from discreet.api.measure import measure as measure
     from discreet.api.profile import profile as profile
+    from discreet.api.propose import propose as propose
     from discreet.api.publish import minimal_nodes as minimal_nodes
     from discreet.api.publish import publish as publish
     from discreet.api.series import audit_series as audit_series
@@ -139,6 +142,7 @@ if TYPE_CHECKING:
     from discreet.job.parts import Verify as Verify
     from discreet.job.person import Person as Person
     from discreet.job.table_check import Check as Check
+    from discreet.job.proposing.job_text import ProposedJob as ProposedJob
     from discreet.job.table_profile import Profile as Profile
     from discreet.ledger.ledger import Ledger as Ledger
     from discreet.ledger.settings import LedgerSettings as LedgerSettings

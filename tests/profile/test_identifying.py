@@ -12,7 +12,7 @@ from tests.tables import coded_column
 
 import discreet as dc
 from discreet.job.identifying import identifying_values
-from discreet.job.proposal import propose_job
+from discreet.job.proposing.job_text import propose_job
 
 DRAW = random.Random(0)
 

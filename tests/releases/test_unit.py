@@ -10,7 +10,7 @@ import pytest
 from tests.requirements.test_catalog import EXAMPLES, names
 
 import discreet as dc
-from discreet.job.proposal import propose_job, read_untyped
+from discreet.job.proposing.job_text import propose_job, read_untyped
 from discreet.job.table_profile import profile_table
 from discreet.pipeline.prepare import prepare
 from discreet.releases.audit.audit import audit_folder

@@ -69,6 +69,8 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
         k=2,
         requirements=[dc.TCloseness(t=0.3)],
     )
+    proposed: dc.ProposedJob = dc.propose(frame)
+    job = job.using(proposed.job.method)
     profiled: dc.Profile = dc.profile(frame, job)
     series: dc.SeriesAudit = dc.audit_series(ledger=folder / "people.ledger")
     simulated: dc.Simulation = dc.simulate(dc.SimulatedPopulation(people=100), rho=0.5)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.job.model import Job
-from discreet.job.proposal import read_untyped
+from discreet.job.proposing.job_text import read_untyped
 from discreet.job.table_profile import Profile, profile_table
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.prepare import prepare
@@ -18,7 +18,7 @@ def profile(
     """Profile a table: its identifying columns, and the guarantees that are feasible for it.
 
     ``data`` is a frame, a path, or None for the job's own source; ``job`` may be a path. Without
-    a job, roles are proposed from names and counts.
+    a job, roles are proposed from names and values.
     """
     if job is None:
         return profile_table(read_untyped(data), roles_known=False)

@@ -32,16 +32,15 @@ def init(
         "job.yaml"
     ),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    verbose: Verbose = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Propose roles and hierarchies in a commented job file."""
     with guarded(as_json=json, debug=debug):
-        from dataclasses import asdict
-
         from discreet.errors import InputError
-        from discreet.job.proposal import propose_job
-        from discreet.report.terminal import role_lines
+        from discreet.job.proposing.job_text import propose_job
+        from discreet.report.terminal import proposal_lines, role_lines
 
         if output.exists() and not force:
             raise InputError(
@@ -50,8 +49,7 @@ def init(
         proposed = propose_job(data, output.resolve().parent)
         output.write_text(proposed.text, encoding="utf-8")
         if json:
-            counts = None if proposed.persons is None else asdict(proposed.persons)
-            say_json({"job": str(output), "person": proposed.person, "persons": counts})
+            say_json({"job": str(output), **proposed.to_dict()})
         else:
             if proposed.persons is not None:
                 say_lines(
@@ -64,6 +62,7 @@ def init(
                 [
                     f"Wrote {output} with a proposed role for every column:",
                     *role_lines({name: str(one.role) for name, one in proposed.roles.items()}),
+                    *proposal_lines(proposed.roles, verbose=verbose),
                     f"Review the roles in {output}, then run: discreet publish {output}",
                 ]
             )

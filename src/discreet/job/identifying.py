@@ -7,10 +7,12 @@ codes of diagnoses are shorter, of varying length, or shared by many rows.
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import NamedTuple
 
 import polars as pl
 
+from discreet.job.checksums import LOOKED_AT, checked_numbers
 from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
 
@@ -66,9 +68,15 @@ def count_uses(column: Column) -> Uses:
 
 
 def words_of(name: str) -> str:
-    """The words of a column's name, in small letters, apart."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    """The words of a column's name, in small letters without accents, apart."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", without_accents(name))
     return " ".join(re.findall(r"[a-z]+", apart.lower()))
+
+
+def without_accents(text: str) -> str:
+    """Return a text with plain Latin letters in the place of those with accents."""
+    apart = unicodedata.normalize("NFKD", text.replace("ı", "i").replace("ß", "ss"))
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))
 
 
 def identifying_values(column: Column) -> str | None:
@@ -87,7 +95,8 @@ def identifying_values(column: Column) -> str | None:
         telephone = text.str.contains(_TELEPHONE) & digits & ~text.str.contains(_DATE)
         if int(telephone.sum()) >= MOST * len(text):
             return "telephone or social security numbers"
-    return _record_numbers(column, text)
+    some = text.gather_every(max(len(text) // LOOKED_AT, 1)).to_list()
+    return checked_numbers(some) or _record_numbers(column, text)
 
 
 def _record_numbers(column: Column, text: pl.Series) -> str | None:

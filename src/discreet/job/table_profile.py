@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.job.identifying import SEVERAL_ROWS
-from discreet.job.proposal import Proposal, suggest_person, suggest_roles
+from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
 from discreet.knowledge.links import Links
 from discreet.knowledge.terms import terms_of
 from discreet.requirements.base import Domain
@@ -160,8 +160,7 @@ class Profile(Result):
         result = asdict(self)
         if self.proposals is not None:
             result["proposals"] = {
-                name: {"role": str(proposal.role), "reason": proposal.reason}
-                for name, proposal in self.proposals.items()
+                name: proposal.to_dict() for name, proposal in self.proposals.items()
             }
         return result
 
@@ -178,8 +177,8 @@ def profile_table(
 ) -> Profile:
     """Profile a table by its columns' roles.
 
-    Where ``roles_known`` is false, roles are proposed: every column but a proposed identifier or a
-    constant is taken for a quasi-identifier, and a proposed sensitive one is looked at as such too.
+    Where ``roles_known`` is false, roles are proposed: proposed quasi-identifiers and sensitive
+    columns count as known to an attacker, and sensitive ones are looked at as such too.
     """
     proposals = None if roles_known else suggest_roles(table)
     quasi_identifiers, sensitive = table.quasi_identifiers, table.sensitive

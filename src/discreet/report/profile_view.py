@@ -35,7 +35,7 @@ def _parts(profile: Profile) -> Iterator[RenderableType]:
     for warning in profile.warnings:
         yield Text(f"{warning}\n", style="yellow")
     if profile.proposals is not None:
-        yield Text("Roles are a proposal from names and counts; correct them in the job file.\n")
+        yield Text("Roles are a proposal from names and values; correct them in the job file.\n")
     if profile.risk is not None:
         yield _risk_sentence(profile, profile.risk)
         yield _subsets(profile)

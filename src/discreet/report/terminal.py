@@ -29,12 +29,13 @@ from discreet.releases.manifest import Manifest, Promise, ReaderFinding
 from discreet.releases.measure import Utility
 from discreet.releases.registry import kind_of
 from discreet.releases.weaknesses import known_weaknesses
-from discreet.table.roles import Unit
+from discreet.table.roles import Role, Unit
 from discreet.utility.figures import Measures
 
 if TYPE_CHECKING:
     from discreet.attacks.base import Finding
     from discreet.attacks.run import AttackReport
+    from discreet.job.proposing.role_judgement import Proposal
     from discreet.job.table_profile import Profile
 
 STRONGEST = 5  # findings of attacks that are shown
@@ -207,6 +208,21 @@ def role_lines(role_of_column: Mapping[str, str]) -> list[str]:
     for name, role in role_of_column.items():
         by_role.setdefault(role, []).append(name)
     return [f"  {role:17} {_some(names)}" for role, names in by_role.items()]
+
+
+def proposal_lines(roles: Mapping[str, Proposal], *, verbose: bool) -> list[str]:
+    """Return the columns whose roles are least certain; with ``verbose``, the reason of every role.
+
+    A wrong role of an insensitive column costs most: nothing protects it.
+    """
+    if verbose:
+        return [
+            f"  {name}: {one.role}, {one.confidence} confidence: {one.reason}; {one.if_wrong}"
+            for name, one in roles.items()
+        ]
+    unsure = [name for name, one in roles.items() if one.confidence == "low"]
+    unsure.sort(key=lambda name: roles[name].role is not Role.INSENSITIVE)
+    return [f"Least certain, look at these first: {_some(unsure)}."] if unsure else []
 
 
 def _rows(manifest: Manifest, people: str) -> str:

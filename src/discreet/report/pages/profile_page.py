@@ -39,7 +39,7 @@ def profile_page(profile: Profile) -> Page:
     proposed = (
         ""
         if profile.proposals is None
-        else "Roles are a proposal from names and counts; correct them in the job file."
+        else "Roles are a proposal from names and values; correct them in the job file."
     )
     counts = profile.persons
     persons = "" if counts is None else persons_sentence(profile, counts)

@@ -1,0 +1,110 @@
+"""Words that tell what a column's values are: sexes, countries, diseases, names of persons.
+
+Short lists of our own in six languages, without accents and in small letters. They recognize a
+column where most values, or for names of persons a good share, are listed.
+"""
+
+from __future__ import annotations
+
+from discreet.job.proposing.vocabulary import Meaning
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(word.replace("_", " ") for word in text.split())
+
+
+FAMILIAR: dict[Meaning, frozenset[str]] = {
+    Meaning.SEX: _listed(
+        "m f w male female man woman men women mann frau mannlich weiblich divers homme femme h"
+        " masculin feminin hombre mujer masculino femenino feminino homem mulher erkek kadin kiz"
+        " other diverse x unknown non-binary nonbinary"
+    ),
+    Meaning.MARITAL: _listed(
+        "married single divorced widowed separated never-married never_married cohabiting"
+        " partnered civil_partnership verheiratet ledig geschieden verwitwet getrennt_lebend"
+        " marie mariee celibataire divorce divorcee veuf veuve pacse pacsee separe separee casado"
+        " casada soltero soltera divorciado divorciada viudo viuda union_libre separado separada"
+        " solteiro solteira viuvo viuva uniao_estavel evli bekar bosanmis dul married-civ-spouse"
+        " married-spouse-absent married-af-spouse"
+    ),
+    Meaning.ORIGIN: _listed(
+        "white black asian hispanic latino caucasian african-american africanamerican mixed"
+        " amer-indian-eskimo asian-pac-islander native_american indigenous roma branca preta parda"
+        " amarela indigena mestizo afrodescendiente other other/mixed"
+    ),
+    Meaning.RELIGION: _listed(
+        "christian muslim catholic protestant orthodox jewish hindu buddhist sikh atheist none"
+        " no_religion evangelisch katholisch romisch-katholisch muslimisch judisch konfessionslos"
+        " catholique protestante musulman musulmane juif juive sans_religion catolico catolica"
+        " evangelico evangelica musulmano judio ateo sin_religion catolica_romana judaica"
+        " sem_religiao musluman hristiyan yahudi alevi sunni"
+    ),
+    Meaning.COUNTRY: _listed(
+        "germany france spain portugal turkey italy poland austria switzerland netherlands belgium"
+        " sweden norway denmark finland ireland greece england uk united_kingdom usa united_states"
+        " united-states mexico canada brazil argentina chile colombia peru china japan india"
+        " pakistan bangladesh vietnam philippines indonesia egypt morocco nigeria kenya ethiopia"
+        " south_africa syria iraq iran afghanistan russia ukraine romania bulgaria hungary"
+        " czechia deutschland frankreich spanien turkei italien polen osterreich schweiz syrien"
+        " rumanien allemagne espagne turquie italie pologne maroc algerie tunisie senegal alemania"
+        " francia espana turquia italia polonia marruecos venezuela ecuador bolivia alemanha franca"
+        " espanha brasil angola mocambique almanya fransa ispanya turkiye italya suriye irak de fr"
+        " es pt tr it pl at ch nl be gb us br"
+    ),
+    Meaning.EDUCATION: _listed(
+        "bachelors masters doctorate hs-grad some-college bachelor master phd primary secondary"
+        " tertiary high_school high_school_or_less college some_college university none abitur"
+        " hauptschule realschule mittlere_reife fachhochschule universitat lehre hochschule"
+        " gymnasium kein_abschluss bac licence doctorat brevet cap bts sans_diplome primaire"
+        " secondaire superieur primaria secundaria bachillerato universidad licenciatura maestria"
+        " fundamental medio superior mestrado doutorado ensino_medio ensino_superior ilkokul"
+        " ortaokul lise universite yuksek_lisans doktora"
+    ),
+    Meaning.DIAGNOSIS: _listed(
+        "diabetes asthma hypertension cancer influenza flu depression anxiety migraine gastritis"
+        " pneumonia bronchitis arthritis stroke epilepsy hiv hepatitis copd anemia obesity dementia"
+        " tuberculosis psoriasis eczema ulcer angina gout hypothyroidism schizophrenia healthy"
+        " asthme hypertension_arterielle grippe cancer_du_sein diabete migrane bluthochdruck"
+        " krebs grippe_a depressionen rheuma schlaganfall gastrite pneumonie asma hipertension"
+        " depresion cancer_de_mama gripe migrana neumonia hipertensao depressao enxaqueca"
+        " pneumonia_bacteriana diyabet astim hipertansiyon kanser grip depresyon migren gastrit"
+        " zaturre cold fracture appendicitis"
+    ),
+    Meaning.DRUG: _listed(
+        "aspirin ibuprofen paracetamol metformin insulin amoxicillin atorvastatin simvastatin"
+        " omeprazole amlodipine lisinopril metoprolol prednisone warfarin sertraline fluoxetine"
+        " salbutamol levothyroxine antibiotic statin ramipril bisoprolol pantoprazol metformina"
+        " ibuprofeno insulina insuline amoxicilina omeprazol losartan parasetamol"
+    ),
+}
+
+GIVEN_NAMES = _listed(
+    "james john robert michael william david richard joseph thomas charles mary patricia jennifer"
+    " linda elizabeth barbara susan jessica sarah karen emma olivia ava sophia isabella mia amelia"
+    " noah liam oliver elijah lucas mason logan ethan jack harry george emily grace anna laura"
+    " hans peter klaus jurgen wolfgang thomas andreas stefan michael markus sabine petra monika"
+    " ursula renate karin heike anja katrin julia lena lea felix jonas leon finn paul maximilian"
+    " jean pierre michel andre philippe alain jacques marie nathalie isabelle catherine monique"
+    " francoise sylvie camille chloe manon lucie louis hugo jules gabriel arthur antoine nicolas"
+    " jose antonio manuel francisco juan pedro jesus javier carlos miguel luis maria carmen ana"
+    " isabel dolores pilar teresa rosa lucia paula elena marta sofia diego pablo alejandro sergio"
+    " joao paulo rafael fernando ricardo bruno tiago joana beatriz ines mariana fernanda juliana"
+    " adriana camila gabriela catarina rui nuno mehmet mustafa ahmet ali huseyin hasan ibrahim"
+    " ismail osman murat emre yusuf fatma ayse emine hatice zeynep elif merve esra busra selin"
+    " deniz cem can burak ozge ebru"
+)
+FAMILY_NAMES = _listed(
+    "smith jones williams taylor brown davies evans wilson johnson roberts miller davis moore"
+    " anderson jackson white harris martin thompson garcia martinez robinson clark lewis walker"
+    " muller schmidt schneider fischer weber meyer wagner becker schulz hoffmann schafer koch bauer"
+    " richter klein wolf bernard dubois durand moreau laurent simon lefebvre leroy roux david"
+    " rodriguez gonzalez fernandez lopez sanchez perez gomez ruiz hernandez diaz moreno munoz"
+    " silva santos ferreira pereira oliveira costa rodrigues martins jesus sousa fernandes"
+    " goncalves gomes lopes marques almeida ribeiro yilmaz kaya demir sahin celik yildiz yildirim"
+    " ozturk aydin ozdemir arslan dogan kilic aslan cetin kara koc kurt"
+)
+STREET_WORDS = (
+    r"(?:\b(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|court|square|boulevard|blvd|weg|platz"
+    r"|allee|gasse|rue|impasse|chemin|calle|avenida|avda|plaza|paseo|rua|travessa|largo|sokak"
+    r"|sokagi|cadde|caddesi|cad|sok|mahallesi|mah|bulvari)\b|stra(?:ss|ß)e|str\.)"
+)

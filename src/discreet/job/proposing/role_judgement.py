@@ -1,0 +1,357 @@
+"""A role for each column of a table that no job describes, with its reason and its risk.
+
+The steps: what values and names say of each column alone (``_judge``); dates of birth against
+dates of events; columns that follow from others; at most as many quasi-identifiers as an attacker
+plausibly knows; what a wrong role would cost. A proposal is a starting point for review, never a
+decision: it cannot know the attacker's background knowledge. It repeats no value of a column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from discreet.job.identifying import count_uses, identifying_values, words_of
+from discreet.job.proposing.date_columns import date_format, is_birth, judged_dates
+from discreet.job.proposing.determined_columns import determined_columns, unique_shares
+from discreet.job.proposing.value_forms import (
+    FEW_ROWS,
+    Shape,
+    is_free_text,
+    meaning_of_values,
+    shape_of,
+)
+from discreet.job.proposing.vocabulary import Meaning, named_meanings
+from discreet.table.coded_table import Column
+from discreet.table.roles import Role, ValueType
+
+MOST_KNOWN = 10  # quasi-identifiers: more of a person at once no attacker plausibly knows
+ANSWERS = 8  # numbered columns of one questionnaire, at least
+CHOICES = 30  # distinct values of an answer, at most
+ROWS_OF_KEY = 20  # more rows of a value on average: a category
+
+Confidence = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A proposed role, the reason, its confidence, and what the role costs where it is wrong."""
+
+    role: Role
+    reason: str
+    confidence: Confidence = "high"
+    if_wrong: str = ""
+    meaning: Meaning | None = None
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the proposal as plain data."""
+        return {
+            "role": str(self.role),
+            "reason": self.reason,
+            "confidence": self.confidence,
+            "if_wrong": self.if_wrong,
+        }
+
+
+def suggest_roles(columns: Iterable[Column]) -> dict[str, Proposal]:
+    """Propose a role for each column, independent of its present one."""
+    table = list(columns)
+    roles = {column.name: _judge(shape_of(column)) for column in table}
+    roles |= _answers(table, roles)
+    roles |= _dates(table, roles)
+    roles |= _followers(table, roles)
+    roles |= _beyond_the_known(roles)
+    roles |= _shared_identifiers(table, roles)
+    return _with_costs(table, roles)
+
+
+def suggest_person(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> Column | None:
+    """The proposed key of persons that several rows share; of several, that with most values.
+
+    Telephone and account numbers, which families share, count where no key shows one row a person.
+    """
+    found = [
+        (column, roles[column.name].meaning, count_uses(column))
+        for column in columns
+        if roles[column.name].role is Role.IDENTIFIER
+    ]
+    one_row = any(
+        meaning in _KEYS_OF_PERSONS[0] + _KEYS_OF_PERSONS[1]
+        and uses.most <= 1
+        and not _ROW_KEY.search(words_of(column.name))
+        for column, meaning, uses in found
+    )
+    for kinds in _KEYS_OF_PERSONS[: 2 if one_row else 3]:
+        repeated = [one for one in found if one[1] in kinds and one[2].most > 1]
+        if repeated:
+            return max(repeated, key=lambda one: one[2].values)[0]
+    return None
+
+
+_KEYS_OF_PERSONS: tuple[tuple[Meaning, ...], ...] = (
+    (Meaning.PERSON_KEY,),
+    (Meaning.NATIONAL_NUMBER, Meaning.E_MAIL, Meaning.LOGIN),
+    (Meaning.TELEPHONE, Meaning.ACCOUNT),
+)
+_ROW_KEY = re.compile(r"\b(visit|encounter|order|case|record|row|transaction|fall\w*|line)\b")
+_KEY_OF_OTHERS = (Meaning.HOUSEHOLD, Meaning.INSTITUTION, Meaning.SAMPLE_DESIGN, Meaning.POSTCODE)
+_STRONG = (Meaning.FREE_TEXT, Meaning.ADDRESS, Meaning.DIAGNOSIS, Meaning.DRUG)
+
+
+def _proposal(
+    meaning: Meaning, reason: str, confidence: Confidence, role: Role | None = None
+) -> Proposal:
+    return Proposal(role or meaning.sense.role, reason, confidence, meaning=meaning)
+
+
+def _judge(shape: Shape) -> Proposal:
+    """Judge one column by itself."""
+    column = shape.column
+    if shape.distinct + (shape.rows < len(column.codes)) <= 1:
+        return Proposal(Role.INSENSITIVE, "it has the same value everywhere")
+    if column.separator is not None:
+        return Proposal(Role.SENSITIVE, "it holds several values in a cell", "medium")
+    words = words_of(column.name)
+    said = list(named_meanings(words))
+    named = next((one for one in said if _plausible(one[0], shape)), None)
+    found = identifying_values(column)
+    if found and not (said and said[0][0] in _KEY_OF_OTHERS):
+        return _proposal(_kind_of_identifier(found, named), f"it holds {found}", "high")
+    told = meaning_of_values(shape)
+    if found and named is not None:
+        return _proposal(named[0], f"its name says '{named[1]}'", "medium", Role.DROP)
+    both = _combined(named, told, shape)
+    if both is not None:
+        return both
+    if _is_sample_weight(words, shape):
+        return _proposal(Meaning.SAMPLE_WEIGHT, "its name and values are those of weights", "high")
+    nominal = column.type is ValueType.INTEGER or (
+        column.type is ValueType.TEXT and date_format(shape.some) is None
+    )
+    if shape.unique and nominal:
+        what = "text" if column.type is ValueType.TEXT else "whole numbers"
+        reason = f"{what}; {shape.distinct:,} of {shape.rows:,} values differ"
+        return _proposal(Meaning.PERSON_KEY, reason, "medium")
+    return Proposal(Role.QUASI_IDENTIFIER, f"{shape.distinct:,} values of unknown meaning", "low")
+
+
+def _combined(
+    named: tuple[Meaning, str] | None, told: tuple[Meaning, str] | None, shape: Shape
+) -> Proposal | None:
+    """Weigh what the name says against what the values show."""
+    if named is None:
+        return None if told is None else _proposal(told[0], told[1], "medium")
+    meaning, word = named
+    reason = f"its name says '{word}'"
+    if told is None:
+        return _proposal(meaning, reason, "high" if _confirms(meaning, shape) else "medium")
+    if told[0] is meaning:
+        return _proposal(meaning, f"{reason}, and {told[1]}", "high")
+    if told[0] in _STRONG:  # the form of the values says more than a name
+        return _proposal(told[0], f"{told[1]} (though {reason})", "medium")
+    return _proposal(meaning, reason, "medium")
+
+
+def _kind_of_identifier(found: str, named: tuple[Meaning, str] | None) -> Meaning:
+    kinds = {
+        "e-mail": Meaning.E_MAIL, "bank": Meaning.ACCOUNT, "card": Meaning.ACCOUNT,
+        "telephone": Meaning.TELEPHONE, "IP": Meaning.LOGIN, "national": Meaning.NATIONAL_NUMBER,
+        "tax": Meaning.NATIONAL_NUMBER, "NHS": Meaning.NATIONAL_NUMBER,
+    }  # fmt: skip
+    if named is not None and named[0].sense.role is Role.IDENTIFIER:
+        return named[0]
+    return next((kind for word, kind in kinds.items() if word in found), Meaning.PERSON_KEY)
+
+
+def _plausible(meaning: Meaning, shape: Shape) -> bool:
+    """Return whether values can have the meaning that a name suggests."""
+    numbers = shape.numbers
+    if meaning in (Meaning.PERSON_KEY, Meaning.HOUSEHOLD):
+        shared = shape.distinct >= FEW_ROWS and shape.rows <= ROWS_OF_KEY * shape.distinct
+        return 2 * shape.distinct > shape.rows or shared
+    if meaning is Meaning.FREE_TEXT:
+        return is_free_text(shape, 0.0) or 2 * shape.distinct > shape.rows
+    if meaning.sense.role is Role.IDENTIFIER:
+        number = shape.column.type is ValueType.NUMBER
+        return 2 * shape.distinct > shape.rows and not number
+    if meaning is Meaning.SAMPLE_WEIGHT:
+        return numbers is not None
+    if meaning is Meaning.AGE and numbers is not None:
+        return float(numbers.min(initial=0)) >= 0 and float(numbers.max(initial=0)) <= 130
+    if meaning is Meaning.HOUSEHOLD_SIZE and numbers is not None:
+        return float(numbers.max(initial=0)) <= 60
+    if meaning is Meaning.BIRTH:
+        return is_birth(shape)
+    if meaning is Meaning.SEX:
+        return shape.distinct <= 12
+    return True
+
+
+def _confirms(meaning: Meaning, shape: Shape) -> bool:
+    """Return whether a name's meaning was checked against the values, or needs no check."""
+    role = meaning.sense.role
+    checked = (Meaning.AGE, Meaning.BIRTH, Meaning.SEX, Meaning.SAMPLE_WEIGHT, Meaning.HOUSEHOLD)
+    if meaning in checked or role in (Role.IDENTIFIER, Role.DROP):
+        return True
+    plain = (Meaning.RESULT, Meaning.DWELLING, Meaning.INSTITUTION, Meaning.HEALTH)
+    return meaning not in plain and shape.distinct > 1
+
+
+_WEIGHT_WORDS = re.compile(r"\b(weight|weights|gewicht|poids|peso|agirlik)\b")
+
+
+def _is_sample_weight(words: str, shape: Shape) -> bool:
+    """Numbers called weight that are about one on average, or far above a body's."""
+    numbers = shape.numbers
+    if numbers is None or not _WEIGHT_WORDS.search(words) or shape.distinct < FEW_ROWS:
+        return False
+    mean = float(numbers.mean())
+    return float(numbers.min()) >= 0 and (0.3 <= mean <= 3 or mean > 1000)
+
+
+_NUMBERED = re.compile(r"([A-Za-z]+)[_. -]?\d+(?:[_. -]?(?:\d+|[A-Za-z]{1,2}\d*))*")
+
+
+def _answers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
+    """Numbered columns of one questionnaire, whose names do not say what was asked."""
+    stems = {
+        column.name: found[1].lower()
+        for column in columns
+        if (found := _NUMBERED.fullmatch(column.name)) and roles[column.name].meaning is None
+    }
+    members = Counter(stems.values())
+    return {
+        column.name: Proposal(
+            Role.SENSITIVE,
+            f"one of {members[stems[column.name]]} numbered answers; its name does not say to what",
+            "low",
+        )
+        for column in columns
+        if column.name in stems
+        and members[stems[column.name]] >= ANSWERS
+        and roles[column.name].confidence == "low"
+        and column.cardinality <= CHOICES
+    }
+
+
+def _dates(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
+    """Dates without a telling name: of birth where they lie decades before other dates."""
+    changed = {}
+    telling = (Meaning.BIRTH, Meaning.EVENT_DATE)
+    for name, birth in judged_dates(columns).items():
+        role = roles[name]
+        if role.role is Role.QUASI_IDENTIFIER and role.meaning not in telling:
+            meaning = Meaning.BIRTH if birth else Meaning.EVENT_DATE
+            why = "dates decades before others" if birth else "dates of the last years"
+            changed[name] = _proposal(meaning, why, "medium")
+    return changed
+
+
+def _followers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
+    """Columns that are copies of others, or that reveal or follow from protected ones."""
+    published = [c for c in columns if roles[c.name].role.published]
+    pairs = determined_columns(published)
+    changed: dict[str, Proposal] = {}
+
+    def strength(name: str) -> tuple[bool, int, int]:
+        role = roles[name]
+        known = role.meaning.sense.known if role.meaning else 0
+        return role.confidence != "low", known, -place[name]
+
+    place = {column.name: number for number, column in enumerate(columns)}
+    for first, second in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
+        if (second, first) in pairs:
+            kept, copy = sorted((first, second), key=strength, reverse=True)
+            if kept not in changed and copy not in changed:
+                said = f"it says the same as '{kept}', value for value"
+                changed[copy] = replace(roles[copy], role=Role.DROP, reason=said, confidence="high")
+    for first, second in pairs:
+        if (second, first) in pairs:
+            continue
+        for name, other, how in ((second, first, "follows from"), (first, second, "determines")):
+            role, protected = roles[name], roles[other]
+            loose = role.confidence == "low" or role.role is Role.INSENSITIVE
+            if name in changed or other in changed or not loose:
+                continue
+            if protected.confidence != "low" and protected.role in _PROTECTED:
+                changed[name] = Proposal(
+                    protected.role, f"it {how} '{other}'", "medium", meaning=protected.meaning
+                )
+    return changed
+
+
+_PROTECTED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+
+
+def _beyond_the_known(roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
+    """Publish unchanged the quasi-identifiers that come after the most plausible ones."""
+    names = [name for name, one in roles.items() if one.role is Role.QUASI_IDENTIFIER]
+    ranked = sorted(names, key=lambda name: -_rank(roles[name]))
+    more = f"an attacker who knows {MOST_KNOWN} others of a person plausibly knows no more"
+    return {
+        name: replace(
+            roles[name], role=Role.INSENSITIVE, confidence="low",
+            reason=f"{roles[name].reason}; {more}",
+        )
+        for name in ranked[MOST_KNOWN:]
+    }  # fmt: skip
+
+
+def _rank(proposal: Proposal) -> int:
+    return proposal.meaning.sense.known if proposal.meaning is not None else 0
+
+
+def _shared_identifiers(
+    columns: Sequence[Column], roles: Mapping[str, Proposal]
+) -> dict[str, Proposal]:
+    """Drop identifiers that different persons share: their number is not that of persons."""
+    person = suggest_person(columns, roles)
+    return {
+        column.name: replace(
+            roles[column.name], role=Role.DROP,
+            reason=f"{roles[column.name].reason}; rows share values: if a person has several rows, "
+            "name the key of persons under 'person:'",
+        )
+        for column in columns
+        if roles[column.name].role is Role.IDENTIFIER
+        and column is not person
+        and count_uses(column).most > 1
+    }  # fmt: skip
+
+
+def _with_costs(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
+    """Add to each proposal what a wrong role would cost, in unique rows."""
+    rows = len(columns[0].codes) if columns else 0
+    known = [c for c in columns if roles[c.name].role is Role.QUASI_IDENTIFIER]
+    others = [c for c in columns if roles[c.name].role in (Role.SENSITIVE, Role.INSENSITIVE)]
+    now, *more = unique_shares(known, others, rows)
+    share = {column.name: found for column, found in zip(others, more, strict=True)}
+    for column in known:
+        rest = [one for one in known if one is not column]
+        share[column.name] = unique_shares(rest, [], rows)[0]
+    return {
+        name: replace(role, if_wrong=_cost(role.role, share.get(name, now), now))
+        for name, role in roles.items()
+    }
+
+
+def _cost(role: Role, share: float, now: float) -> str:
+    if role is Role.QUASI_IDENTIFIER:
+        return (
+            f"if no attacker knows it, it becomes coarser for nothing; without it {share:.0%} "
+            f"instead of {now:.0%} of the rows are unique"
+        )
+    if role is Role.SENSITIVE:
+        return (
+            "if it is no secret, groups become larger for nothing; if attackers know it, "
+            f"{share:.0%} instead of {now:.0%} of the rows are unique"
+        )
+    if role is Role.INSENSITIVE:
+        return (
+            "if it is a secret, nothing protects it; if attackers know it, "
+            f"{share:.0%} instead of {now:.0%} of the rows are unique"
+        )
+    return "if it identifies no person, analysts lose it for nothing"

@@ -1,0 +1,206 @@
+"""What the values of a column say about it, whatever its name.
+
+Judged by the form of some distinct values, taken evenly from the sorted dictionary, and by short
+lists of familiar words. Reasons name forms and counts, never a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.job.identifying import without_accents
+from discreet.job.proposing.familiar_values import (
+    FAMILIAR,
+    FAMILY_NAMES,
+    GIVEN_NAMES,
+    STREET_WORDS,
+)
+from discreet.job.proposing.vocabulary import Meaning
+from discreet.table.coded_table import Column
+from discreet.table.roles import ValueType
+
+LOOKED_AT = 1000  # distinct values of a column
+MOST = 0.8  # of them
+NAMES_KNOWN = 0.2  # of the values of a column of names that have a listed name
+FREE_TEXT_LENGTH = 40  # the mean number of characters
+FREE_TEXT_WORDS = 5
+MANY = 10  # distinct values
+
+_ICD = r"^[A-TV-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?$"
+_ICD_9 = r"^(\d{3}(\.\d{1,2})?|[VE]\d{2,3}(\.\d{1,2})?)$"
+_ATC = r"^[A-DGHJLMNPRSV]\d{2}[A-Z]{2}(\d{2})?$"
+_POSTCODE = (
+    r"^([A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d|\d{4} [A-Z]{2}|\d{4}-\d{3}"
+    r"|\d{5}-\d{3,4}|[A-Z]{1,2}-\d{4,5})$"
+)
+_FIVE_DIGITS = r"^\d{5}$"
+_MONEY = r"(?i)([$€£₺]|\b(eur|usd|gbp|try|tl|brl)\b|^[<>]?=? ?\d+(\.\d+)? ?k$)"
+_TWO_NAMES = r"^\p{Lu}[\p{L}'’.-]+(,? \p{Lu}[\p{L}'’.-]*){1,3}$"
+_ONE_NAME = r"^\p{Lu}[\p{Ll}'’-]+$"
+_ADDRESS = r"(?i)" + STREET_WORDS
+BRACKET = re.compile(
+    r"^[\[(]?\s*(?:(?:<=?|>=?|≤|≥|under|over|bis|ab|unter|über)\s*(\d+)"
+    r"|(\d+)\s*(?:-|–|to|bis|a|à|,)\s*(\d+)|(\d+)\s*(?:\+|s|plus|and over|or more|or older))"
+    r"\s*[\])]?$",
+    re.IGNORECASE,
+)
+
+
+class Shape(NamedTuple):
+    """The distinct values of a column, as far as they are looked at."""
+
+    rows: int  # with a value
+    distinct: int
+    some: pl.Series  # of the distinct values, as text
+    column: Column
+
+    @property
+    def unique(self) -> bool:
+        """Whether nearly every row has a value of its own."""
+        return self.rows >= FEW_ROWS and self.distinct >= NEARLY_UNIQUE * self.rows
+
+    def share(self, form: str) -> float:
+        """Return the share of the values that have a form."""
+        return int(self.some.str.contains(form).sum()) / max(len(self.some), 1)
+
+    @property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The distinct numbers that occur, where the type is a number's."""
+        if self.column.numbers is None or self.column.type is ValueType.DATE:
+            return None
+        found = self.column.numbers[self.column.counts > 0]
+        return found[np.isfinite(found)]
+
+
+NEARLY_UNIQUE = 0.95  # distinct values over rows with a value
+FEW_ROWS = 20  # below this nearly every column is unique, which is no evidence
+
+
+def shape_of(column: Column) -> Shape:
+    """Return what judges the values of a column."""
+    counts = column.counts[: column.cardinality - column.has_null]
+    text = column.text.head(len(counts)).filter(pl.Series(counts > 0))
+    step = -(-len(text) // LOOKED_AT)
+    return Shape(int(counts.sum()), len(text), text.gather_every(max(step, 1)), column)
+
+
+def meaning_of_values(shape: Shape) -> tuple[Meaning, str] | None:
+    """Return what the values of a column show it to be, with the reason."""
+    if shape.distinct < 2 or shape.column.separator is not None:
+        return None
+    for judge in _JUDGES:
+        found = judge(shape)
+        if found is not None:
+            return found
+    return None
+
+
+def is_free_text(shape: Shape, distinct: float = 0.5) -> bool:
+    """Whether cells are sentences, of which at least a share of the rows differ."""
+    if shape.column.type is not ValueType.TEXT or shape.distinct < distinct * shape.rows:
+        return False
+    length, words = shape.some.str.len_chars().mean(), shape.some.str.count_matches(r"\s+").mean()
+    return _real(length) > FREE_TEXT_LENGTH and _real(words) + 1 > FREE_TEXT_WORDS
+
+
+def _real(figure: object) -> float:
+    return float(figure) if isinstance(figure, int | float) else 0.0
+
+
+def _free_text(shape: Shape) -> tuple[Meaning, str] | None:
+    if is_free_text(shape):
+        return Meaning.FREE_TEXT, f"sentences; {shape.distinct:,} of {shape.rows:,} differ"
+    return None
+
+
+def _address(shape: Shape) -> tuple[Meaning, str] | None:
+    if _is_text(shape) and shape.distinct >= MANY:
+        numbered = shape.some.str.contains(r"\d") & shape.some.str.contains(_ADDRESS)
+        if int(numbered.sum()) >= MOST * len(shape.some):
+            return Meaning.ADDRESS, "its values have words for streets and house numbers"
+    return None
+
+
+def _names(shape: Shape) -> tuple[Meaning, str] | None:
+    """Names of persons: capitalized words, of which a good share is known; they seldom repeat."""
+    if not _is_text(shape) or shape.distinct < MANY:
+        return None
+    several = shape.share(_TWO_NAMES) >= MOST
+    if not several and shape.share(_ONE_NAME) < MOST:
+        return None
+    known = GIVEN_NAMES | FAMILY_NAMES
+    plain = [without_accents(value).lower() for value in shape.some.to_list()]
+    hits = sum(any(word in known for word in re.findall(r"[a-z]+", value)) for value in plain)
+    if hits >= NAMES_KNOWN * len(plain):
+        return Meaning.NAME, "its values look like names of persons"
+    if several and shape.distinct > MOST * shape.rows and shape.rows >= FEW_ROWS:
+        return Meaning.NAME, "its values are capitalized words that seldom repeat, as names do"
+    return None
+
+
+def _codes(shape: Shape) -> tuple[Meaning, str] | None:
+    if not _is_text(shape) or shape.distinct < 5:
+        return None
+    if shape.share(_ATC) >= MOST:
+        return Meaning.DRUG, "its values have the form of ATC codes"
+    initials = shape.some.str.slice(0, 1).n_unique()
+    if shape.share(_ICD) >= MOST and initials >= 3:
+        return Meaning.DIAGNOSIS, "its values have the form of ICD-10 codes"
+    if shape.share(_ICD_9) >= 0.95 and shape.share(r"^[VE]\d") > 0:
+        return Meaning.DIAGNOSIS, "its values have the form of ICD-9 codes"
+    return None
+
+
+def _postcode(shape: Shape) -> tuple[Meaning, str] | None:
+    if not _is_text(shape) or shape.distinct < MANY or shape.distinct > MOST * shape.rows:
+        return None
+    five = shape.share(_FIVE_DIGITS) >= 0.99 and shape.share(r"^0") > 0
+    if five or shape.share(_POSTCODE) >= MOST:
+        return Meaning.POSTCODE, "its values have the form of postcodes"
+    return None
+
+
+def _money(shape: Shape) -> tuple[Meaning, str] | None:
+    if _is_text(shape) and shape.share(_MONEY) > MOST:
+        return Meaning.MONEY, "its values have signs of a currency or thousands"
+    return None
+
+
+def _brackets(shape: Shape) -> tuple[Meaning, str] | None:
+    """Brackets of ages: most labels are ranges of numbers up to 120."""
+    if not _is_text(shape) or shape.distinct < 3:
+        return None
+    found = [BRACKET.match(value) for value in shape.some.to_list()]
+    ends = [int(end) for match in found if match for end in match.groups() if end]
+    if sum(match is not None for match in found) < 0.7 * len(found) or max(ends) > 120:
+        return None
+    if max(ends) >= 60 and min(ends) <= 40:
+        return Meaning.AGE, "its values look like brackets of ages"
+    return None
+
+
+def _familiar(shape: Shape) -> tuple[Meaning, str] | None:
+    if not _is_text(shape) or shape.distinct > 300:
+        return None
+    plain = [without_accents(value).lower().strip() for value in shape.some.to_list()]
+    for meaning, words in FAMILIAR.items():
+        hits = sum(value in words for value in plain)
+        enough = 1.0 if meaning is Meaning.SEX else 0.6
+        if hits >= 2 and hits >= enough * len(plain):
+            return meaning, f"its values are familiar: {meaning.sense.noun}"
+    return None
+
+
+def _is_text(shape: Shape) -> bool:
+    return shape.column.type is ValueType.TEXT
+
+
+_JUDGES: tuple[Callable[[Shape], tuple[Meaning, str] | None], ...] = (
+    _free_text, _address, _codes, _postcode, _money, _brackets, _familiar, _names,
+)  # fmt: skip

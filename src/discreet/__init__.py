@@ -141,8 +141,8 @@ if TYPE_CHECKING:
     from discreet.job.parts import Output as Output
     from discreet.job.parts import Verify as Verify
     from discreet.job.person import Person as Person
-    from discreet.job.table_check import Check as Check
     from discreet.job.proposing.job_text import ProposedJob as ProposedJob
+    from discreet.job.table_check import Check as Check
     from discreet.job.table_profile import Profile as Profile
     from discreet.ledger.ledger import Ledger as Ledger
     from discreet.ledger.settings import LedgerSettings as LedgerSettings

@@ -17,7 +17,7 @@ from discreet.io.in_place.place import Place, numbered_persons, place_of
 from discreet.io.source import Tell
 from discreet.io.tables import column_names, read_table
 from discreet.job.model import Job
-from discreet.job.proposal import suggest_type
+from discreet.job.proposing.job_text import suggest_type
 from discreet.job.table_check import Check, check_table
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.prepare import expand_sets, knowledge_of_job

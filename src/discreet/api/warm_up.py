@@ -19,7 +19,7 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Progress, no_progress
 from discreet.methods.registry import METHODS
-from discreet.table.classes import SORTED_LIMIT, group_codes
+from discreet.table.classes import FEW, group_codes
 from discreet.table.counts import order_by_class
 from discreet.table.kernels.listening import listeners
 from discreet.table.kernels.tiers import TIERS
@@ -90,9 +90,8 @@ def _compiling() -> Iterator[None]:
 
 def _group_many_rows() -> None:
     """Use the kernels that only large tables need."""
-    rows = np.arange(SORTED_LIMIT + 1, dtype=np.int32)
+    rows = np.arange(FEW + 1, dtype=np.int32)
     group_codes([rows], [len(rows)], len(rows))
-    group_codes([rows, rows], [len(rows), 2**40], len(rows))  # too many keys for a table of all
     order_by_class(rows, rows, len(rows), len(rows))
 
 

@@ -21,7 +21,7 @@ from discreet.job.proposing.job_text import suggest_type
 from discreet.job.table_check import Check, check_table
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.prepare import expand_sets, knowledge_of_job
-from discreet.pipeline.read import source_of
+from discreet.pipeline.read import source_of, specs_of_job
 from discreet.requirements.base import Requirement
 from discreet.requirements.registry import requirement_from_mapping
 from discreet.table.coded_table import CodedTable, Column
@@ -173,14 +173,9 @@ def _task(
 ) -> tuple[Task, Persons | None]:
     """Read the columns with a role, and prepare what requirements may know."""
     specs = {
-        name: ColumnSpec(
-            attribute.role,
-            attribute.type if attribute.role is Role.SENSITIVE else None,  # others are labels
-            attribute.distance,
-            attribute.multi_valued,
-        )
-        for name, attribute in job.attributes.items()
-        if attribute.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.QUASI_SENSITIVE)
+        name: spec if spec.role is Role.SENSITIVE else replace(spec, type=None, date_format=None)
+        for name, spec in specs_of_job(job).items()  # cells that are not sensitive are labels
+        if spec.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.QUASI_SENSITIVE)
     }
     person = () if job.person is None else job.person.column
     specs |= {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in person}

@@ -174,8 +174,9 @@ def profile_table(
     repeated: Sequence[str] = (),
     counts_rows: bool = False,
     persons: PersonCounts | None = None,
+    further: Sequence[Column] = (),
 ) -> Profile:
-    """Profile a table by its columns' roles.
+    """Profile a table by its columns' roles; ``further`` columns only by themselves.
 
     Where ``roles_known`` is false, roles are proposed: proposed quasi-identifiers and sensitive
     columns count as known to an attacker, and sensitive ones are looked at as such too.
@@ -191,13 +192,13 @@ def profile_table(
         quasi_identifiers = [column for column in table if role_of[column.name] in known]
     counted = None if person is None else persons_of([person], table.rows)
     others = [column for column in quasi_identifiers if column not in sensitive]
-    classes = classes_of(others, table.rows)
-    risks = _subset_risks(quasi_identifiers, table.rows)
+    classes = classes_of(others, table.entries, table.weights)
+    risks = _subset_risks(quasi_identifiers, table)
     found = tuple(_sensitive(c, classes, (hierarchies or {}).get(c.name)) for c in sensitive)
     names = tuple(column.name for column in quasi_identifiers)
     return Profile(
         rows=table.rows,
-        columns=tuple(_column(column, proposals) for column in table),
+        columns=tuple(_column(column, proposals) for column in (*table, *further)),
         quasi_identifiers=names,
         risk=next((risk for risk in risks if risk.columns == names), None),
         subsets=tuple(sorted(risks, key=lambda r: (len(r.columns), -r.average_risk, r.columns))),
@@ -304,11 +305,12 @@ class _Combinations:
         return _Combinations(tuple(columns), codes, count)
 
 
-def _subset_risks(columns: Sequence[Column], rows: int) -> list[SubsetRisk]:
+def _subset_risks(columns: Sequence[Column], table: CodedTable) -> list[SubsetRisk]:
+    rows = table.rows
     if not columns or not rows:
         return []
     cardinalities = [column.cardinality for column in columns]
-    ones = np.ones(rows, np.int64)
+    ones = np.ones(rows, np.int64) if table.weights is None else table.weights
     every = tuple(range(len(columns)))
     raw = _Combinations(every, {i: c.codes for i, c in enumerate(columns)}, ones)
     whole = raw.only(every, cardinalities)
@@ -346,7 +348,7 @@ def _risk(combined: _Combinations, columns: Sequence[Column], rows: int) -> Subs
 
 
 def _sensitive(column: Column, classes: Classes, hierarchy: Hierarchy | None) -> SensitiveProfile:
-    rows = len(column.codes)
+    rows = int(column.counts.sum())
     return SensitiveProfile(
         name=column.name,
         values=int((column.counts > 0).sum()),

@@ -1,0 +1,1 @@
+select age, zip, sex, diagnosis, income from {{ ref('people') }}

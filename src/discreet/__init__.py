@@ -49,7 +49,7 @@ _HOME_OF_NAME = {
     "Result": "discreet.result",
     "Audit": "discreet.releases.audit.audit",
     "Check": "discreet.job.table_check",
-    "SeriesAudit": "discreet.api.series_audit",
+    "SeriesAudit": "discreet.api.shared.series_audit",
     "Measures": "discreet.utility.figures",
     "ProjectedMeasures": "discreet.utility.figures",
     "AttackReport": "discreet.attacks.run",
@@ -120,7 +120,7 @@ if TYPE_CHECKING:
     from discreet.api.publish import minimal_nodes as minimal_nodes
     from discreet.api.publish import publish as publish
     from discreet.api.series import audit_series as audit_series
-    from discreet.api.series_audit import SeriesAudit as SeriesAudit
+    from discreet.api.shared.series_audit import SeriesAudit as SeriesAudit
     from discreet.api.simulate import SimulatedPopulation as SimulatedPopulation
     from discreet.api.simulate import Simulation as Simulation
     from discreet.api.simulate import simulate as simulate

@@ -44,7 +44,7 @@ def audit(
         return release.audit
     job, task = None, None
     if original is not None:
-        from discreet.api.opened_release import job_of_original
+        from discreet.api.shared.opened_release import job_of_original
         from discreet.pipeline.prepare import prepare
 
         job = job_of_original(original)

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.api.settings_grid import Setting, settings_of
+from discreet.api.shared.settings_grid import Setting, settings_of
 from discreet.errors import DiscreetError, InputError, PromiseError
 from discreet.job.model import Job
 from discreet.job.parts import Attribute

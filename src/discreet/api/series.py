@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from discreet.api.series_audit import SeriesAudit
+from discreet.api.shared.series_audit import SeriesAudit
 from discreet.attacks.series.cross_release import (
     correspondence,
     record_linking,

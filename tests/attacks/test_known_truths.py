@@ -63,7 +63,7 @@ def test_distinct_values_fall_to_non_membership_where_p_diversity_holds(table):
 def test_whole_rows_fall_to_background_join(table):
     _, findings = attack(table, "msa-diversity", [{"m-diversity": {"l": 3}}], "background-join")
     assert greatest(findings) == 1
-    assert all(f.verdict == "not covered" for f in findings)
+    assert all(f.verdict == "no guarantee against this" for f in findings)
     inner = [{"multi-attribute-l-diversity": {"inner": {"p-diversity": {"l": 1.2}}}}]
     _, findings = attack(table, "mondrian", inner, "background-join")
     assert greatest(findings) <= 1 / 1.2 + 1e-9
@@ -220,24 +220,29 @@ def test_minimality_of_mondrian_on_adult():
     assert found.targets == len(table)
     assert 19 <= round(found.above * found.targets) <= 200
     assert found.mean == pytest.approx(plain.mean, abs=0.002)
-    assert found.verdict == "outside the threat model"
+    assert found.verdict == "no guarantee against this"
 
 
 def finding(**changes):
     figures = {"targets": 4, "mean": 0.25, "greatest": 0.25, "above": 0.0, "certain": 0.0}
+    verdict = {"baseline": 0.5, "bound": None, "exceeded": False, "inside": False}
     return Finding(
-        "definetti", "knows", "s", "records", **figures,
-        **({"baseline": 0.5, "bound": None, "exceeded": False, "inside": False} | changes),
+        "definetti", "knows", "s", "records", **(figures | verdict | changes),
     )  # fmt: skip
 
 
 def test_a_verdict_says_no_more_than_was_found():
-    """An attack below guessing is no reader beyond the promise, and a bound of 1 is no bound."""
-    assert finding(is_belief=False).verdict == "no better than guessing"
-    assert finding(is_belief=False, baseline=0.2).verdict == "outside the threat model"
-    assert finding(inside=True, bound=1.0).verdict == "no bound"
+    """What is known without the release is no finding, and a bound of 1 is no bound."""
+    assert finding(is_belief=False).verdict == "does no better than without the release"
+    assert finding(is_belief=False, baseline=0.2).verdict == "no guarantee against this"
+    assert finding(inside=True, bound=1.0).verdict == "does no better than without the release"
+    assert finding(inside=True, bound=1.0, baseline=0.2).verdict == "no guarantee against this"
+    assert finding(certain=0.5).verdict == "no guarantee against this"
+    certain = finding(certain=0.5, certain_without=0.5)
+    assert certain.verdict == "does no better than without the release"
+    assert certain.newly_certain == 0
     assert finding(inside=True, bound=0.9).verdict == "within the guarantee"
-    assert finding(inside=True, bound=1.0, exceeded=True).verdict == "EXCEEDED"
+    assert finding(inside=True, bound=1.0, exceeded=True).verdict == "exceeds the guarantee"
 
 
 def test_the_reasons_of_attacks_that_were_not_run_are_true():

@@ -127,4 +127,4 @@ def test_a_broken_promise_is_a_failed_attack(job, tmp_path):
     manifest.write_text(text, encoding="utf-8")
     done = run("attack", tmp_path / "release", "--original", path)
     assert done.exit_code == 1
-    assert "EXCEEDED" in done.stdout
+    assert "exceeds the guarantee" in done.stdout

@@ -80,7 +80,7 @@ def test_absence_of_the_suppressed(tmp_path):
     assert found.targets == 3
     assert found.mean == found.greatest == 1
     assert found.baseline == pytest.approx(1 / 2)
-    assert found.verdict == "outside the threat model"
+    assert found.verdict == "no guarantee against this"
 
 
 def test_quasi_sensitive_linking_figure_1(tmp_path):

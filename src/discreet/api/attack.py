@@ -29,6 +29,7 @@ def attack(
     attacks: Sequence[Attack | str | Mapping[str, Any]] | None = None,
     population: str | Path | None = None,
     threshold: float = 0.5,
+    seconds: float | None = None,
     progress: Progress = no_progress,
 ) -> AttackReport:
     """Attack a release with every attack that applies, or with those that are named.
@@ -36,7 +37,7 @@ def attack(
     ``original`` is a job or the path of one; for a release in memory, or with ``job``, it may be
     the frame that was published. It provides the people's quasi-identifiers, and the true values
     by which beliefs are scored. ``population`` is a table of the quasi-identifiers of a larger
-    population, or a job.
+    population, or a job. What has not ended after ``seconds`` is left out, and the report says so.
     """
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold: a belief is between 0 and 1; found {threshold:g}.")
@@ -52,6 +53,7 @@ def attack(
         population=everybody,
         source_rows=source_rows_of(release, manifest),
         threshold=threshold,
+        seconds=seconds,
         progress=progress,
     )
 

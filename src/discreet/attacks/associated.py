@@ -12,7 +12,7 @@ person, the state being the rows that each class has left; nothing is said of pe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import ClassVar
@@ -70,6 +70,8 @@ class Associated(Attack):
     """Values of one table from those of another, by how they go together in the source."""
 
     name: ClassVar[str] = "associated"
+    also_knows: ClassVar[str] = "how often values go together"
+    slow: ClassVar[bool] = True
     inside: ClassVar[bool] = False
 
     @classmethod
@@ -85,17 +87,19 @@ class Associated(Attack):
             return "there is only one table"
         return super().inapplicable(scene)
 
-    def run(self, scene: Scene) -> list[Finding]:
+    def run(self, scene: Scene) -> Iterator[Finding]:
         budget = _Budget(MOVES)
-        findings: list[Finding] = []
         sides = [[_side(scene, reading, name) for name in reading.sensitive]
                  for reading in scene.readings]  # fmt: skip
         for one, other in combinations(sides, 2):
             if one and other:
                 people = _small_components(one[0].reading, other[0].reading)
                 for a, b in product(one, other):
-                    findings += self._pair(scene, a, b, people, budget)
-        return findings
+                    yield from self._pair(scene, a, b, people, budget)
+
+    def expected(self, scene: Scene) -> int:
+        counts = [len(reading.sensitive) for reading in scene.readings]
+        return sum(2 * a * b for a, b in combinations(counts, 2))
 
     def _pair(
         self,
@@ -118,17 +122,20 @@ class Associated(Attack):
                 beliefs.append(found)
         assessed = np.concatenate([np.zeros(0, np.int64), *members])
         left_out = len(one.truth) - len(assessed)
+        if not len(assessed):
+            pair = f"'{one.name}' and '{other.name}'"
+            self.omit(scene, pair, "too many rows share classes for their worlds to be counted")
+            return []
         findings = []
         for number, (side, by) in enumerate(((one, other), (other, one))):
             belief = np.concatenate([np.zeros(0), *(found[number] for found in beliefs)])
-            how = "not assessed: too many rows share classes" if not len(assessed) else EXACT
-            if 0 < left_out < len(one.truth):
+            how = EXACT
+            if left_out:
                 how = f"exact; {left_out:,} rows share classes with too many, not assessed"
             findings.append(
                 summarize(
                     self, side.name, side.reading.name, belief, np.ones(len(belief), np.int64),
-                    float(side.share[side.truth[assessed]].mean()) if len(assessed) else 0.0,
-                    scene.threshold, method=how,
+                    side.share[side.truth[assessed]], scene.threshold, method=how,
                     knowledge=f"{IN_TABLE}, and how often each value of '{side.name}' goes with "
                     f"each of '{by.name}' in the source",
                     details={"associated_with": by.name, "not_assessed": left_out},

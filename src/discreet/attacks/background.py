@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.base import TOLERANCE, Attack, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.attacks.inference.bounds import value_bounds
 from discreet.attacks.inference.permanents import matching_beliefs
@@ -41,6 +41,7 @@ class BackgroundKnowledge(Attack):
 
     name: ClassVar[str] = "background-knowledge"
     may_count_rows: ClassVar[bool] = True
+    also_knows: ClassVar[str] = "values that the target does not have"
 
     rules: tuple[Rule, ...] = Field(default=(), description="What the attacker can rule out.")
 
@@ -92,10 +93,12 @@ class BackgroundKnowledge(Attack):
         limit = value_bounds(scene.requirements, scene.domains, reading, attribute).everywhere
         left = 1 - bits[known] * limit if np.isfinite(limit) else np.zeros(int(known.sum()))
         bounds = np.where(left > 1e-12, limit / np.where(left > 1e-12, left, 1), 1.0)
-        share = np.append(reading.share(attribute), 0.0)
+        share = reading.share(attribute)
+        possible = np.maximum(1 - barred[known] @ share, TOLERANCE)  # without the release, too
+        of_truth = np.append(share, 0.0)[truth[known]]
         return summarize(
             self, attribute, reading.name, belief[known], np.ones(int(known.sum()), np.int64),
-            float(share[truth[known]].mean()) if known.any() else 0.0, scene.threshold,
+            np.minimum(of_truth / possible, 1.0), scene.threshold,
             np.minimum(bounds, 1.0) if np.isfinite(limit) else None,
             knowledge=self.knowledge, method="exact" if exact else "scaling in large groups",
         )  # fmt: skip

@@ -10,7 +10,7 @@ rows. Of the members with such a row, a share has the value sought in some row.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 from itertools import combinations
 from typing import ClassVar
 
@@ -19,8 +19,8 @@ import polars as pl
 from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene
-from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.beliefs import Beliefs, beliefs_in
+from discreet.attacks.class_attacks import IN_TABLE, baseline_of
+from discreet.attacks.inference.beliefs import beliefs_in, on_lines_of, ungrouped
 from discreet.attacks.inference.bounds import value_bounds
 from discreet.attacks.persons.person_view import (
     ALL_ROWS,
@@ -29,7 +29,6 @@ from discreet.attacks.persons.person_view import (
     finding_on_values,
 )
 from discreet.releases.adversary_view import AdversaryView
-from discreet.releases.placement import Placement
 from discreet.table.classes import group_codes
 
 
@@ -37,6 +36,7 @@ class BackgroundJoin(Attack):
     """One sensitive value from another, or from all others, that the attacker knows."""
 
     name: ClassVar[str] = "background-join"
+    also_knows: ClassVar[str] = "other sensitive values of the target"
 
     others: int = Field(
         default=1,
@@ -55,14 +55,18 @@ class BackgroundJoin(Attack):
             return "no table has two sensitive attributes"
         return reason
 
-    def run(self, scene: Scene) -> list[Finding]:
-        findings = []
+    def run(self, scene: Scene) -> Iterator[Finding]:
+        for reading, attribute, known in self._choices(scene):
+            yield self._one(scene, reading, attribute, known)
+
+    def expected(self, scene: Scene) -> int:
+        return sum(1 for _ in self._choices(scene))
+
+    def _choices(self, scene: Scene) -> Iterator[tuple[AdversaryView, str, tuple[str, ...]]]:
+        """Each attribute of each table, with each choice of others that are known."""
         for reading in scene.readings:
-            findings += [
-                self._one(scene, reading, attribute, known)
-                for attribute, known in self._choices(list(reading.sensitive))
-            ]
-        return findings
+            for attribute, known in self._known(list(reading.sensitive)):
+                yield reading, attribute, known
 
     def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
         return [
@@ -73,10 +77,10 @@ class BackgroundJoin(Attack):
                 knowledge=f"{ALL_ROWS}, and the {_listed(known)} of one of the target's rows",
                 details={"known": list(known)},
             )
-            for attribute, known in self._choices(list(view.sensitive))
+            for attribute, known in self._known(list(view.sensitive))
         ]  # fmt: skip
 
-    def _choices(self, names: list[str]) -> list[tuple[str, tuple[str, ...]]]:
+    def _known(self, names: list[str]) -> list[tuple[str, tuple[str, ...]]]:
         """Each attribute that is sought, with each choice of others that are known."""
         found = []
         for attribute in names:
@@ -96,10 +100,10 @@ class BackgroundJoin(Attack):
         )
         return self.finding(
             scene, reading, attribute, beliefs,
-            _without_groups(reading, attribute, known).mean,
+            on_lines_of(beliefs, beliefs_in(ungrouped(reading), attribute, known)),
             bounds.of_lines(reading, beliefs),
             knowledge=f"{IN_TABLE}, and the target's {_listed(known)}",
-            details={"known": list(known)},
+            details={"known": list(known)}, alone=baseline_of(reading, attribute, beliefs),
         )  # fmt: skip
 
 
@@ -136,15 +140,3 @@ def joined_values(view: PersonView, attribute: str, known: tuple[str, ...]) -> T
     return TrueValues(
         found["person"].to_numpy(), found["value"].to_numpy(), found["belief"].to_numpy()
     )
-
-
-def _without_groups(reading: AdversaryView, attribute: str, known: tuple[str, ...]) -> Beliefs:
-    """The beliefs of an attacker who has the whole table as one group."""
-    whole = replace(
-        reading,
-        size=np.array([reading.rows]),
-        group_of_row=np.zeros(reading.rows, np.int32),
-        placement=Placement.identity(1),
-        place_of_target=np.zeros(reading.targets, np.int32),
-    )
-    return beliefs_in(whole, attribute, known)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,11 +36,9 @@ if TYPE_CHECKING:
 BINS = 20  # of the plot of beliefs
 TOLERANCE = 1e-9
 WITHIN = "within the guarantee"
-EXCEEDED = "EXCEEDED"
-NOT_COVERED = "not covered"  # by a guarantee of this release, though others cover it
-BEYOND = "outside the threat model"  # no requirement bounds what such an attacker learns
-NO_BETTER = "no better than guessing"
-UNBOUNDED = "no bound"  # a guarantee applies, and allows any belief for some target
+EXCEEDED = "exceeds the guarantee"
+NO_GUARANTEE = "no guarantee against this"
+NO_BETTER = "does no better than without the release"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +55,7 @@ class Scene:
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     progress: Progress = no_progress
     persons: PersonView | None = None  # where a person may have several published rows
+    omitted: dict[str, str] = field(default_factory=dict)  # what attacks left out, and why
 
     @property
     def kind(self) -> Kind:
@@ -87,7 +86,7 @@ class Finding:
     greatest: float
     above: float  # the share of targets believed in above the threshold
     certain: float  # the share of targets whose truth is certain
-    baseline: float  # the mean belief of an attacker who knows only the overall distribution
+    baseline: float  # the mean belief of an attacker with the same knowledge and no groups
     bound: float | None  # the greatest belief that the release's promises allow
     exceeded: bool  # whether some target is above its bound
     inside: bool  # whether some requirement covers such an attacker
@@ -95,6 +94,9 @@ class Finding:
     interval: tuple[float, float] | None = None  # of ``above``, where targets are sampled
     histogram: tuple[int, ...] = ()  # targets by belief, in equal steps from 0 to 1
     is_belief: bool = True  # else an accuracy: never compared with a ceiling on belief
+    also_knows: str = ""  # beside the quasi-identifiers, in a few words
+    certain_without: float = 0.0  # the share of targets that are certain without the release
+    above_without: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
     unit: Unit = Unit.ROW  # of targets
 
@@ -118,14 +120,32 @@ class Finding:
     @property
     def verdict(self) -> str:
         """Whether a guarantee of the release covers this attacker, and holds."""
-        if not self.inside:
-            guesses = not self.is_belief and self.mean <= self.baseline + TOLERANCE
-            return NO_BETTER if guesses else BEYOND
-        if self.bound is None:
-            return NOT_COVERED
-        if self.exceeded:
+        if self.inside and self.exceeded:
             return EXCEEDED
-        return UNBOUNDED if self.bound >= 1 - TOLERANCE else WITHIN
+        if self.inside and self.bound is not None and self.bound < 1 - TOLERANCE:
+            return WITHIN
+        return NO_GUARANTEE if self.gains else NO_BETTER
+
+    @property
+    def gains(self) -> bool:
+        """Whether the release helps: by a greater mean, or more targets certain or above."""
+        return (
+            self.mean > self.baseline + TOLERANCE
+            or self.certain > self.certain_without + TOLERANCE
+            or self.above > self.above_without + TOLERANCE
+        )
+
+    @property
+    def newly_certain(self) -> int:
+        """The number of targets that are certain with the release and not without it."""
+        return max(round((self.certain - self.certain_without) * self.targets), 0)
+
+    @property
+    def severity(self) -> tuple[bool, float, float, float]:
+        """The order of findings: broken guarantees, then what the release adds."""
+        certain = max(self.certain - self.certain_without, 0.0)
+        grown = self.greatest if self.gains else 0.0
+        return self.inside and self.exceeded, certain, grown, self.mean - self.baseline
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain data."""
@@ -138,6 +158,8 @@ class Attack(Named):
     inside: ClassVar[bool] = True  # whether a target above a promised bound is a failed audit
     # Whether its targets may be rows where a person has several; no guarantee bounds it then.
     may_count_rows: ClassVar[bool] = False
+    slow: ClassVar[bool] = False  # whether it runs after the others, which a time limit spares
+    also_knows: ClassVar[str] = ""  # beside the quasi-identifiers, in a few words
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:
@@ -161,12 +183,20 @@ class Attack(Named):
         return type(self).run_on_persons is not Attack.run_on_persons
 
     @abstractmethod
-    def run(self, scene: Scene) -> list[Finding]:
-        """Attack, and report; the targets are rows."""
+    def run(self, scene: Scene) -> Iterable[Finding]:
+        """Attack rows, and report; a slow attack yields each finding as soon as it has it."""
 
-    def run_on_persons(self, scene: Scene, view: PersonView) -> list[Finding]:
+    def run_on_persons(self, scene: Scene, view: PersonView) -> Iterable[Finding]:
         """Attack persons with several published rows, and report."""
         raise NotImplementedError(self.name)
+
+    def expected(self, scene: Scene) -> int:
+        """How many findings there will be, to estimate the remaining time."""
+        return sum(len(reading.sensitive) for reading in scene.readings)
+
+    def omit(self, scene: Scene, part: str, reason: str) -> None:
+        """Report what the attack leaves out, and why."""
+        scene.omitted[f"{self.name} ({part})" if part else self.name] = reason
 
     def finding(
         self,
@@ -174,12 +204,13 @@ class Attack(Named):
         reading: AdversaryView,
         aim: str,
         beliefs: Beliefs,
-        baseline: float,
+        baseline: Floats | float,
         bounds: Floats | None = None,
         *,
         knowledge: str | None = None,
         method: str | None = None,
         details: Mapping[str, Any] | None = None,
+        alone: Floats | None = None,
     ) -> Finding:
         """The finding of some beliefs; ``bounds`` has one for each line."""
         return summarize(
@@ -195,6 +226,7 @@ class Attack(Named):
             method=reading.placement.method if method is None else method,
             sampled=reading.sampled,
             details=details or {},
+            alone=alone,
         )
 
 
@@ -204,7 +236,7 @@ def summarize(
     table: str,
     belief: Floats,
     count: NDArray[np.int64],
-    baseline: float,
+    baseline: Floats | float,
     threshold: float,
     bounds: Floats | None = None,
     *,
@@ -213,13 +245,18 @@ def summarize(
     sampled: bool = False,
     sure: Floats | None = None,
     details: Mapping[str, Any] | None = None,
+    alone: Floats | None = None,
 ) -> Finding:
     """A finding from lines of beliefs and how many targets each represents.
 
-    Where worlds were drawn, ``sure`` has a lower bound of each belief; no target is called above
-    the threshold, or certain, by less.
+    ``baseline`` is the belief without the release, of each line or on average; ``alone`` the same
+    by the shares of single values, where the baseline itself uses how values go together, which may
+    be certain only by the release. Where worlds were drawn, ``sure`` has a lower bound of each
+    belief; no target is called above the threshold, or certain, by less.
     """
     surely = belief if sure is None else sure
+    without = np.broadcast_to(np.asarray(baseline, np.float64), belief.shape)
+    known = without if alone is None else alone
     targets = int(count.sum())
     total = max(targets, 1)
     above = int(count[surely > threshold + TOLERANCE].sum())
@@ -235,7 +272,7 @@ def summarize(
         greatest=float(belief.max()) if len(belief) else 0.0,
         above=above / total,
         certain=float(count[surely >= 1 - TOLERANCE].sum() / total),
-        baseline=baseline,
+        baseline=float((without * count).sum() / targets) if targets else float(np.mean(baseline)),
         bound=min(float(bounds.max()), 1.0) if bounded and bounds is not None else None,
         exceeded=bounds is not None and bool((belief > bounds + TOLERANCE).any()),
         inside=attack.inside,
@@ -243,6 +280,9 @@ def summarize(
         interval=wilson(above, targets) if sampled else None,
         histogram=tuple(int(n) for n in np.bincount(bin_of_line, count, BINS)),
         details=dict(details or {}),
+        also_knows=attack.also_knows,
+        certain_without=float(count[known >= 1 - TOLERANCE].sum() / total),
+        above_without=float(count[known > threshold + TOLERANCE].sum() / total),
     )
 
 

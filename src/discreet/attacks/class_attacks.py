@@ -42,15 +42,14 @@ from discreet.table.coded_table import Column
 IN_TABLE = "knows the quasi-identifiers of every row in the table"
 
 
-def baseline_of(reading: AdversaryView, attribute: str, beliefs: Beliefs) -> float:
-    """The mean share of the true values in the whole table."""
-    return _mean_share(reading.share(attribute), beliefs)
+def baseline_of(reading: AdversaryView, attribute: str, beliefs: Beliefs) -> NDArray[np.float64]:
+    """The share of each line's true value in the whole table."""
+    return _share_of_lines(reading.share(attribute), beliefs)
 
 
-def _mean_share(share: NDArray[np.float64], beliefs: Beliefs) -> float:
+def _share_of_lines(share: NDArray[np.float64], beliefs: Beliefs) -> NDArray[np.float64]:
     padded = np.append(share, 0.0)  # the last: a value that was not published
-    of_line = padded[np.minimum(beliefs.value, len(share))]
-    return float((of_line * beliefs.count).sum() / max(beliefs.targets, 1))
+    return padded[np.minimum(beliefs.value, len(share))]
 
 
 class Linking(Attack):
@@ -190,6 +189,8 @@ class Similarity(Attack):
             for column in r.sensitive.values()
         ):
             return reason
+        if any(name in scene.task.hierarchies for r in scene.readings for name in r.sensitive):
+            return "no hierarchy groups the published values of a sensitive attribute below its top"
         return "no sensitive attribute has a hierarchy, and no kinds of values were given"
 
     def run(self, scene: Scene) -> list[Finding]:
@@ -229,8 +230,9 @@ class Similarity(Attack):
         bounds = kind_bounds(scene.requirements, scene.domains, attribute, share, apart)
         lines = np.append(bounds, 1.0)[np.minimum(beliefs.value, kinds)]
         return self.finding(
-            scene, reading, f"{attribute} ({title})", beliefs, _mean_share(share, beliefs), lines
-        )
+            scene, reading, f"{attribute} ({title})", beliefs, _share_of_lines(share, beliefs),
+            lines,
+        )  # fmt: skip
 
     def _groupings(
         self, scene: Scene, column: Column

@@ -14,6 +14,7 @@ the true pairs of half the people and no release.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -26,8 +27,9 @@ from discreet.releases.adversary_view import AdversaryView, KnownMembers
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, order_by_class
+from discreet.table.interrupts import stop_flag
 from discreet.table.kernels import kernel
-from discreet.typing import Codes, Floats
+from discreet.typing import Codes, Floats, StopFlag
 
 ROUNDS = 30
 PEOPLE = 50_000  # at most so many learn and are guessed: whole groups, drawn at random
@@ -42,6 +44,8 @@ class Definetti(Attack):
     """The best guess of an attacker who learns associations from the release itself."""
 
     name: ClassVar[str] = "definetti"
+    also_knows: ClassVar[str] = "how to learn from all groups"
+    slow: ClassVar[bool] = True
     inside: ClassVar[bool] = False
     may_count_rows: ClassVar[bool] = True
 
@@ -55,13 +59,13 @@ class Definetti(Attack):
             return "no group has only rows that are certain"
         return reason
 
-    def run(self, scene: Scene) -> list[Finding]:
-        return [
-            self._one(scene, reading, attribute)
-            for reading in scene.readings
-            if _whole_groups(reading).any()
-            for attribute in reading.sensitive
-        ]
+    def run(self, scene: Scene) -> Iterator[Finding]:
+        for reading in scene.readings:
+            if not _whole_groups(reading).any():
+                self.omit(scene, reading.name, "no group has only rows that are certain")
+                continue
+            for attribute in reading.sensitive:
+                yield self._one(scene, reading, attribute)
 
     def _one(self, scene: Scene, reading: AdversaryView, attribute: str) -> Finding:
         members, starts = _chosen_members(reading, attribute, scene.rng)
@@ -73,10 +77,11 @@ class Definetti(Attack):
         column = reading.sensitive[attribute]
         truth = recoded(column, scene.task.table[attribute])
         counts = reading.counts.values[attribute]
-        guess, share = _learn(
-            values, sizes, members.group.astype(np.int64),
-            starts, counts.start, counts.value, counts.count, column.cardinality,
-        )  # fmt: skip
+        with stop_flag() as stop:
+            guess, share = _learn(
+                values, sizes, members.group.astype(np.int64),
+                starts, counts.start, counts.value, counts.count, column.cardinality, stop,
+            )  # fmt: skip
         people = len(members.row)
         right = _expected_right(
             members, reading.members, guess, truth, column.cardinality + 1, counts
@@ -93,7 +98,7 @@ class Definetti(Attack):
             mean=accuracy, greatest=accuracy, above=0.0, certain=0.0, baseline=classifier,
             bound=None, exceeded=False, inside=False,
             method="accuracy of the best guess" + (", whole groups sampled" if sampled else ""),
-            interval=wilson(right, people), is_belief=False,
+            interval=wilson(right, people), is_belief=False, also_knows=self.also_knows,
             details={
                 "accuracy": accuracy,
                 "accuracy_by_shares": float(share.mean()) if len(share) else 0.0,
@@ -244,6 +249,7 @@ def _learn(
     value: Codes,
     count: NDArray[np.int64],
     cardinality: int,
+    stop: StopFlag,
 ) -> tuple[NDArray[np.int64], Floats]:
     """The best guess for every person, and the greatest share in each one's group."""
     columns, people = values.shape
@@ -271,6 +277,8 @@ def _learn(
         )
         moved = 0
         for number in range(len(start) - 1):
+            if stop[0]:
+                break
             first, last = start[number], start[number + 1]
             g = group_of_person[first]
             low, high = value_start[g], value_start[g + 1]
@@ -291,7 +299,7 @@ def _learn(
                     at = entry[p] + e
                     moved += abs(belief[at] - found[p - first, e]) > MOVED
                     belief[at] = found[p - first, e]
-        if moved <= STILL * len(belief):
+        if stop[0] or moved <= STILL * len(belief):
             break
     guess = np.empty(people, np.int64)
     for p in range(people):

@@ -46,6 +46,7 @@ class Intersection(Attack):
     """Several tables, or several releases, of the same people side by side."""
 
     name: ClassVar[str] = "intersection"
+    also_knows: ClassVar[str] = "several tables or releases"
 
     releases: tuple[str, ...] = Field(
         default=(), description="Folders of other releases of the same records."

@@ -32,6 +32,7 @@ class Membership(Attack):
     """Whether a person of the population is in the table."""
 
     name: ClassVar[str] = "membership"
+    also_knows: ClassVar[str] = "the quasi-identifiers of the population"
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:
@@ -51,6 +52,9 @@ class Membership(Attack):
         population = scene.population
         assert population is not None
         in_table, method = _in_table(scene, population)
+        if in_table is None:
+            self.omit(scene, "", "too many rows fit too many groups")
+            return []
         original = scene.task.table
         quasi = [c for c in original.quasi_identifiers if c.name in population.table.columns]
         members = population.alike(quasi, original.rows)
@@ -71,8 +75,11 @@ class Membership(Attack):
         ]  # fmt: skip
 
 
-def _in_table(scene: Scene, population: Population) -> tuple[Floats, str]:
-    """For each kind of the population the belief that a person of it is in the table."""
+def _in_table(scene: Scene, population: Population) -> tuple[Floats | None, str]:
+    """For each kind of the population the belief that a person of it is in the table.
+
+    None where too many rows fit too many groups.
+    """
     tables = [
         (name, table)
         for name, table in scene.tables.items()
@@ -87,7 +94,7 @@ def _in_table(scene: Scene, population: Population) -> tuple[Floats, str]:
     for name, table in tables:
         fits = population.fits(table, scene.manifest.method.levels_of(name) or {})
         if fits is None:
-            return np.zeros(len(people)), "not assessed: too many rows fit too many groups"
+            return None, EXACT
         found.append(fits)
     if all((np.diff(start) <= 1).all() for start, _, _ in found):
         odds = _fit_odds(found, people)
@@ -157,6 +164,7 @@ class Absence(Attack):
     """What the suppressed have in common."""
 
     name: ClassVar[str] = "absence"
+    also_knows: ClassVar[str] = "which rows were suppressed"
     inside: ClassVar[bool] = False
     may_count_rows: ClassVar[bool] = True
 

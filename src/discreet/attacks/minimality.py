@@ -52,6 +52,8 @@ class Minimality(Attack):
     """What is betrayed by groups being no finer than they are."""
 
     name: ClassVar[str] = "minimality"
+    also_knows: ClassVar[str] = "the method and its settings"
+    slow: ClassVar[bool] = True
     inside: ClassVar[bool] = False
 
     worlds: int = Field(
@@ -100,21 +102,21 @@ class Minimality(Attack):
         elif found is None and method == "mondrian":
             found, how = leaf_beliefs(scene, reading)
         if found is None:
-            how = "not assessed: " + how if how != "exact" else "not assessed: too many worlds"
-            found = {}
+            reason = how if how != "exact" else "too many worlds to run the method on each"
+            self.omit(scene, "", f"not assessed: {reason}")
+            return []
         findings = []
         for attribute in reading.sensitive:
             plain = beliefs_in(reading, attribute)
             if attribute not in found:
-                findings.append(
-                    self.finding(scene, reading, attribute, plain, plain.mean, method=how)
-                )
+                self.omit(scene, attribute, f"not assessed: {how}")
                 continue
             belief, sure = found[attribute]
             findings.append(
                 summarize(
                     self, attribute, reading.name, belief, np.ones(len(belief), np.int64),
-                    baseline_of(reading, attribute, plain), scene.threshold,
+                    float(np.average(baseline_of(reading, attribute, plain), weights=plain.count)),
+                    scene.threshold,
                     knowledge=self.knowledge, method=how, sure=sure,
                     details={"mean_without_the_method": plain.mean},
                 )

@@ -3,13 +3,17 @@
 The rows that obey the facts are what is left; the belief in s is the share of those with s, at its
 greatest over all choices of i facts that are true of the target. Facts about others never do
 better than facts about the target (enumerated on thousands of small groups), so those are enough.
-One and two facts are searched exactly, by inclusion and exclusion on the counts of values and of
-pairs of values; three and more, or groups with more than ``EXACT_VALUES`` values, greedily, one
-fact at a time, which is a lower bound of the greatest.
+One fact is searched exactly, and two by inclusion and exclusion on the counts of values and of
+pairs of values; three and more, or two in groups with more than ``EXACT_VALUES`` values, greedily,
+one fact at a time, which is a lower bound of the greatest.
+
+Without the release, an attacker with the same facts has the shares of values in the whole table:
+facts rule out the most frequent other values of the attribute.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -17,16 +21,18 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene
-from discreet.attacks.class_attacks import IN_TABLE, baseline_of
+from discreet.attacks.class_attacks import IN_TABLE
 from discreet.attacks.inference.beliefs import Beliefs
 from discreet.attacks.inference.bounds import value_bounds
 from discreet.releases.adversary_view import AdversaryView
 from discreet.table.classes import group_codes
 from discreet.table.counts import order_by_class
+from discreet.table.interrupts import stop_flag
 from discreet.table.kernels import kernel
-from discreet.typing import Floats
+from discreet.typing import Floats, StopFlag
 
-EXACT_VALUES = 200
+EXACT_VALUES = 200  # of a group where two facts are searched exactly
+SLOTS = 8  # first facts whose remaining rows are kept
 
 
 class NonMembership(Attack):
@@ -34,6 +40,8 @@ class NonMembership(Attack):
 
     name: ClassVar[str] = "non-membership"
     may_count_rows: ClassVar[bool] = True
+    also_knows: ClassVar[str] = "values that the target does not have"
+    slow: ClassVar[bool] = True
 
     bits: int = Field(
         default=2, ge=1, le=8, description="Greatest number of facts that the attacker knows."
@@ -43,8 +51,10 @@ class NonMembership(Attack):
     def knowledge(self) -> str:
         return f"{IN_TABLE}, and up to {self.bits} values that the target does not have"
 
-    def run(self, scene: Scene) -> list[Finding]:
-        findings = []
+    def expected(self, scene: Scene) -> int:
+        return self.bits * super().expected(scene)
+
+    def run(self, scene: Scene) -> Iterator[Finding]:
         for reading in scene.readings:
             names = list(reading.sensitive)
             limits = [
@@ -53,22 +63,35 @@ class NonMembership(Attack):
             ]
             for number, attribute in enumerate(names):
                 for bits in range(1, self.bits + 1):
-                    beliefs, exact = non_membership_beliefs(reading, attribute, bits)
                     left = 1 - bits * max(limits)  # of the rows, at least
                     bound = limits[number] / left if left > 1e-12 else np.inf
-                    bounds = np.full(len(beliefs.belief), min(bound, 1.0) if left > 0 else np.inf)
-                    facts = "one fact" if bits == 1 else f"{bits} facts"
-                    findings.append(
-                        self.finding(
-                            scene, reading, attribute, beliefs,
-                            baseline_of(reading, attribute, beliefs), bounds,
-                            knowledge=f"{IN_TABLE}, and {facts} 'the target does not have this "
-                            "value'",
-                            method=None if exact else "facts chosen greedily, at least",
-                            details={"bits": bits},
-                        )
-                    )  # fmt: skip
-        return findings
+                    bound = min(bound, 1.0) if left > 0 else np.inf
+                    yield self._one(scene, reading, attribute, bits, bound)
+
+    def _one(
+        self, scene: Scene, reading: AdversaryView, attribute: str, bits: int, bound: float
+    ) -> Finding:
+        beliefs, exact = non_membership_beliefs(reading, attribute, bits)
+        facts = "one fact" if bits == 1 else f"{bits} facts"
+        return self.finding(
+            scene, reading, attribute, beliefs,
+            _share_after_facts(reading.share(attribute), bits)[beliefs.value],
+            np.full(len(beliefs.belief), bound),
+            knowledge=f"{IN_TABLE}, and {facts} 'the target does not have this value'",
+            method=None if exact else "facts chosen greedily, at least",
+            details={"bits": bits},
+        )  # fmt: skip
+
+
+def _share_after_facts(share: Floats, bits: int) -> Floats:
+    """The share of each value once the most frequent others are ruled out; 0 of one unpublished."""
+    order = np.argsort(-share, kind="stable")
+    found = np.zeros(len(share) + 1)
+    for value, own in enumerate(share):
+        others = order[: bits + 1][order[: bits + 1] != value][:bits]
+        left = 1 - share[others].sum()
+        found[value] = 1.0 if left <= own else own / left
+    return found
 
 
 def non_membership_beliefs(
@@ -98,11 +121,12 @@ def non_membership_beliefs(
     line_start, line_order = order_by_class(place, value, places, cardinalities[0] + 1)
     line_codes = np.stack([reading.truth[name][first] for name in names], axis=1)[line_order]
     placement = reading.placement
-    found, exact = _greatest(
-        start, row_codes + offsets[:-1], rows.size[order].astype(np.float64), reading.size,
-        placement.start, placement.group, placement.weight,
-        line_start, line_codes + offsets[:-1], int(offsets[-1]), bits,
-    )  # fmt: skip
+    with stop_flag() as stop:
+        found, exact = _greatest(
+            start, row_codes + offsets[:-1], rows.size[order].astype(np.float64), reading.size,
+            placement.start, placement.group, placement.weight,
+            line_start, line_codes + offsets[:-1], int(offsets[-1]), bits, stop,
+        )  # fmt: skip
     belief = np.empty(len(found))
     belief[line_order] = found
     return Beliefs(belief, lines.size, place, value, lines.class_of_row), exact
@@ -121,6 +145,7 @@ def _greatest(
     line_codes: NDArray[np.int64],  # (lines, attributes)
     all_values: int,
     bits: int,
+    stop: StopFlag,
 ) -> tuple[Floats, bool]:
     attributes = codes.shape[1]
     belief = np.zeros(len(line_codes))
@@ -129,6 +154,7 @@ def _greatest(
     pairs = np.zeros((EXACT_VALUES, EXACT_VALUES))
     of_truth = np.zeros(EXACT_VALUES)
     pairs_of_truth = np.zeros((EXACT_VALUES, EXACT_VALUES))
+    is_own = np.zeros(all_values, np.bool_)
     exact = True
     for place in range(len(place_start) - 1):
         if line_start[place] == line_start[place + 1]:
@@ -151,13 +177,22 @@ def _greatest(
                         values += 1
                     rows[at, a] = local[code]
                 at += 1
-        searched = bits <= 2 and values <= EXACT_VALUES
+        searched = bits == 1 or (bits == 2 and values <= EXACT_VALUES)
         exact = exact and searched
+        if searched and values > len(single):
+            single, of_truth = np.zeros(values), np.zeros(values)
         if searched:
             _tally(rows, mass, -1, values, bits, single, pairs)
         last = np.int64(-1)
         own = np.empty(attributes, np.int64)
-        for line in range(line_start[place], line_start[place + 1]):
+        first_line, last_line = line_start[place], line_start[place + 1]
+        if not searched and bits == 2:
+            _two_facts(rows, mass, line_codes[first_line:last_line], local, values, total,
+                       belief[first_line:last_line], stop)  # fmt: skip
+            last_line = first_line
+        for line in range(first_line, last_line):
+            if stop[0]:
+                return belief, False
             for a in range(attributes):
                 own[a] = local[line_codes[line, a]]
             if own[0] < 0:  # the truth was not published in any group that fits
@@ -168,7 +203,13 @@ def _greatest(
             if own[0] != last:
                 last = own[0]
                 _tally(rows, mass, last, values, bits, of_truth, pairs_of_truth)
-            belief[line] = _best(single, pairs, of_truth, pairs_of_truth, own, values, bits, total)
+            for a in range(attributes):
+                is_own[max(own[a], 0)] |= own[a] >= 0
+            belief[line] = _best(
+                single, pairs, of_truth, pairs_of_truth, own[0], is_own, values, bits, total
+            )
+            for a in range(attributes):
+                is_own[max(own[a], 0)] = False
         for edge in range(place_start[place], place_start[place + 1]):
             g = group[edge]
             for row in range(start[g], start[g + 1]):
@@ -208,16 +249,17 @@ def _best(
     pairs: Floats,
     of_truth: Floats,
     pairs_of_truth: Floats,
-    own: NDArray[np.int64],
+    truth: int,
+    is_own: NDArray[np.bool_],
     values: int,
     bits: int,
     total: float,
 ) -> float:
     """The greatest share of the truth after barring one or two values that are not the target's."""
-    whole = of_truth[own[0]]
+    whole = of_truth[truth]
     best = whole / total
     for f in range(values):
-        if _is_own(f, own):
+        if is_own[f]:
             continue
         left = total - single[f]
         if left > 1e-12:
@@ -225,13 +267,101 @@ def _best(
         if bits < 2:
             continue
         for other in range(f + 1, values):
-            if _is_own(other, own):
+            if is_own[other]:
                 continue
             rest = left - single[other] + pairs[f, other]
             if rest > 1e-12:
                 kept = whole - of_truth[f] - of_truth[other] + pairs_of_truth[f, other]
                 best = max(best, kept / rest)
     return float(min(best, 1.0))
+
+
+@kernel
+def _two_facts(
+    rows: NDArray[np.int64],
+    mass: Floats,
+    lines: NDArray[np.int64],  # (lines, attributes) values of targets, by truth
+    local: NDArray[np.int64],  # the number of a value within the place
+    values: int,
+    total: float,
+    belief: Floats,  # (lines,) written
+    stop: StopFlag,
+) -> None:
+    """Bar the value that leaves the greatest share, then the best second one, for many values.
+
+    Targets with the same truth mostly bar the same first value, so the rows without it are tallied
+    once for these.
+    """
+    attributes = rows.shape[1]
+    single, of_truth = np.zeros(values), np.zeros(values)
+    kept_single, kept_truth = np.zeros((SLOTS, values)), np.zeros((SLOTS, values))
+    barred = np.full(SLOTS, -1, np.int64)
+    kept_total = np.zeros(SLOTS)
+    is_own = np.zeros(values, np.bool_)
+    for row in range(len(rows)):
+        for a in range(attributes):
+            single[rows[row, a]] += mass[row]
+    truth, at = np.int64(-1), 0
+    for line in range(len(lines)):
+        if stop[0]:
+            return
+        own = local[lines[line, 0]]
+        if own < 0:  # the truth was not published in any group that fits
+            continue
+        if own != truth:
+            truth = own
+            of_truth[:] = 0.0
+            barred[:] = -1
+            for row in range(len(rows)):
+                if rows[row, 0] == truth:
+                    for a in range(attributes):
+                        of_truth[rows[row, a]] += mass[row]
+        for a in range(attributes):
+            if local[lines[line, a]] >= 0:
+                is_own[local[lines[line, a]]] = True
+        chosen, best = _best_fact(single, of_truth, truth, is_own, total)
+        if chosen >= 0:
+            slot = -1
+            for s in range(SLOTS):
+                if barred[s] == chosen:
+                    slot = s
+            if slot < 0:
+                slot, at = at, (at + 1) % SLOTS
+                barred[slot] = chosen
+                kept_single[slot], kept_truth[slot] = 0.0, 0.0
+                kept_total[slot] = 0.0
+                for row in range(len(rows)):
+                    alive = True
+                    for a in range(attributes):
+                        alive = alive and rows[row, a] != chosen
+                    if alive:
+                        kept_total[slot] += mass[row]
+                        for a in range(attributes):
+                            kept_single[slot, rows[row, a]] += mass[row]
+                            if rows[row, 0] == truth:
+                                kept_truth[slot, rows[row, a]] += mass[row]
+            _, second = _best_fact(
+                kept_single[slot], kept_truth[slot], truth, is_own, kept_total[slot]
+            )
+            best = max(best, second)
+        belief[line] = min(max(best, of_truth[truth] / total), 1.0)
+        for a in range(attributes):
+            if local[lines[line, a]] >= 0:
+                is_own[local[lines[line, a]]] = False
+
+
+@kernel
+def _best_fact(
+    single: Floats, of_truth: Floats, truth: int, is_own: NDArray[np.bool_], total: float
+) -> tuple[int, float]:
+    """The value whose absence leaves the truth the greatest share, and this share."""
+    chosen, greatest = -1, -1.0
+    for f in range(len(single)):
+        if not is_own[f] and single[f] > 0 and total - single[f] > 1e-12:
+            share = (of_truth[truth] - of_truth[f]) / (total - single[f])
+            if share > greatest:
+                chosen, greatest = f, share
+    return chosen, greatest
 
 
 @kernel

@@ -26,6 +26,7 @@ class QuasiSensitiveLinking(Attack):
     """Which label of the knowledge table a person's terms represent."""
 
     name: ClassVar[str] = "quasi-sensitive-linking"
+    also_knows: ClassVar[str] = "the table that links terms to labels"
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.base import (
-    BEYOND,
     EXCEEDED,
     NO_BETTER,
-    NOT_COVERED,
-    UNBOUNDED,
+    NO_GUARANTEE,
     WITHIN,
     Attack,
     Finding,
@@ -34,11 +32,13 @@ from discreet.releases.registry import kind_of
 from discreet.result import Result
 from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable
-from discreet.table.interrupts import interruptible
+from discreet.table.interrupts import OutOfTimeError, interruptible
 from discreet.table.persons import Persons
 from discreet.table.roles import Unit
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
+LINES = 6  # worst attackers that a report shows first
+_NOT_A_VALUE = ("the row", "the person", "being in the table")
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class AttackReport(Result):
     threshold: float
     persons: int | None = None  # who have several published rows each, where guarantees count them
     rows: int | None = None  # published rows of these persons
+    omitted: Mapping[str, str] = field(default_factory=dict)  # what applies and was left out: why
+    seconds: float | None = None  # time limit of all attacks together
 
     @property
     def ok(self) -> bool:
@@ -58,10 +60,23 @@ class AttackReport(Result):
         return not any(finding.inside and finding.exceeded for finding in self.findings)
 
     @property
+    def about_values(self) -> list[Finding]:
+        """The findings about sensitive values, the most severe first."""
+        found = [f for f in self.findings if f.is_belief and f.aim not in _NOT_A_VALUE]
+        return sorted(found, key=lambda one: one.severity, reverse=True)
+
+    @property
     def strongest(self) -> Finding | None:
-        """The finding with the greatest belief in a sensitive value, then the greatest mean."""
-        about_values = [f for f in self.findings if f.is_belief and f.aim not in _NOT_A_VALUE]
-        return max(about_values, key=lambda f: (f.greatest, f.mean), default=None)
+        """The attacker whom the release helps most to learn a sensitive value."""
+        return next(iter(self.about_values), None)
+
+    @property
+    def worst(self) -> list[Finding]:
+        """The worst attacker for each aim and background knowledge, the most severe first."""
+        best: dict[tuple[str, str], Finding] = {}
+        for finding in sorted(self.findings, key=lambda one: one.severity, reverse=True):
+            best.setdefault((finding.aim, finding.also_knows), finding)
+        return list(best.values())
 
     @property
     def summary(self) -> str:
@@ -69,23 +84,23 @@ class AttackReport(Result):
         worst = self.strongest
         if worst is None:
             return "No attack on a sensitive value applies to this release."
+        if worst.verdict == NO_BETTER:
+            return "No attacker learns more about a sensitive value than without the release."
         certainty = (
-            f"is certain of '{worst.aim}' for {_targets(worst)}"
-            if worst.certain > 0
+            f"is certain of '{worst.aim}' for {worst.newly_certain:,} of {worst.targets:,} "
+            f"{worst.unit.plural} that are not certain without the release"
+            if worst.newly_certain
             else f"reaches a belief of at most {worst.greatest:.1%} in the true '{worst.aim}' of "
             f"any {worst.unit}"
         )
         coverage = {
-            BEYOND: "No requirement covers such an attacker",
-            NOT_COVERED: "No guarantee of this release covers this attacker",
-            UNBOUNDED: f"For some {worst.unit.plural} the guarantees allow any belief",
-            NO_BETTER: "The attack does no better than guessing",
+            NO_GUARANTEE: "This release has no guarantee against this",
             EXCEEDED: f"The release guarantees at most {worst.bound or 0:.1%}: IT IS BROKEN",
             WITHIN: f"The release guarantees at most {worst.bound or 0:.1%}",
         }[worst.verdict]
         return (
             f"Strongest attack: {worst.attack}. An attacker who {worst.knowledge} {certainty} "
-            f"(mean belief without the release: {worst.baseline:.1%}). {coverage}."
+            f"(mean belief {worst.mean:.1%}; without the release {worst.baseline:.1%}). {coverage}."
         )
 
     @property
@@ -104,46 +119,60 @@ class AttackReport(Result):
             "summary": self.summary,
             "threshold": self.threshold,
             **({} if self.persons is None else {"persons": self.persons, "rows": self.rows}),
+            "seconds": self.seconds,
             "findings": [finding.to_dict() for finding in self.findings],
             "inapplicable": dict(self.inapplicable),
+            "omitted": dict(self.omitted),
             "risks": [risk.to_dict() for risk in self.risks],
         }
 
-    def table(self, findings: Sequence[Finding], *, full: bool = False) -> list[str]:
-        """Return some findings as the lines of a table; ``full`` adds targets and methods."""
+    def lines(self) -> list[str]:
+        """Return the worst attackers, one line for each aim and background knowledge."""
+        shown = self.worst[:LINES]
+        aims = max([3, *(len(_short(f.aim)) for f in shown)])
+        knows = max([19, *(len(f.also_knows) for f in shown)])
+        lines = [
+            f"{'aim':{aims}}  {'attacker also knows':{knows}}  {'newly certain':>15}  {'most':>6}  "
+            f"{'mean':>6}  {'without':>7}  verdict"
+        ]
+        for f in shown:
+            certain = f"{f.newly_certain:,}/{f.targets:,}" if f.is_belief else "–"
+            lines.append(
+                f"{_short(f.aim):{aims}}  {f.also_knows or '–':{knows}}  {certain:>15}  "
+                f"{f.greatest:>6.1%}  {f.mean:>6.1%}  {f.baseline:>7.1%}  {f.verdict}"
+            )
+        return lines
+
+    def table(self, findings: Sequence[Finding]) -> list[str]:
+        """Return some findings as the lines of a table."""
         wide = max([12, *(len(f.title) for f in findings)])
         aims = max([12, *(len(_short(f.shown_aim)) for f in findings)])
-        count = f" {'targets':>9}" if full else ""
         lines = [
-            f"{'attack':{wide}} {'aim':{aims}}{count} {'mean':>6} {'max':>6} "
+            f"{'attack':{wide}} {'aim':{aims}} {'targets':>9} {'mean':>6} {'max':>6} "
             f"{'>' + format(self.threshold, 'g'):>6} {'base':>6} {'bound':>6}  verdict"
         ]
         for f in findings:
             bound = "–" if f.bound is None else f"{f.bound:.3f}"
-            how = f" ({f.method})" if full and f.method != "exact" else ""
+            how = f" ({f.method})" if f.method != "exact" else ""
             how += ", of rows" if self.persons is not None and f.unit is Unit.ROW else ""
-            count = f" {f.targets:>9,}" if full else ""
             lines.append(
-                f"{f.title:{wide}} {_short(f.shown_aim):{aims}}{count} {f.mean:>6.3f} "
+                f"{f.title:{wide}} {_short(f.shown_aim):{aims}} {f.targets:>9,} {f.mean:>6.3f} "
                 f"{f.greatest:>6.3f} {f.above:>6.3f} {f.baseline:>6.3f} {bound:>6}  "
                 f"{f.verdict}{how}"
             )
         return lines
 
     def __str__(self) -> str:
-        lines = [self.summary, *filter(None, [self.counted])]
-        lines += ["", *self.table(self.findings, full=True)]
+        lines = [self.summary, *filter(None, [self.counted]), "", *self.table(self.findings)]
         lines += ["", "re-identification        prosecutor  marketer  unique"]
         for r in self.risks:
             tail = "" if r.journalist is None else f"   journalist {r.journalist:.4f}"
             lines.append(
                 f"{r.table:24} {r.prosecutor:>10.4f} {r.marketer:>9.4f} {r.unique:>7.3f}{tail}"
             )
+        lines += [f"left out: {name} ({why})" for name, why in self.omitted.items()]
         lines += [f"not run: {name} ({why})" for name, why in self.inapplicable.items()]
         return "\n".join(lines)
-
-
-_NOT_A_VALUE = ("the row", "the person", "being in the table")
 
 
 def run_attacks(
@@ -155,44 +184,54 @@ def run_attacks(
     population: Population | None = None,
     source_rows: Mapping[str, NDArray[np.int32]] | None = None,
     threshold: float = 0.5,
+    seconds: float | None = None,
     progress: Progress = no_progress,
 ) -> AttackReport:
-    """Run some attacks, or all, on published tables.
+    """Run some attacks, or all, on published tables; after ``seconds`` the rest is left out.
 
     ``source_rows``, the original's row behind each published row, is needed where a person may
     have several: the targets are then persons.
     """
     view = _person_view(tables, manifest, task, source_rows) if manifest.keeps_rows else None
+    ends = None if seconds is None else time.monotonic() + seconds
     rng = np.random.default_rng(SEED)
     progress("reading the release", 0.0)
-    readings = kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
+    readings = interruptible(
+        lambda: kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
+    )
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
         progress, view,
     )  # fmt: skip
+    chosen = sorted(all_attacks() if attacks is None else attacks, key=lambda attack: attack.slow)
     findings: list[Finding] = []
     inapplicable: dict[str, str] = {}
-    chosen = all_attacks() if attacks is None else attacks
     for number, attack in enumerate(chosen):
         progress(attack.name, number / len(chosen))
         reason = _inapplicable(attack, scene)
         if reason is not None:
             inapplicable[attack.name] = reason
-        elif view is not None and attack.targets_persons:
-            found = interruptible(partial(attack.run_on_persons, scene, view))
-            findings += [replace(finding, unit=Unit.PERSON) for finding in found]
-        else:
-            unit = manifest.unit if view is None else Unit.ROW
-            found = interruptible(partial(attack.run, scene))
-            findings += [replace(finding, unit=unit) for finding in found]
+            continue
+        run = _Run(attack, scene, ends, number / len(chosen), 1 / len(chosen))
+        findings += run.findings()
+        if run.cut:
+            limit = f"the time limit of {seconds:g} s was reached"
+            done = len(run.found)
+            attack.omit(scene, "", f"{limit}, with {done} findings" if done else limit)
+    report = AttackReport(
+        tuple(findings), inapplicable, (), threshold, omitted=dict(scene.omitted), seconds=seconds
+    )
     if view is None or task.kept is None:
-        risks = risks_of(dict(tables), manifest, task.table, readings, population)
-        return AttackReport(tuple(findings), inapplicable, tuple(risks), threshold)
-    risks = risks_of_persons(task.table, task.kept, view)
-    return AttackReport(
-        tuple(findings), inapplicable, tuple(risks), threshold, view.persons.count,
-        len(view.persons.number),
-    )  # fmt: skip
+        risks = interruptible(
+            lambda: risks_of(dict(tables), manifest, task.table, readings, population)
+        )
+        return replace(report, risks=tuple(risks))
+    return replace(
+        report,
+        risks=tuple(risks_of_persons(task.table, task.kept, view)),
+        persons=view.persons.count,
+        rows=len(view.persons.number),
+    )
 
 
 def _person_view(
@@ -225,9 +264,53 @@ def _inapplicable(attack: Attack, scene: Scene) -> str | None:
     return attack.inapplicable(scene)
 
 
-def _targets(finding: Finding) -> str:
-    certain = round(finding.certain * finding.targets)
-    return f"{certain:,} of {finding.targets:,} {finding.unit.plural}"
+class _Run:
+    """One attack, until it ends or the time is up."""
+
+    def __init__(
+        self, attack: Attack, scene: Scene, ends: float | None, begins: float, share: float
+    ) -> None:
+        self._attack, self._scene, self._ends = attack, scene, ends
+        self._begins, self._share = begins, share  # of all attacks, for the progress bar
+        self.found: list[Finding] = []
+        self.cut = False
+        persons = scene.persons is not None and attack.targets_persons
+        self._unit = Unit.PERSON if persons else Unit.ROW
+        if scene.persons is None:
+            self._unit = scene.manifest.unit
+
+    def findings(self) -> list[Finding]:
+        """Run the attack; return what it found in time."""
+        left = None if self._ends is None else self._ends - time.monotonic()
+        self.cut = left is not None and left <= 0
+        if not self.cut:
+            try:
+                interruptible(self._collect, left)
+            except OutOfTimeError:
+                self.cut = True
+        return list(self.found)
+
+    def _collect(self) -> None:
+        started = time.monotonic()
+        expected = max(self._attack.expected(self._scene), 1)
+        for finding in self._findings():
+            if self.cut:
+                return
+            self.found.append(replace(finding, unit=self._unit))
+            done = min(len(self.found), expected)
+            left = (time.monotonic() - started) / done * (expected - done)
+            about = f", about {left:.0f} s left" if left >= 1 else ""
+            phase = f"{self._attack.name}: {done} of {expected}{about}"
+            self._scene.progress(phase, self._begins + self._share * done / expected)
+            if self._ends is not None and time.monotonic() > self._ends and done < expected:
+                self.cut = True
+                return
+
+    def _findings(self) -> Iterable[Finding]:
+        view = self._scene.persons
+        if view is not None and self._attack.targets_persons:
+            return self._attack.run_on_persons(self._scene, view)
+        return self._attack.run(self._scene)
 
 
 def _short(text: str) -> str:

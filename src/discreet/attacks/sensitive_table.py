@@ -12,7 +12,7 @@ estimate, marked as such, and no lower than the beliefs of the weaker attackers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -20,7 +20,13 @@ import numpy as np
 
 from discreet.attacks.base import Attack, Finding, Scene, summarize
 from discreet.attacks.inference.assignment_shares import expected_rows
-from discreet.attacks.inference.set_beliefs import Found, PossibleMembers, pair_beliefs, row_beliefs
+from discreet.attacks.inference.set_beliefs import (
+    PAIRS,
+    Found,
+    PossibleMembers,
+    pair_beliefs,
+    row_beliefs,
+)
 from discreet.releases.kinds.base import Kind
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     PEOPLE,
@@ -86,19 +92,20 @@ class SetHomogeneity(Attack):
     def knowledge(self) -> str:
         return IN_GROUP
 
-    def run(self, scene: Scene) -> list[Finding]:
+    def run(self, scene: Scene) -> Iterator[Finding]:
         names, sets, signatures = _opened(scene)
         people = read_people(scene, names)
         begin, row = supporting_rows(sets, signatures.codes, 0, EDGES)
+        matching = _matching(self, scene, names, sets, signatures)
         if row is None:
-            return []
-        matching = _matching(scene, names, sets, signatures)
-        findings = []
+            self.omit(scene, "reader 'row'", _more_than(EDGES))
         for target, name in enumerate(names):
             seed = int(scene.rng.integers(2**32))
-            readers = {
-                "row": row_beliefs(people, sets, signatures, begin, row, target, None, _rng(seed))
-            }
+            readers = {}
+            if row is not None:
+                readers["row"] = row_beliefs(
+                    people, sets, signatures, begin, row, target, None, _rng(seed)
+                )
             methods = {"row": "rows of the sensitive table within the sets, each as likely"}
             if matching is not None:
                 readers["matching"] = matching.beliefs(
@@ -106,21 +113,23 @@ class SetHomogeneity(Attack):
                 )
                 methods["matching"] = matching.method
             baseline = float(np.square(_share(signatures, target)).sum())
-            findings += [
-                summarize(
+            for reader, found in readers.items():
+                yield summarize(
                     self, name, PEOPLE, found.belief, found.count, baseline, scene.threshold,
                     knowledge=f"{self.knowledge}, and uses the sensitive table ('{reader}')",
                     method=methods[reader], sampled=found.sampled, details={"reader": reader},
-                )
-                for reader, found in readers.items()
-            ]  # fmt: skip
-        return findings
+                )  # fmt: skip
+
+    def expected(self, scene: Scene) -> int:
+        return 2 * len(scene.tables[SENSITIVE].sensitive)
 
 
 class LinkThroughSensitiveTable(Attack):
     """One sensitive value from another by the table of whole sensitive rows."""
 
     name: ClassVar[str] = "link-through-sensitive-table"
+    also_knows: ClassVar[str] = "other sensitive values of the target"
+    slow: ClassVar[bool] = True
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:
@@ -130,15 +139,24 @@ class LinkThroughSensitiveTable(Attack):
     def knowledge(self) -> str:
         return f"{IN_GROUP}, and one sensitive value of the target"
 
-    def run(self, scene: Scene) -> list[Finding]:
+    def inapplicable(self, scene: Scene) -> str | None:
+        reason = super().inapplicable(scene)
+        if reason is None and len(scene.tables[SENSITIVE].sensitive) < 2:
+            return "the release has one sensitive attribute"
+        return reason
+
+    def expected(self, scene: Scene) -> int:
+        attributes = len(scene.tables[SENSITIVE].sensitive)
+        return 3 * attributes * (attributes - 1)
+
+    def run(self, scene: Scene) -> Iterator[Finding]:
         names, sets, signatures = _opened(scene)
-        if len(names) < 2:
-            return []
         people = read_people(scene, names)
-        matching = _matching(scene, names, sets, signatures)
-        findings = []
+        matching = _matching(self, scene, names, sets, signatures)
         for known, known_name in enumerate(names):
             begin, row = supporting_rows(sets, signatures.codes, known, EDGES)
+            if row is None:
+                self.omit(scene, f"reader 'row' who knows '{known_name}'", _more_than(EDGES))
             for target, name in enumerate(names):
                 if target == known:
                     continue
@@ -147,6 +165,9 @@ class LinkThroughSensitiveTable(Attack):
                 pair = pair_beliefs(people, sets, signatures, target, known, _rng(seed))
                 if pair is not None:
                     readers["pair"] = pair
+                else:
+                    what = f"reader 'pair' on '{name}' who knows '{known_name}'"
+                    self.omit(scene, what, f"the two have more than {PAIRS:,} pairs of values")
                 if row is not None:
                     readers["row"] = row_beliefs(
                         people, sets, signatures, begin, row, target, known, _rng(seed)
@@ -155,14 +176,11 @@ class LinkThroughSensitiveTable(Attack):
                     readers["matching"] = matching.beliefs(
                         people, signatures, target, known, seed, readers
                     )
-                findings += [
-                    self._finding(
+                for reader, found in readers.items():
+                    yield self._finding(
                         scene, signatures, name, known_name, reader, target, known, found,
                         matching.method if matching and reader == "matching" else "exact",
-                    )
-                    for reader, found in readers.items()
-                ]  # fmt: skip
-        return findings
+                    )  # fmt: skip
 
     def _finding(
         self,
@@ -228,17 +246,25 @@ class _Matching:
 
 
 def _matching(
-    scene: Scene, names: list[str], sets: Sets, signatures: SensitiveSignatures
+    attack: Attack, scene: Scene, names: list[str], sets: Sets, signatures: SensitiveSignatures
 ) -> _Matching | None:
     """None where the graph of people and rows is too large, or no assignment exists."""
     primary = names.index(primary_of(scene.manifest))
     size = scene.tables[PEOPLE][GROUP].counts
     possible = possible_rows(sets, signatures.codes, signatures.count, primary, size)
-    if possible is None or not possible.complete or len(possible.row) > MATCHED:
+    if possible is None or len(possible.row) > MATCHED:
+        attack.omit(scene, "reader 'matching'", _more_than(MATCHED))
+        return None
+    if not possible.complete:
+        attack.omit(scene, "reader 'matching'", "the files allow no assignment of people to rows")
         return None
     mass, exact = expected_rows(sets, signatures, primary, size, possible)
     chance = mass / np.repeat(size, np.diff(possible.start))
     return _Matching(sets, possible, chance, exact)
+
+
+def _more_than(limit: int) -> str:
+    return f"more than {limit:,} rows of the sensitive table lie within the sets of the groups"
 
 
 def _rng(seed: int) -> np.random.Generator:

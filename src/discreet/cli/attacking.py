@@ -57,6 +57,10 @@ def attack(
         Path | None,
         typer.Option("--knowledge", help="YAML file: list of attacks with their parameters."),
     ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", min=0, help="Time limit; the report lists what it cut off."),
+    ] = None,
     page: PageFile = None,
     ledger: SeriesLedger = None,
     key: KeyFile = None,
@@ -100,6 +104,7 @@ def attack(
                 attacks=_chosen(attacks, knowledge),
                 population=population,
                 threshold=threshold,
+                seconds=seconds,
                 progress=progress,
             )
         if page is not None:

@@ -33,12 +33,10 @@ from discreet.table.roles import Role, Unit
 from discreet.utility.figures import Measures
 
 if TYPE_CHECKING:
-    from discreet.attacks.base import Finding
     from discreet.attacks.run import AttackReport
     from discreet.job.proposing.role_judgement import Proposal
     from discreet.job.table_profile import Profile
 
-STRONGEST = 5  # findings of attacks that are shown
 RISKIEST = 3  # sets of quasi-identifiers that are shown
 NAMED = 8  # columns of a role that are named
 BULLET = "  - "
@@ -128,17 +126,17 @@ def attack_lines(found: AttackReport) -> list[str]:
         else "BROKEN: an attack exceeds a guarantee of this release."
     )
     lines = [verdict, found.summary, *filter(None, [found.counted])]
-    chosen = _strongest(found.findings)
-    if chosen:
-        lines += ["", *found.table(chosen)]
-    more = len(found.findings) - len(chosen)
-    lines += [
-        "",
-        "mean, max: belief in the true value; base: belief without the release; bound: the most "
-        "that the guarantees allow.",
-        f"{more} more results and {len(found.inapplicable)} attacks that do not apply: --verbose. "
-        "A page with plots: --page FILE.",
-    ]
+    if found.findings:
+        lines += ["", *found.lines(), ""]
+        lines.append(
+            "newly certain: targets whose value is certain, and is not without the release; most, "
+            "mean: belief in the true value; without: the same attacker's mean without the release."
+        )
+    lines += [f"Left out: {name}: {why}." for name, why in found.omitted.items()]
+    lines.append(
+        f"All {len(found.findings)} results and {len(found.inapplicable)} attacks that do not "
+        "apply: --verbose. A page with plots: --page FILE."
+    )
     return lines
 
 
@@ -304,15 +302,6 @@ def _headline(utility: Mapping[str, Any]) -> list[str]:
 
 def _figure(name: str, figure: str, said: str) -> str:
     return f"  {name:17} {figure:>7}   {said}"
-
-
-def _strongest(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings with the greatest belief, one for each attack and aim."""
-    ranked = sorted(findings, key=lambda f: (-f.exceeded, -f.certain, -f.greatest, -f.mean))
-    best: dict[tuple[str, str], Finding] = {}
-    for finding in ranked:
-        best.setdefault((finding.attack, finding.aim), finding)
-    return list(best.values())[:STRONGEST]
 
 
 def _some(names: Sequence[str]) -> str:

@@ -9,7 +9,9 @@ instead, since no other way ends a running kernel.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
@@ -27,8 +29,15 @@ _flags: dict[int, StopFlag] = {}  # of all work that runs now
 _abandoned: list[threading.Thread] = []
 
 
-def interruptible(work: Callable[[], Result]) -> Result:
-    """Run work so that Ctrl-C ends the call at once, even during a kernel."""
+class OutOfTimeError(Exception):
+    """Work took longer than it may."""
+
+
+def interruptible(work: Callable[[], Result], seconds: float | None = None) -> Result:
+    """Run work so that Ctrl-C ends the call at once, even during a kernel.
+
+    Raise ``OutOfTimeError`` after some seconds; outside the main thread the work itself must end.
+    """
     if threading.current_thread() is not threading.main_thread():
         return work()
     future: Future[Result] = Future()
@@ -40,11 +49,14 @@ def interruptible(work: Callable[[], Result]) -> Result:
             future.set_exception(error)
 
     thread = threading.Thread(target=run, name="discreet", daemon=True)
+    ends = math.inf if seconds is None else time.monotonic() + seconds
     thread.start()
     try:
         while not future.done():  # Polars' signal handler does not end an unlimited wait
-            wait([future], POLL)
-    except KeyboardInterrupt:
+            wait([future], min(POLL, max(ends - time.monotonic(), 0.001)))
+            if time.monotonic() > ends and not future.done():
+                raise OutOfTimeError
+    except (KeyboardInterrupt, OutOfTimeError):
         for flag in list(_flags.values()):
             flag[0] = 1
         _abandoned.append(thread)

@@ -10,12 +10,13 @@ looked at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.releases.adversary_view import AdversaryView
+from discreet.releases.placement import Placement
 from discreet.table.classes import group_codes
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
@@ -40,6 +41,24 @@ class Beliefs:
     def mean(self) -> float:
         """The mean belief in the truth."""
         return float((self.belief * self.count).sum() / max(self.targets, 1))
+
+
+def ungrouped(reading: AdversaryView) -> AdversaryView:
+    """The view of an attacker who has the whole table as one group: without the release."""
+    return replace(
+        reading,
+        size=np.array([reading.rows]),
+        group_of_row=np.zeros(reading.rows, np.int32),
+        placement=Placement.identity(1),
+        place_of_target=np.zeros(reading.targets, np.int32),
+    )
+
+
+def on_lines_of(lines: Beliefs, other: Beliefs) -> NDArray[np.float64]:
+    """Another attacker's beliefs about the targets of each line, who are alike to that one too."""
+    target = np.zeros(len(lines.belief), np.int64)
+    target[lines.line_of_target] = np.arange(len(lines.line_of_target))
+    return other.belief[other.line_of_target[target]]
 
 
 def beliefs_in(reading: AdversaryView, attribute: str, known: Sequence[str] = ()) -> Beliefs:

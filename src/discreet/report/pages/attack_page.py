@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from discreet.attacks.base import (
-    BEYOND,
-    EXCEEDED,
-    NO_BETTER,
-    NOT_COVERED,
-    UNBOUNDED,
-    WITHIN,
-    Finding,
-)
+from discreet.attacks.base import EXCEEDED, NO_BETTER, NO_GUARANTEE, WITHIN, Finding
 from discreet.attacks.risk import Risk
-from discreet.attacks.run import AttackReport
+from discreet.attacks.run import LINES, AttackReport
 from discreet.job.model import Job
 from discreet.releases.manifest import Manifest
 from discreet.releases.weaknesses import known_weaknesses
@@ -38,14 +30,7 @@ from discreet.report.pieces import (
     table,
 )
 
-GROUPS = (
-    (WITHIN, "Attackers that a guarantee covers"),
-    (EXCEEDED, "Attackers that break a guarantee"),
-    (UNBOUNDED, "Attackers without a bound for some targets"),
-    (NOT_COVERED, "Attackers that no guarantee of this release covers"),
-    (BEYOND, "Attackers outside the threat model of all requirements"),
-    (NO_BETTER, "Attackers that do no better than guessing"),
-)
+TONES: dict[str, Tone] = {WITHIN: "good", EXCEEDED: "bad", NO_GUARANTEE: "warn", NO_BETTER: "good"}
 
 
 def attack_page(
@@ -53,26 +38,24 @@ def attack_page(
 ) -> Page:
     """Return the page; the manifest adds what the guarantees do not cover."""
     exceeded = sum(finding.inside and finding.exceeded for finding in report.findings)
-    bounded = sum(finding.inside and finding.bound is not None for finding in report.findings)
-    bounded -= sum(finding.verdict == UNBOUNDED for finding in report.findings)
+    bounded = sum(finding.verdict in (WITHIN, EXCEEDED) for finding in report.findings)
     worst = report.strongest
-    certain = 0 if worst is None else round(worst.certain * worst.targets)
+    certain = 0 if worst is None else worst.newly_certain
     tone: Tone
     if exceeded:
         heading, tone = f"{exceeded} of {bounded} bounds are exceeded", "bad"
-    elif certain and worst is not None and worst.verdict != WITHIN:
-        heading, tone = (
-            f"All guarantees hold, but an attacker learns the value of {certain:,} "
-            f"{worst.unit.plural}",
-            "warn",
-        )
+    elif certain and worst is not None:
+        heading = f"An attacker learns '{worst.aim}' of {certain:,} {worst.unit.plural}"
+        heading, tone = f"{heading}: {worst.verdict}", TONES[worst.verdict]
     elif bounded:
         heading, tone = "No attacker exceeds a guarantee", "good"
     else:
         heading, tone = "No guarantee covers these attackers", "warn"
     said: Sequence[str] = () if manifest is None else known_weaknesses(manifest)
-    found = attack_parts(report, summary=False)
-    sections = [Section("What each attacker can learn", joined(found), "Attackers")]
+    sections = [
+        Section("The worst attackers", worst_attackers(report), "Attackers"),
+        Section("Details", attack_details(report), "Details"),
+    ]
     if said:
         sections.append(Section("What is not covered", sentences(said), "Not covered"))
     sections.append(Section("How to repeat the attacks", _repeating()))
@@ -92,21 +75,40 @@ def attack_page(
     )
 
 
-def attack_parts(report: AttackReport, *, summary: bool = True) -> list[Html]:
-    """Return the findings: strongest attacker, plot of beliefs, tables by coverage."""
-    parts = [paragraph(report.summary)] if summary else []
-    parts += [] if report.counted is None else [paragraph(report.counted)]
+def worst_attackers(report: AttackReport, most: int = LINES) -> Html:
+    """Return a line for each aim and background knowledge: the worst attacker of its kind."""
+    rows = [
+        (
+            finding.aim,
+            finding.also_knows or "nothing else",
+            f"{finding.newly_certain:,} of {finding.targets:,}" if finding.is_belief else "–",
+            f"{finding.greatest:.1%}",
+            f"{finding.mean:.1%}",
+            f"{finding.baseline:.1%}",
+            badge(finding.verdict, TONES[finding.verdict]),
+        )
+        for finding in report.worst[:most]
+    ]
+    head = (
+        "what is learnt", "the attacker knows quasi-identifiers and", "newly certain",
+        "greatest belief", "mean belief", "without the release", "verdict",
+    )  # fmt: skip
+    counted = [] if report.counted is None else [paragraph(report.counted)]
+    left = [f"Left out: {name}: {why}." for name, why in report.omitted.items()]
+    return joined([*counted, table(head, rows, range(2, 6)), sentences(left)])
+
+
+def attack_details(report: AttackReport) -> Html:
+    """Return all findings: the plot of beliefs, re-identification, and every attacker, folded."""
     sought = "row" if report.persons is None else "person"
     beside = joined([subheading("Re-identification risk"), _risks(report.risks, sought)])
-    parts.append(figures([belief_chart(report.findings, report.threshold)], beside))
-    for verdict, title in GROUPS:
-        found = [finding for finding in report.findings if finding.verdict == verdict]
-        if found:
-            parts += [subheading(title), _table(found, report.threshold)]
+    parts = [figures([belief_chart(report.findings, report.threshold)], beside)]
+    count = len(report.findings)
+    parts.append(folded(f"All {count} attackers", _table(report.findings, report.threshold)))
     if report.inapplicable:
         listed = [f"{name}: {why}" for name, why in report.inapplicable.items()]
-        parts.append(folded(f"{len(listed)} attacks were not run", sentences(listed)))
-    return parts
+        parts.append(folded(f"{len(listed)} attacks do not apply", sentences(listed)))
+    return joined(parts)
 
 
 def _cards(report: AttackReport, exceeded: int, bounded: int) -> Iterator[Card]:
@@ -129,9 +131,9 @@ def _cards(report: AttackReport, exceeded: int, bounded: int) -> Iterator[Card]:
             f"{worst.greatest:.1%}", f"{worst.title} on '{worst.aim}'",
             "warn" if worst.greatest > report.threshold else "",
         )  # fmt: skip
-        certain = round(worst.certain * worst.targets)
+        certain = worst.newly_certain
         yield Card(
-            "certain-rows", f"{worst.unit.plural} whose value that attacker knows", certain,
+            "certain-rows", f"{worst.unit.plural} that only the release makes certain", certain,
             f"{certain:,}", f"of {worst.targets:,}",
         )  # fmt: skip
     yield Card("findings", "attackers tried", len(report.findings), f"{len(report.findings)}")
@@ -156,7 +158,7 @@ def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
         above += f" ({finding.interval[0]:.1%}–{finding.interval[1]:.1%})"
     how = "" if finding.method == "exact" else finding.method
     name = "" if again else explained(finding.title, f"who {finding.knowledge}")
-    verdict = [_badge(finding)]
+    verdict = [badge(finding.verdict, TONES[finding.verdict])]
     if how:
         verdict.append(joined([Html("<br><span class='soft'>"), how, Html("</span>")]))
     return (
@@ -165,18 +167,6 @@ def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
         f"{finding.baseline:.1%}", "–" if finding.bound is None else f"{finding.bound:.1%}",
         joined(verdict),
     )  # fmt: skip
-
-
-def _badge(finding: Finding) -> Html:
-    tones: dict[str, tuple[str, Tone]] = {
-        WITHIN: ("within", "good"),
-        EXCEEDED: ("exceeded", "bad"),
-        NOT_COVERED: ("not covered", ""),
-        UNBOUNDED: ("no bound", "warn"),
-        NO_BETTER: ("no better than guessing", ""),
-    }
-    word, tone = tones.get(finding.verdict, ("outside the threat model", ""))
-    return badge(word, tone)
 
 
 def _risks(risks: Sequence[Risk], sought: str) -> Html:

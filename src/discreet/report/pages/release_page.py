@@ -300,9 +300,10 @@ def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None =
         parts += [subheading("Attackers with the sensitive table, or with several releases"),
                   sentences(said)]  # fmt: skip
     if attacks is not None:
-        from discreet.report.pages.attack_page import attack_parts
+        from discreet.report.pages.attack_page import attack_details, worst_attackers
 
-        parts += [subheading("Attacks before publication"), *attack_parts(attacks)]
+        parts += [subheading("Attacks before publication"), paragraph(attacks.summary)]
+        parts += [worst_attackers(attacks), attack_details(attacks)]
     parts += [
         subheading("What is not covered"),
         sentences(known_weaknesses(manifest)),

@@ -1,0 +1,131 @@
+"""Attacks end in time, keep what they found, and report what they left out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.attacks import class_attacks
+from discreet.attacks.base import Attack, Finding, Scene
+from discreet.attacks.non_membership import _greedy, _two_facts
+from discreet.attacks.registry import all_attacks
+from discreet.attacks.run import run_attacks
+
+
+def released(frame: pl.DataFrame, k: int = 2) -> dc.Release:
+    roles = {"q": "quasi-identifier", "s": "sensitive"}
+    job = dc.Job(
+        attributes={name: {"role": roles[name]} for name in frame.columns},
+        requirements=[dc.KAnonymity(k=k)],
+        method=dc.Mondrian(),
+    )
+    return dc.publish(frame, job, seed=1)
+
+
+@pytest.fixture(scope="module")
+def release() -> dc.Release:
+    return released(pl.DataFrame({"q": [1, 1, 2, 2, 3, 3], "s": list("aababc")}))
+
+
+class Endless(Attack):
+    """Reports once, then works for ever."""
+
+    name: ClassVar[str] = "endless"
+
+    @property
+    def knowledge(self) -> str:
+        return class_attacks.IN_TABLE
+
+    def run(self, scene: Scene) -> Iterator[Finding]:
+        yield from class_attacks.Linking().run(scene)
+        while True:
+            time.sleep(0.01)
+
+
+def test_a_time_limit_keeps_findings_and_names_what_was_cut(release):
+    started = time.monotonic()
+    found = run_attacks(
+        release.coded_tables(), release.task, release.manifest,
+        attacks=[Endless(), class_attacks.Homogeneity()], seconds=1.0,
+    )  # fmt: skip
+    assert time.monotonic() - started < 3
+    assert [one.attack for one in found.findings] == ["linking"]
+    assert found.omitted["endless"] == "the time limit of 1 s was reached, with 1 findings"
+    assert found.omitted["homogeneity"] == "the time limit of 1 s was reached"
+    assert found.to_dict()["omitted"] == dict(found.omitted)
+    assert "left out: homogeneity (the time limit" in str(found)
+
+
+def test_every_attack_is_a_finding_left_out_or_inapplicable(release):
+    found = dc.attack(release, original=None, seconds=0)
+    assert found.findings == ()
+    named = {*found.omitted, *found.inapplicable}
+    assert named == {attack.name for attack in all_attacks()}
+
+
+def test_progress_estimates_the_remaining_time(release, monkeypatch):
+    def slow(self: Attack, scene: Scene) -> Iterator[Finding]:
+        for _ in range(3):
+            time.sleep(0.6)
+            yield from class_attacks.Linking().run(scene)
+
+    monkeypatch.setattr(class_attacks.Homogeneity, "run", slow)
+    monkeypatch.setattr(class_attacks.Homogeneity, "expected", lambda self, scene: 3)
+    said: list[str] = []
+    dc.attack(
+        release,
+        original=None,
+        attacks=["homogeneity"],
+        progress=lambda phase, share: said.append(phase),
+    )
+    assert "homogeneity: 1 of 3, about 1 s left" in said
+
+
+def test_ruling_out_all_other_values_is_no_finding():
+    """Two facts about three values make anyone certain, release or not."""
+    frame = pl.DataFrame({"q": [1, 2, 3, 4, 5, 6] * 2, "s": list("abcabc") * 2})
+    report = dc.attack(released(frame, 6), original=None, attacks=["non-membership"])
+    by_bits = {one.details["bits"]: one for one in report.findings}
+    assert by_bits[2].certain == by_bits[2].certain_without == 1
+    assert by_bits[2].verdict == "does no better than without the release"
+    assert by_bits[2].newly_certain == 0
+    assert "than without the release" in report.summary
+
+
+def test_a_group_that_excludes_a_value_is_a_finding(release):
+    """Within a group of two values one fact leaves one; of the whole table's three it does not."""
+    report = dc.attack(release, original=None, attacks=[{"non-membership": {"bits": 1}}])
+    (found,) = report.findings
+    assert found.certain == 1
+    assert found.certain_without == 0
+    share = np.array([3, 2, 1]) / 6
+    left = [3 / 4, 2 / 3, 1 / 3]  # the best fact rules out the most frequent other value
+    assert found.baseline == pytest.approx(float(share @ left))
+    assert found.verdict == "no guarantee against this"
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_two_facts_of_many_values_are_the_greedy_choice(data):
+    attributes = data.draw(st.integers(1, 3))
+    offsets = np.arange(attributes) * 4
+    cell = st.integers(0, 3)
+    rows = data.draw(st.lists(st.tuples(*[cell] * attributes), min_size=2, max_size=9, unique=True))
+    codes = np.array(sorted(rows), np.int64).reshape(len(rows), attributes) + offsets
+    mass = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows))))
+    belief, values = np.zeros(len(rows)), 4 * attributes
+    every = np.arange(values, dtype=np.int64)
+    _two_facts(
+        codes, mass.astype(float), codes, every, values, float(mass.sum()), belief,
+        np.zeros(1, np.uint8),
+    )  # fmt: skip
+    expected = [_greedy(codes, mass.astype(float), own, values, 2) for own in codes]
+    assert belief == pytest.approx(expected)

@@ -12,6 +12,8 @@ from tests import naive
 
 import discreet as dc
 from discreet.releases.audit.audit import read_tables
+from discreet.releases.explanation import readers, uncomputed
+from discreet.releases.kinds.decomposed.kind import DecomposedKind
 from discreet.releases.kinds.decomposed.link_readers import link_through_sensitive_table
 from discreet.releases.manifest import Manifest, sha256_of
 
@@ -76,6 +78,24 @@ def test_an_untouched_release_passes_and_tells_what_readers_find(folder):
     text = "\n".join(dc.publish(FRAME, JOB, seed=1).explanation)
     assert "groups with random numbers" in text
     assert "are noise" in text
+
+
+def test_readers_of_a_release_are_computed_or_named_as_left_out(folder, monkeypatch):
+    """More rows than a release in parts collects: the audit computes, the report says why not."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest["readers"] = []
+    naive.write_manifest(folder, manifest)
+    assert "the manifest's 'readers' do not match its files" in dc.audit(folder).problems
+    monkeypatch.setattr(DecomposedKind, "finding_rows", manifest["published_rows"] - 1)
+    found = dc.audit(folder)
+    assert found.readers
+    assert not any("readers" in problem for problem in found.problems)
+    loaded = Manifest.load(folder)
+    (said,) = readers(loaded)
+    assert "was not computed" in said
+    weaker = [one for one in found.readers if one.reader != "matching"]
+    assert "The strongest attacker" in uncomputed(loaded, weaker)[0]
+    assert uncomputed(loaded, found.readers) == []
 
 
 def test_a_value_that_no_row_supports_is_found(folder):

@@ -301,11 +301,11 @@ def _two_facts(
     for row in range(len(rows)):
         for a in range(attributes):
             single[rows[row, a]] += mass[row]
-    truth, at = np.int64(-1), 0
+    truth, at = -1, 0
     for line in range(len(lines)):
         if stop[0]:
             return
-        own = local[lines[line, 0]]
+        own = int(local[lines[line, 0]])
         if own < 0:  # the truth was not published in any group that fits
             continue
         if own != truth:

@@ -34,6 +34,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     SensitiveSignatures,
     primary_of,
     read_sets,
+    rows_in_worlds,
     signatures_of,
 )
 from discreet.requirements.sa_diversity import ConditionalLDiversity
@@ -41,7 +42,6 @@ from discreet.table.assignments import (
     EDGES,
     PossibleRows,
     Sets,
-    possible_rows,
     rows_by_value,
     supporting_rows,
 )
@@ -251,7 +251,7 @@ def _matching(
     """None where the graph of people and rows is too large, or no assignment exists."""
     primary = names.index(primary_of(scene.manifest))
     size = scene.tables[PEOPLE][GROUP].counts
-    possible = possible_rows(sets, signatures.codes, signatures.count, primary, size)
+    possible = rows_in_worlds(sets, signatures, primary, size)
     if possible is None or len(possible.row) > MATCHED:
         attack.omit(scene, "reader 'matching'", _more_than(MATCHED))
         return None

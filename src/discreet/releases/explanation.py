@@ -68,7 +68,7 @@ def treatment(manifest: Manifest) -> list[str]:
 
 def readers(manifest: Manifest) -> list[str]:
     """Return what attackers learn beyond the guarantees."""
-    return reader_sentences(manifest.readers)
+    return [*reader_sentences(manifest.readers), *uncomputed(manifest, manifest.readers)]
 
 
 def people_of_rows(manifest: Manifest, private: Mapping[str, Any]) -> str:
@@ -218,6 +218,27 @@ def reader_sentences(findings: Sequence[ReaderFinding]) -> list[str]:
             f"this many of {found[0].people:,} values: {listed}."
         )
     return sentences
+
+
+def uncomputed(manifest: Manifest, findings: Sequence[ReaderFinding]) -> list[str]:
+    """Return which attackers with the sensitive table were not computed, and why."""
+    kind = kind_of(manifest.kind)
+    roles = [role for table in manifest.tables.values() for role in table.columns.values()]
+    if not kind.has_sensitive_table or roles.count(Role.SENSITIVE) < 2:
+        return []
+    if not findings:
+        return [
+            "What an attacker with the sensitive table learns was not computed: the release has "
+            f"more than {kind.finding_rows:,} rows and was made in parts or by an earlier version. "
+            "'discreet audit' computes it."
+        ]
+    if any(one.reader == "matching" for one in findings):
+        return []
+    return [
+        "The strongest attacker, who weighs all assignments of sensitive rows to "
+        "quasi-identifiers, was not computed: too many sensitive rows fit the groups. Such an "
+        "attacker learns at least as much as the others."
+    ]
 
 
 def certain_attackers(findings: Sequence[ReaderFinding]) -> list[str]:

@@ -22,6 +22,7 @@ from discreet.releases.explanation import (
     people_of_rows,
     readers,
     treatment,
+    uncomputed,
     uncovered,
     warnings,
 )
@@ -245,7 +246,8 @@ def _guaranteed(promises: Sequence[Promise], unit: Unit, manifest: Manifest) -> 
 
 
 def _not_covered(manifest: Manifest, findings: Sequence[ReaderFinding]) -> list[str]:
-    found = [*certain_attackers(findings), *known_weaknesses(manifest)]
+    found = [*certain_attackers(findings), *uncomputed(manifest, findings)]
+    found += known_weaknesses(manifest)
     return ["Not covered", *(f"{BULLET}{one}" for one in found)] if found else []
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.classes import group_lists
+from discreet.table.coded_table import Derives
 from discreet.table.graphs import greatest_flow, usable_edges
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lengthening import lengthened
@@ -31,7 +32,7 @@ SCANNED = 8  # signatures that are compared one by one, not by search
 
 
 @dataclass(frozen=True, eq=False)
-class Sets:
+class Sets(Derives):
     """The set of every group and attribute, in the codes of T^S and of the people's groups."""
 
     start: Ints  # (attributes × groups + 1,) by attribute, then by group

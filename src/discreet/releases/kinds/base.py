@@ -49,7 +49,7 @@ class Kind(ABC):
     has_records: ClassVar[bool] = False  # whether one table has everything, a row a person
     spreads_sensitive: ClassVar[bool] = False  # over several tables about the same people
     has_sensitive_table: ClassVar[bool] = False  # whole sensitive rows, linked to no group
-    finding_rows: ClassVar[int] = 0  # up to so many rows a release says what readers find
+    finding_rows: ClassVar[int] = 0  # up to so many rows a release in parts tells what readers find
 
     @abstractmethod
     def tables(self, task: Task, outcome: Any) -> dict[str, PublishedTable]:

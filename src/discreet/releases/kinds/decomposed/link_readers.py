@@ -29,16 +29,17 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     kept_values,
     primary_of,
     read_sets,
+    rows_in_worlds,
     signatures_of,
 )
 from discreet.releases.manifest import Manifest, ReaderFinding
-from discreet.table.assignments import Sets, possible_rows, rows_by_value
+from discreet.table.assignments import Sets, rows_by_value
 from discreet.table.coded_table import CodedTable
 from discreet.table.kernels import kernel
 from discreet.table.published import GROUP
 from discreet.typing import Ints, Ints32
 
-FINDING_ROWS = 100_000  # of a release whose audit tells what attackers find
+FINDING_ROWS = 100_000  # of a release in parts that is collected to see what attackers find
 
 
 @dataclass(frozen=True)
@@ -112,9 +113,7 @@ def _certain_people(
 
 
 def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> list[ReaderFinding]:
-    """Return what attackers who use T^S find in a release of up to ``FINDING_ROWS`` rows."""
-    if manifest.published_rows > FINDING_ROWS:
-        return []
+    """Return what attackers who use T^S find in a release."""
     primary = primary_of(manifest)
     found = link_through_sensitive_table(tables, primary, primary)
     return [ReaderFinding(**finding.to_dict()) for finding in found]
@@ -127,7 +126,7 @@ def matched_values(
 
     None where the graph of people and rows is too large.
     """
-    possible = possible_rows(sets, signatures.codes, signatures.count, primary, size)
+    possible = rows_in_worlds(sets, signatures, primary, size)
     if possible is None:
         return None
     begin, order = rows_by_value(sets, signatures.codes, known, possible)

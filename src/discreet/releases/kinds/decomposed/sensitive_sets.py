@@ -17,7 +17,7 @@ import polars as pl
 from discreet.errors import ReleaseError
 from discreet.io.canonical_text import canonical_text
 from discreet.releases.manifest import Manifest
-from discreet.table.assignments import Sets, impossible_values, possible_rows
+from discreet.table.assignments import PossibleRows, Sets, impossible_values, possible_rows
 from discreet.table.classes import classes_of
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable
@@ -171,6 +171,16 @@ def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader:
     )
 
 
+def rows_in_worlds(
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints
+) -> PossibleRows | None:
+    """The rows of T^S that people of each group have in some world; found once for these sets."""
+    return sets.once(
+        ("possible rows", signatures, primary),
+        lambda: possible_rows(sets, signatures.codes, signatures.count, primary, size),
+    )
+
+
 def struck_values(
     sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints
 ) -> tuple[Ints, bool] | None:
@@ -178,7 +188,7 @@ def struck_values(
 
     None where the graph of people and rows is too large.
     """
-    possible = possible_rows(sets, signatures.codes, signatures.count, primary, size)
+    possible = rows_in_worlds(sets, signatures, primary, size)
     if possible is None:
         return None
     struck = impossible_values(sets, signatures.codes, possible)

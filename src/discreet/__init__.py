@@ -15,6 +15,7 @@ _HOME_OF_NAME = {
     "publish": "discreet.api.publish",
     "check": "discreet.api.check",
     "audit": "discreet.api.audit",
+    "audit_bayes": "discreet.api.bayes",
     "audit_series": "discreet.api.series",
     "measure": "discreet.api.measure",
     "attack": "discreet.api.attack",
@@ -50,6 +51,7 @@ _HOME_OF_NAME = {
     "Audit": "discreet.releases.audit.audit",
     "Check": "discreet.job.table_check",
     "SeriesAudit": "discreet.api.shared.series_audit",
+    "BayesAudit": "discreet.api.bayes",
     "Measures": "discreet.utility.figures",
     "ProjectedMeasures": "discreet.utility.figures",
     "AttackReport": "discreet.attacks.run",
@@ -110,6 +112,8 @@ __all__ = ["__version__", *_HOME_OF_NAME]
 if TYPE_CHECKING:
     from discreet.api.attack import attack as attack
     from discreet.api.audit import audit as audit
+    from discreet.api.bayes import BayesAudit as BayesAudit
+    from discreet.api.bayes import audit_bayes as audit_bayes
     from discreet.api.check import check as check
     from discreet.api.compare import compare as compare
     from discreet.api.explore import Exploration as Exploration

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.requirements.base import Domain
 from discreet.requirements.bayes_optimal import (
-    bayes_audit,
+    bayes_figures,
     dense_counts,
     estimated_prior,
     posterior_belief,
@@ -196,7 +196,7 @@ def test_bayes_belief_of_the_patients() -> None:
     by_kind, _ = counted(kinds, condition)
     number = {label: i for i, label in enumerate(dict.fromkeys(FOUR_ANONYMOUS))}
     class_of_kind = np.array([number[label] for label in FOUR_ANONYMOUS])
-    audit = bayes_audit(
+    audit = bayes_figures(
         by_class.values["condition"],
         by_kind.values["condition"],
         class_of_kind,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError
 from discreet.requirements.bayes_optimal import (
-    bayes_audit,
+    bayes_figures,
     estimated_prior,
     negative_disclosure,
     positive_disclosure,
@@ -72,7 +72,7 @@ def test_belief_counts_worlds(
 def test_the_tables_own_prior() -> None:
     by_kind = sparse([[2, 0], [1, 1], [0, 4]])
     assert estimated_prior(by_kind).tolist() == [[1, 0], [0.5, 0.5], [0, 1]]
-    audit = bayes_audit(sparse([[3, 1], [0, 4]]), by_kind, np.array([0, 0, 1]))
+    audit = bayes_figures(sparse([[3, 1], [0, 4]]), by_kind, np.array([0, 0, 1]))
     assert audit.greatest_belief == 1
     # f(s|q*) is (3/4, 1/4): for the mixed kind (3 · ⅔ : 1 · 2), as before
     assert audit.greatest_gain == pytest.approx(0)
@@ -96,7 +96,7 @@ def test_definitions_are_strict_and_need_someone() -> None:
 
 def test_no_rows() -> None:
     empty = ValueCounts(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), 2)
-    assert bayes_audit(empty, empty, np.zeros(0, np.int64)).greatest_belief == 0
+    assert bayes_figures(empty, empty, np.zeros(0, np.int64)).greatest_belief == 0
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,16 @@ def audit(
         Path | None,
         typer.Option("--trust", help="Public key that must have signed the manifest."),
     ] = None,
+    bayes: Annotated[
+        bool,
+        typer.Option(
+            "--bayes", help="Also what an attacker who knows the population believes (--original)."
+        ),
+    ] = False,
+    population: Annotated[
+        Path | None,
+        typer.Option("--population", help="For --bayes: table of the population, same columns."),
+    ] = None,
     page: PageFile = None,
     verbose: Verbose = False,
     json: Json = False,
@@ -95,6 +105,14 @@ def audit(
                     "Name one release folder; or several with --persons, or a series with --ledger."
                 )
         facts, lines, made = found
+        if bayes or population is not None:
+            if len(folders) != 1 or original is None or not facts["ok"]:
+                raise InputError("--bayes needs one release folder that holds, and --original JOB.")
+            from discreet.api.bayes import audit_bayes
+
+            beliefs = audit_bayes(folders[0], original=original, population=population)
+            facts = {**facts, "bayes": beliefs.to_dict()}
+            lines = [*lines, *beliefs.lines()]
         if page is not None:
             write_page(page, made, quiet=quiet)
         if json:

@@ -117,7 +117,7 @@ def privacy_breach(prior: Floats, belief: Floats, rho1: float, rho2: float) -> N
 
 
 @dataclass(frozen=True)
-class BayesAudit:
+class BayesFigures:
     """What the audit reports for one sensitive attribute; shares are of the table's rows."""
 
     greatest_belief: float  # in a value that the person does have
@@ -127,24 +127,26 @@ class BayesAudit:
     breached: float  # share of rows whose kind suffers a (ρ1, ρ2)-breach on any value
 
 
-def bayes_audit(
+def bayes_figures(
     by_class: ValueCounts,
     by_kind: ValueCounts,
     class_of_kind: NDArray[np.integer],
     *,
     prior: Floats | None = None,
+    weight: Floats | None = None,
     delta: float = 0.1,
     epsilon: float = 0.01,
     rho: tuple[float, float] = (0.2, 0.8),
-) -> BayesAudit:
-    """Audit a release against f(s|q), by default the table's own; f(q) is always the table's."""
+) -> BayesFigures:
+    """Audit a release against f(s|q) and f(q) (``weight``), by default the table's own."""
     rows = dense_counts(by_kind)
     total = rows.sum()
     if not total:
-        return BayesAudit(0.0, 0.0, 0.0, 0.0, 0.0)
+        return BayesFigures(0.0, 0.0, 0.0, 0.0, 0.0)
     of_kind = rows.sum(axis=1)
     before = estimated_prior(by_kind) if prior is None else prior
-    belief = posterior_belief(by_class, class_of_kind, before, of_kind.astype(np.float64))
+    share = of_kind.astype(np.float64) if weight is None else weight
+    belief = posterior_belief(by_class, class_of_kind, before, share)
     held = rows > 0
     positive = positive_disclosure(belief, rows, delta)
     excluded = negative_disclosure(belief, rows, epsilon)  # (kinds, values)
@@ -153,7 +155,7 @@ def bayes_audit(
     one_own = np.where(excluded.sum(axis=1) == 1, (rows * excluded).sum(axis=1), 0)
     ruled_out = np.where(excluded.any(axis=1), of_kind - one_own, 0)
     breached = privacy_breach(before, belief, *rho).any(axis=1)
-    return BayesAudit(
+    return BayesFigures(
         greatest_belief=float(belief[held].max()),
         greatest_gain=float((belief - before)[held].max()),
         positive=float(rows[positive].sum() / total),

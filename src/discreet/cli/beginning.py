@@ -23,6 +23,17 @@ from discreet.cli.console import (
     write_page,
 )
 
+
+class Receiver(StrEnum):
+    """Who receives a release, or the rule that it follows."""
+
+    PUBLIC = "public"
+    RESEARCH = "research"
+    INTERNAL = "internal"
+    SAFE_HARBOR = "hipaa-safe-harbor"
+    CMS_11 = "cms-11"
+
+
 JOB_ENDINGS = (".yaml", ".yml")
 
 
@@ -32,6 +43,16 @@ def init(
         "job.yaml"
     ),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    preset: Annotated[
+        Receiver | None,
+        typer.Option("--preset", help="Guarantees by who receives the release, or by a rule."),
+    ] = None,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Answer eight questions, also from standard input.")
+    ] = False,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", help="Encoding of a text file, such as latin-1.")
+    ] = None,
     verbose: Verbose = False,
     json: Json = False,
     debug: Debug = False,
@@ -46,7 +67,16 @@ def init(
             raise InputError(
                 f"{output} already exists. Use --force to replace it, or another --output."
             )
-        proposed = propose_job(data, output.resolve().parent)
+        if ask and preset is not None:
+            raise InputError("--ask asks who receives the release. Remove --preset.")
+        proposed = propose_job(
+            data,
+            output.resolve().parent,
+            preset=preset,
+            encoding=encoding,
+            ask=_asked if ask else None,
+            tell=note,
+        )
         output.write_text(proposed.text, encoding="utf-8")
         if json:
             say_json({"job": str(output), **proposed.to_dict()})
@@ -66,6 +96,15 @@ def init(
                     f"Review the roles in {output}, then run: discreet publish {output}",
                 ]
             )
+
+
+def _asked(question: str, proposed: str) -> str | None:
+    """Put a question to the terminal; None where the input ends."""
+    note(f"{question}\n  [{proposed}]")
+    try:
+        return input()
+    except EOFError:
+        return None
 
 
 def profile(

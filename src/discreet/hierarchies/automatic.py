@@ -2,6 +2,7 @@
 
 - Ordered values: ranges of about equal frequency, joined two by two, up to ``*``.
 - Text that looks like codes of one length (zip codes): their first characters, ``130**``.
+- Labels with an order (``[70-80)``, ``65+``, ``low``): 2, 4, … neighbours together.
 - Other text with at most 50 values: sets; the two rarest groups are joined until half remain,
   so that frequent values stay exact longest.
 - More text: the values that begin alike, ``Sm*``; a value shorter than that stays as it is.
@@ -26,9 +27,11 @@ from discreet.hierarchies.building import (
     present,
 )
 from discreet.hierarchies.cells import set_cell
+from discreet.hierarchies.groups import order_hierarchy
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.intervals import exact, interval_grouping
 from discreet.hierarchies.masks import begins_alike, collisions, prefixes
+from discreet.hierarchies.ordered_labels import label_order
 from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
 
@@ -49,6 +52,8 @@ def automatic_hierarchy(column: Column) -> Hierarchy:
         groupings = _range_groupings(column)
     elif _looks_like_codes(text):
         groupings = _code_groupings(text)
+    elif (order := _order(text)) is not None:
+        return order_hierarchy(column, order, _neighbours(len(order)), star=True)
     elif len(text) <= LARGEST_SET:
         groupings = _set_groupings(text.to_list(), column.counts[: len(text)])
     else:
@@ -67,7 +72,19 @@ def propose(column: Column) -> str | dict[str, object]:
         return _propose_intervals(column)
     if _looks_like_codes(column.text.head(values)):
         return {"mask": "right"}
+    order = _order(column.text.head(values))
+    if order is not None:
+        return {"groups": [*_neighbours(len(order)), "*"], "order": order}
     return "automatic" if values > 3 else "suppress"
+
+
+def _order(text: pl.Series) -> list[str] | None:
+    return label_order(text.to_list()) if len(text) <= LARGEST_SET else None
+
+
+def _neighbours(labels: int) -> list[int]:
+    """2, 4, 8, … neighbours, as long as two groups remain."""
+    return [2**power for power in range(1, LEVELS) if 2**power < labels]
 
 
 def _range_groupings(column: Column) -> list[LevelGrouping]:

@@ -65,7 +65,10 @@ def check_columns(
     if unnamed:
         noun = "column of the table has" if len(unnamed) == 1 else "columns of the table have"
         listed = ", ".join(repr(name) for name in unnamed)
-        advice = "Name each under `attributes:`; `role: drop` leaves one out."
+        advice = (
+            "Name each under `attributes:`; `role: drop` leaves one out, `others: drop` all that "
+            "are not named."
+        )
         if suspect:
             numbers = [number for number, name in enumerate(present, 1) if name not in named]
             listed = f"numbers {_numbers(numbers)}"

@@ -49,6 +49,11 @@ class Job(Part):
         default=None, description="The table; not needed when a frame is given."
     )
     attributes: dict[str, Attribute] = Field(description="Every column of the table, by name.")
+    others: Literal["drop"] | None = Field(
+        default=None,
+        description="'drop': columns of the table that `attributes` does not name are not "
+        "published; without it they are an error.",
+    )
     requirements: tuple[AnyRequirement, ...] = Field(
         default=(), description="Guarantees of the release; all must hold."
     )
@@ -90,6 +95,7 @@ class Job(Part):
             method: Method | Mapping[str, Any] | str = ...,
             source: Source | Mapping[str, Any] | None = ...,
             person: Person | Mapping[str, Any] | str | None = ...,
+            others: Literal["drop"] | None = ...,
             unit: Literal["rows"] | None = ...,
             output: Output | Mapping[str, Any] = ...,
             ledger: LedgerSettings | Mapping[str, Any] | None = ...,

@@ -112,13 +112,16 @@ def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -
     if data is None and job.source is not None and job.source.url is not None:
         source = job.source
         data = read_frame(str(source.url), job.folder, source.table, source.query)
+        specs |= specs_of_others(job, frame_columns(data))
         require_columns(frame_columns(data), specs, "the database's table")
         return code_frame(data, specs, source.missing)
     if data is None or isinstance(data, str | Path):
         source = source_of(job, data)
+        specs |= specs_of_others(job, column_names(source))
         require_columns(column_names(source), specs, str(source.path), source)
         return read_table(source, specs, tell)
     data = plain_frame(data)
+    specs |= specs_of_others(job, frame_columns(data))
     require_columns(frame_columns(data), specs, "the table")
     return code_frame(data, specs, job.source.missing if job.source else ())
 
@@ -139,6 +142,13 @@ def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
         for name, attribute in job.attributes.items()
         if name != made
     }
+
+
+def specs_of_others(job: Job, present: Sequence[str]) -> dict[str, ColumnSpec]:
+    """Return the specification of each column that a job drops without naming it."""
+    if job.others is None:
+        return {}
+    return {name: ColumnSpec(Role.DROP) for name in present if name not in job.attributes}
 
 
 def source_of(job: Job, path: str | Path | None = None) -> Source:

@@ -23,7 +23,7 @@ from discreet.io.header import require_names
 from discreet.io.source import Source
 from discreet.job.identifying import Uses
 from discreet.job.model import Job
-from discreet.pipeline.read import require_columns, source_of, specs_of_job
+from discreet.pipeline.read import require_columns, source_of, specs_of_job, specs_of_others
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.kernels import kernel
@@ -64,7 +64,8 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
             raise InputError(f"{source.path}: there is no file in the folder.")
         first = source.model_copy(update={"path": files[0], "format": source.resolved_format})
     names, delimiter = dialect(first)
-    require_columns(names, specs_of_job(job), str(source.path), first)
+    specs = specs_of_job(job) | specs_of_others(job, names)
+    require_columns(names, specs, str(source.path), first)
     schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
     return (
         session.read.schema(schema)
@@ -92,6 +93,7 @@ def require_fit(frame: DataFrame, job: Job) -> dict[str, ColumnSpec]:
         )
     specs = specs_of_job(job)
     require_names(frame.columns, "The table")
+    specs |= specs_of_others(job, frame.columns)
     require_columns(frame.columns, specs, "the table")
     return {name: specs[name] for name in frame.columns}
 

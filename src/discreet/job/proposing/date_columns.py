@@ -27,14 +27,12 @@ def date_format(text: pl.Series) -> str | None:
     some = text.drop_nulls()
     if not len(some) or not some.str.contains(r"^\d{1,4}[-./]?\d{1,2}[-./]?\d{1,4}$").all():
         return None
-    return next(
-        (
-            known
-            for known in DATE_FORMATS
-            if some.str.to_date(known, strict=False, exact=True).null_count() == 0
-        ),
-        None,
-    )
+    return next((known for known in DATE_FORMATS if _all_days(some, known)), None)
+
+
+def _all_days(text: pl.Series, known: str) -> bool:
+    days = text.str.to_date(known, strict=False, exact=True)
+    return days.null_count() == 0 and bool(days.dt.year().is_between(1850, 2150).all())
 
 
 def _days(column: Column) -> NDArray[np.float64] | None:

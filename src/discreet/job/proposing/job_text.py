@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -17,8 +17,11 @@ from discreet.io.csv.layout import lacks_header
 from discreet.io.frames import code_frame, frame_columns, plain_frame
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
-from discreet.job.identifying import words_of
+from discreet.job.identifying import count_uses, words_of
 from discreet.job.model import Job
+from discreet.job.proposing.date_columns import DATE_FORMATS, date_format
+from discreet.job.proposing.presets import Plan, plan_for
+from discreet.job.proposing.questions import Ask, ask_plan
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
 from discreet.job.proposing.vocabulary import Meaning
 from discreet.table.coded_table import CodedTable, Column
@@ -32,14 +35,21 @@ MISSING_TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan")
 def read_untyped(data: Any) -> CodedTable:
     """Read a file or a frame that no job describes, with the types that its values suggest."""
     if isinstance(data, str | Path):
-        return _read(Path(data))[0]
+        return _read(Path(data)).table
     frame = plain_frame(data)
     return code_frame(frame, {name: ColumnSpec(Role.INSENSITIVE) for name in frame_columns(frame)})
 
 
-def _read(path: Path) -> tuple[CodedTable, tuple[str, ...]]:
-    """The table, typed by its values, and the tokens in it that seem to mean "missing"."""
-    source = Source.of_file(path)
+class Untyped(NamedTuple):
+    """A table typed by its values, and what its text means."""
+
+    table: CodedTable
+    missing: tuple[str, ...] = ()  # tokens that seem to mean "missing"
+    formats: Mapping[str, str] = {}  # of dates that are not written as ISO says
+
+
+def _read(path: Path, encoding: str | None = None) -> Untyped:
+    source = Source.of_file(path, **({} if encoding is None else {"encoding": encoding}))
     if source.is_text and lacks_header(source):
         raise InputError(
             f"{source.path}: the first line looks like a row of cells, not like a header. Add a "
@@ -48,12 +58,29 @@ def _read(path: Path) -> tuple[CodedTable, tuple[str, ...]]:
     names = column_names(source)
     table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})
     if not source.is_text:
-        return table, ()
+        return Untyped(table)
     missing = tuple(
         token for token in MISSING_TOKENS if any((column.text == token).any() for column in table)
     )
-    specs = {c.name: ColumnSpec(Role.INSENSITIVE, suggest_type(c, missing)) for c in table}
-    return read_table(source.model_copy(update={"missing": missing}), specs), missing
+    formats = {c.name: found for c in table if (found := other_date_format(c, missing))}
+    specs = {
+        c.name: ColumnSpec(Role.INSENSITIVE, ValueType.DATE, date_format=formats[c.name])
+        if c.name in formats
+        else ColumnSpec(Role.INSENSITIVE, suggest_type(c, missing))
+        for c in table
+    }
+    typed = read_table(source.model_copy(update={"missing": missing}), specs)
+    return Untyped(typed, missing, formats)
+
+
+def other_date_format(column: Column, missing: Sequence[str] = ()) -> str | None:
+    """Return the format of dates that are not in ISO form; None for other values."""
+    text = column.text.drop_nulls()
+    text = text.filter(~text.is_in(list(missing)))
+    if not len(text) or date_format(text.head(1)) is None:
+        return None
+    found = date_format(text)
+    return None if found == DATE_FORMATS[0] else found
 
 
 def suggest_type(column: Column, missing: Sequence[str] = ()) -> ValueType:
@@ -103,13 +130,6 @@ _HEAD = """\
 # sensitive (protected), insensitive (published unchanged), drop (not published).
 """
 
-_TAIL = """\
-requirements:                     # all must hold
-{requirements}method: {{mondrian: {{}}}}
-output: {{path: release, format: csv}}
-"""
-
-
 _PERSON = """\
 # Each person gets one row; 'collapse' says how differing values become one: first, last (with
 # 'order: COLUMN' below), most-frequent, min, max, sum, mean, count, set.
@@ -144,44 +164,72 @@ class ProposedJob:
         return self.text
 
 
-def propose_job(data: Any, folder: Path) -> ProposedJob:
-    """Propose a job for a file, whose path is written relative to the job's folder, or a frame."""
-    is_file = isinstance(data, str | Path)
-    table, missing = _read(Path(data)) if is_file else (read_untyped(data), ())
+def propose_job(
+    data: Any,
+    folder: Path,
+    *,
+    preset: str | None = None,
+    encoding: str | None = None,
+    ask: Ask | None = None,
+    tell: Callable[[str], None] = str,
+) -> ProposedJob:
+    """Propose a job for a file, whose path is written relative to the job's folder, or a frame.
+
+    ``preset`` names the guarantees of a receiver; ``ask`` puts questions instead, and ``tell``
+    says what is not possible.
+    """
+    known = _read(Path(data), encoding) if isinstance(data, str | Path) else None
+    untyped = Untyped(read_untyped(data)) if known is None else known
+    table = untyped.table
     roles = suggest_roles(table)
     person = suggest_person(table, roles)
-    persons = None if person is None else persons_of([person], table.rows)
+    if ask is None:
+        plan = plan_for(preset, list(table), roles)
+    else:
+        plan, person = ask_plan(table, roles, ask, tell)
+    repeated = person is not None and count_uses(person).most > 1
+    persons = persons_of([person], table.rows) if person is not None and repeated else None
     lines = []
     for column in table:
-        role = roles[column.name]
-        entry = _entry(column, role)
+        role = plan.roles[column.name]
+        entry = _entry(column, role, untyped.formats.get(column.name))
+        if column.name in plan.hierarchies:
+            entry["hierarchy"] = plan.hierarchies[column.name]
         if persons is not None and role.role.published and varying_persons(column, persons):
             entry["collapse"] = str(CollapseRule.MOST_FREQUENT)
         lines.append(f"  {_flow(column.name)}: {_flow(entry)}  # {_comment(role)}\n")
-    has_sensitive = any(one.role is Role.SENSITIVE for one in roles.values())
-    requirements = "  - k-anonymity: {k: 5}\n" + (
-        "  - distinct-l-diversity: {l: 2}\n"
-        if has_sensitive
-        else "  # - distinct-l-diversity: {l: 3}   once an attribute is sensitive\n"
-    )
     source = ""
-    if is_file:
-        found: dict[str, object] = {"path": os.path.relpath(Path(data).resolve(), folder)}
-        if missing:
-            found["missing"] = list(missing)
-        source = f"source: {_flow(found)}\n"
+    if known is not None:
+        place = os.path.relpath(Path(data).resolve(), folder)
+        found = {"path": place, "encoding": encoding, "missing": list(known.missing)}
+        source = f"source: {_flow({key: value for key, value in found.items() if value})}\n"
     unit = ""
     if person is not None and persons is not None:
         named = _flow({"column": person.name, "rows": "collapse"})
         unit = f"# {persons.counts.sentence(repr(person.name))}\n" + _PERSON.format(named=named)
-    text = f"{_HEAD}{source}attributes:\n{''.join(lines)}{unit}" + _TAIL.format(
-        requirements=requirements
-    )
+    head = _HEAD + "".join(f"# {note}\n" for note in plan.notes)
+    text = f"{head}{source}attributes:\n{''.join(lines)}{unit}{_guarantees(plan)}"
     counts = None if persons is None else persons.counts
-    return ProposedJob(text, roles, None if person is None else person.name, counts, folder)
+    name = person.name if person is not None and repeated else None
+    return ProposedJob(text, plan.roles, name, counts, folder)
 
 
-def _entry(column: Column, proposal: Proposal) -> dict[str, object]:
+def _guarantees(plan: Plan) -> str:
+    """Requirements, method, attacks and output of a job."""
+    lines = ["requirements:                     # all must hold"]
+    lines += [f"  - {_flow(one)[1:-1]}" for one in plan.requirements]
+    if not any(one.role is Role.SENSITIVE for one in plan.roles.values()):
+        lines.append("  # - distinct-l-diversity: {l: 3}   once an attribute is sensitive")
+    if not plan.requirements:
+        lines = ["requirements: []"]
+    lines.append(f"method: {_flow(plan.method)}")
+    if plan.attacks:
+        lines.append("verify: attacks                   # before the release appears")
+    lines.append("output: {path: release, format: csv}")
+    return "\n".join(lines) + "\n"
+
+
+def _entry(column: Column, proposal: Proposal, date_format: str | None) -> dict[str, object]:
     """The keys of one attribute."""
     role = proposal.role
     entry: dict[str, object] = {"role": str(role)}
@@ -190,6 +238,8 @@ def _entry(column: Column, proposal: Proposal) -> dict[str, object]:
     coded = as_category(column, proposal)
     if coded is not column or coded.type is not ValueType.TEXT:
         entry["type"] = str(coded.type)
+    if date_format is not None:
+        entry["format"] = date_format
     if role is Role.QUASI_IDENTIFIER:
         entry["hierarchy"] = propose(coded)
     return entry

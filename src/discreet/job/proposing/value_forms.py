@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.hierarchies.ordered_labels import BRACKET
 from discreet.job.identifying import without_accents
 from discreet.job.proposing.familiar_values import (
     FAMILIAR,
@@ -44,12 +45,6 @@ _MONEY = r"(?i)([$€£₺]|\b(eur|usd|gbp|try|tl|brl)\b|^[<>]?=? ?\d+(\.\d+)? ?
 _TWO_NAMES = r"^\p{Lu}[\p{L}'’.-]+(,? \p{Lu}[\p{L}'’.-]*){1,3}$"
 _ONE_NAME = r"^\p{Lu}[\p{Ll}'’-]+$"
 _ADDRESS = r"(?i)" + STREET_WORDS
-BRACKET = re.compile(
-    r"^[\[(]?\s*(?:(?:<=?|>=?|≤|≥|under|over|bis|ab|unter|über)\s*(\d+)"
-    r"|(\d+)\s*(?:-|–|to|bis|a|à|,)\s*(\d+)|(\d+)\s*(?:\+|s|plus|and over|or more|or older))"
-    r"\s*[\])]?$",
-    re.IGNORECASE,
-)
 
 
 class Shape(NamedTuple):
@@ -177,8 +172,9 @@ def _brackets(shape: Shape) -> tuple[Meaning, str] | None:
     if not _is_text(shape) or shape.distinct < 3:
         return None
     found = [BRACKET.match(value) for value in shape.some.to_list()]
-    ends = [int(end) for match in found if match for end in match.groups() if end]
-    if sum(match is not None for match in found) < 0.7 * len(found) or max(ends) > 120:
+    names = ("top", "bottom", "low", "high", "from")
+    ends = [float(match[name]) for match in found if match for name in names if match[name]]
+    if sum(match is not None for match in found) < 0.7 * len(found) or max(ends, default=0) > 120:
         return None
     if max(ends) >= 60 and min(ends) <= 40:
         return Meaning.AGE, "its values look like brackets of ages"

@@ -1,0 +1,166 @@
+"""What a job asks for by the receiver of its release: guarantees, method, and attacks.
+
+==================  ============================================================================
+public              k = 10, 3 values of each secret, t = 0.4, attacks; columns of unknown meaning
+                    that nothing protects are not published
+research            k = 5, 2 values; for receivers who are bound by a contract
+internal            k = 3, 2 values; for colleagues
+cms-11              k = 11, 2 values: no cell of fewer than 11 persons (Centers for Medicare and
+                    Medicaid Services, cell suppression policy)
+hipaa-safe-harbor   the 18 identifiers of 45 CFR 164.514(b)(2) removed or coarsened: no names,
+                    numbers, addresses, places below a state, or free text; three digits of a
+                    ZIP code, years of dates, ages from 90 on together. No k is asked for.
+==================  ============================================================================
+
+Safe Harbor also demands that the publisher knows of no way to identify a person, which no program
+can promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.job.proposing.role_judgement import Proposal
+from discreet.job.proposing.vocabulary import Meaning
+from discreet.table.coded_table import Column
+from discreet.table.roles import Role, ValueType
+
+SAFE_HARBOR = "hipaa-safe-harbor"
+OLDEST = 89  # years, the oldest that Safe Harbor publishes by itself
+OLDEST_KNOWN = 130
+# Prefixes of areas with at most 20,000 people by the census of 2000, as the Office for Civil
+# Rights lists them (Guidance regarding methods for de-identification, 2012).
+SMALL_AREAS = frozenset(
+    {
+        "036", "059", "063", "102", "203", "556", "692", "790", "821", "823", "830", "831", "878",
+        "879", "884", "890", "893",
+    }
+)  # fmt: skip
+
+
+class Preset(NamedTuple):
+    """The guarantees that a receiver calls for."""
+
+    k: int
+    ell: int
+    t: float | None = None
+    attacks: bool = False
+    drops_unknown: bool = False
+
+
+PRESETS: dict[str, Preset | None] = {
+    "public": Preset(10, 3, 0.4, attacks=True, drops_unknown=True),
+    "research": Preset(5, 2),
+    "internal": Preset(3, 2),
+    SAFE_HARBOR: None,
+    "cms-11": Preset(11, 2),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Roles and the rest of a job that follows from them."""
+
+    roles: Mapping[str, Proposal]
+    requirements: Sequence[Mapping[str, Any]]
+    method: Mapping[str, Any] | str
+    hierarchies: Mapping[str, Any]  # by column, where they are not the proposed ones
+    attacks: bool = False
+    notes: Sequence[str] = ()
+
+
+def plan_for(preset: str | None, columns: Sequence[Column], roles: Mapping[str, Proposal]) -> Plan:
+    """Return what a preset makes of proposed roles."""
+    known = PRESETS["research" if preset is None else preset]
+    if known is None:
+        return _safe_harbor(columns, roles)
+    if known.drops_unknown:
+        roles = {name: _published_knowingly(one) for name, one in roles.items()}
+    requirements = requirements_for(known, columns, roles)
+    notes = [] if preset is None else [f"Preset '{preset}'."]
+    return Plan(roles, requirements, {"mondrian": {}}, {}, known.attacks, notes)
+
+
+def requirements_for(
+    preset: Preset, columns: Sequence[Column], roles: Mapping[str, Proposal]
+) -> list[Mapping[str, Any]]:
+    """k-anonymity, and as many different values as each sensitive attribute can have."""
+    sensitive = [column for column in columns if roles[column.name].role is Role.SENSITIVE]
+    requirements: list[Mapping[str, Any]] = [{"k-anonymity": {"k": preset.k}}]
+    ells = {c.name: min(preset.ell, int(np.count_nonzero(c.counts))) for c in sensitive}
+    for ell in sorted(set(ells.values()) - {0, 1}, reverse=True):
+        names = [name for name, found in ells.items() if found == ell]
+        asked: dict[str, Any] = {"l": ell}
+        if len(names) < len(ells):
+            asked["attribute"] = names[0] if len(names) == 1 else names
+        requirements.append({"distinct-l-diversity": asked})
+    if preset.t is not None and ells:
+        requirements.append({"t-closeness": {"t": preset.t}})
+    return requirements
+
+
+def _published_knowingly(proposal: Proposal) -> Proposal:
+    if proposal.role is not Role.INSENSITIVE or proposal.confidence != "low":
+        return proposal
+    reason = f"{proposal.reason}; nothing would protect it from the public"
+    return replace(proposal, role=Role.DROP, reason=reason, confidence="medium")
+
+
+_REMOVED = (Meaning.PLACE, Meaning.INSTITUTION, Meaning.BOOK_KEEPING, Meaning.HOUSEHOLD)
+
+
+def _safe_harbor(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> Plan:
+    """Remove or coarsen the identifiers of Safe Harbor, at fixed levels."""
+    changed = dict(roles)
+    hierarchies: dict[str, Any] = {}
+    levels: dict[str, int] = {}
+    for column in columns:
+        role = roles[column.name]
+        if role.role is Role.QUASI_IDENTIFIER:
+            kept = _kept(column, role)
+            if kept is None:
+                said = f"{role.reason}; Safe Harbor removes it"
+                changed[column.name] = replace(role, role=Role.DROP, reason=said)
+            else:
+                hierarchies[column.name], levels[column.name] = kept
+        elif role.confidence == "low" and role.role is Role.INSENSITIVE:
+            said = f"{role.reason}; Safe Harbor removes what may identify"
+            changed[column.name] = replace(role, role=Role.DROP, reason=said)
+    notes = [
+        f"Preset '{SAFE_HARBOR}': the 18 identifiers of 45 CFR 164.514(b)(2) at fixed levels.",
+        "It promises no k. You must also know of no way to identify a person with the rest.",
+    ]
+    return Plan(changed, [], {"full-domain": {"levels": levels}}, hierarchies, notes=notes)
+
+
+def _kept(column: Column, role: Proposal) -> tuple[Any, int] | None:
+    """The hierarchy and level at which Safe Harbor publishes a column; None if it may not."""
+    values = column.text.drop_nulls()
+    if role.meaning in _REMOVED or role.confidence == "low":
+        return None
+    if column.type is ValueType.DATE:
+        return {"dates": ["year", "*"]}, 1
+    if role.meaning in (Meaning.BIRTH, Meaning.EVENT_DATE):
+        return None  # no dates that could be reduced to years
+    if role.meaning is Meaning.POSTCODE:
+        five = bool(values.str.contains(r"^\d{5}$").all())
+        small = values.str.slice(0, 3).is_in(list(SMALL_AREAS)).any()
+        return ({"mask": "right"}, 2) if five and not small else None
+    if role.meaning is Meaning.AGE:
+        return _ages(column)
+    return "suppress", 0
+
+
+def _ages(column: Column) -> tuple[Any, int] | None:
+    """Ages up to 89 exact, older ones together."""
+    if column.numbers is None or column.type is not ValueType.INTEGER:
+        return None
+    if float(np.nanmax(column.numbers, initial=0)) <= OLDEST:
+        return "suppress", 0
+    tree: dict[str, list[str] | None] = {str(age): None for age in range(OLDEST + 1)}
+    tree["90 or older"] = [str(age) for age in range(OLDEST + 1, OLDEST_KNOWN + 1)]
+    return {"tree": tree}, 1

@@ -90,8 +90,8 @@ def ask_from(lines):
 
 
 def test_eight_questions_end_in_a_job(table):
-    answers = ["", "age, sex, zip", "diagnosis, hiv_test", "email, city, age_years", "public", "half",
-               "even", "no"]  # fmt: skip
+    answers = ["", "age, sex, zip", "diagnosis, hiv_test", "email, city, age_years", "public",
+               "half", "even", "no"]  # fmt: skip
     ask, asked = ask_from(answers)
     notes: list[str] = []
     proposed = propose_job(table, table.parent, ask=ask, tell=notes.append)

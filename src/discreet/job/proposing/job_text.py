@@ -171,7 +171,7 @@ def propose_job(
     preset: str | None = None,
     encoding: str | None = None,
     ask: Ask | None = None,
-    tell: Callable[[str], None] = str,
+    tell: Callable[[str], object] = str,
 ) -> ProposedJob:
     """Propose a job for a file, whose path is written relative to the job's folder, or a frame.
 

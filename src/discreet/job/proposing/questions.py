@@ -54,7 +54,7 @@ QUESTIONS: dict[str, Question] = {
 
 
 def ask_plan(
-    table: CodedTable, roles: Mapping[str, Proposal], ask: Ask, tell: Callable[[str], None]
+    table: CodedTable, roles: Mapping[str, Proposal], ask: Ask, tell: Callable[[str], object]
 ) -> tuple[Plan, Column | None]:
     """Ask all questions; return what the job is to contain, and the column of persons."""
     columns = list(table)
@@ -103,7 +103,7 @@ def _proposed(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[
 
 
 def _answer(
-    key: str, proposed: str, names: Sequence[str], ask: Ask, tell: Callable[[str], None]
+    key: str, proposed: str, names: Sequence[str], ask: Ask, tell: Callable[[str], object]
 ) -> str:
     """Return a valid answer; a wrong one is asked for again."""
     for _ in range(3):
@@ -170,7 +170,7 @@ def _requirements(
     ell: int,
     columns: Sequence[Column],
     roles: Mapping[str, Proposal],
-    tell: Callable[[str], None],
+    tell: Callable[[str], object],
 ) -> list[Mapping[str, Any]]:
     """The receiver's requirements, and a bound on an attacker's certainty where one is feasible."""
     requirements = requirements_for(preset, columns, roles)

@@ -23,7 +23,7 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
             ),
             "sex": dc.Attribute(role=dc.Role.QUASI_IDENTIFIER, hierarchy="suppress"),
             "zip": {"role": "quasi-identifier", "hierarchy": {"mask": "right"}},
-            "diagnosis": dc.Attribute(role="sensitive", sensitive_values=["flu"]),
+            "diagnosis": dc.Attribute(role="sensitive", sensitive_values=["flu"], collapse="last"),
             "salary": dc.Attribute(role="sensitive", type=dc.ValueType.NUMBER, distance="ordered"),
         },
         requirements=[
@@ -41,7 +41,8 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
         method=dc.FullDomain(suppression=0.2),
         verify=dc.Verify(ceiling=0.5),
         ledger=dc.LedgerSettings(path=folder / "people.ledger"),
-        measure=dc.MeasureSettings(queries=100),
+        measure=dc.MeasureSettings(queries=100, figures=("loss", "queries")),
+        person=dc.Person(column=("name",), rows="collapse"),
         output=dc.Output(path="release"),
         source=dc.Source(path=folder / "people.csv"),
     )

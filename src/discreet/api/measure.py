@@ -35,7 +35,9 @@ def measure(
     given = job_of_release(release, original, job)
     progress("measures", 0.0)
     reading = read_utility(tables, task, manifest)
-    measures: Utility = reading.measured(given.measure.workload(queries), seed)
+    measures: Utility = reading.measured(
+        given.measure.workload(queries), seed, divergence=given.measure.divergence
+    )
     if not learning:
         return measures
     by_frame = job is not None or (isinstance(release, Release) and not names_job(original))

@@ -100,7 +100,7 @@ class Job(Part):
             output: Output | Mapping[str, Any] = ...,
             ledger: LedgerSettings | Mapping[str, Any] | None = ...,
             verify: Verify | Mapping[str, Any] | Literal["attacks"] | None = ...,
-            measure: MeasureSettings | Mapping[str, Any] = ...,
+            measure: MeasureSettings | Mapping[str, Any] | Literal["none"] = ...,
         ) -> None: ...
 
     else:

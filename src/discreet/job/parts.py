@@ -43,6 +43,9 @@ DATE_PARTS = "dmyYbBj"  # of a date's format; Python and Polars read them alike
 RoleName = Literal[
     "identifier", "quasi-identifier", "sensitive", "quasi-sensitive", "insensitive", "drop"
 ]
+CollapseName = Literal[
+    "set", "constant", "first", "last", "most-frequent", "min", "max", "sum", "mean", "count"
+]
 ROLES = tuple(role for role in Role if role is not Role.STRUCTURE)
 
 
@@ -146,6 +149,7 @@ class Attribute(Part):
             sensitive_values: Collection[str | float | None] | None = ...,
             non_sensitive_values: Collection[str | float | None] | None = ...,
             knowledge: KnowledgeSource | Mapping[str, Any] | None = ...,
+            collapse: CollapseRule | CollapseName | None = ...,
             allow_identifying: bool = ...,
             escape: bool = ...,
         ) -> None: ...

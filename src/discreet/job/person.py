@@ -39,31 +39,32 @@ class Person(Part):
 
     column: Names = Field(description="The identifier of a person, or several that name one.")
     rows: Literal["one", "collapse", "keep"] = Field(
-        "one",
+        default="one",
         description="'one': every person must have one row. 'collapse': reduce the rows of a "
         "person to one. {count: NAME} also collapses, and publishes the number of rows as NAME. "
         "'keep': publish all rows; groups are of persons.",
     )
     count: str | None = Field(
-        None, description="The attribute that becomes the number of a person's rows."
+        default=None, description="The attribute that becomes the number of a person's rows."
     )
     order: str | None = Field(
-        None, description="The column that orders a person's rows, for the rules first and last."
+        default=None,
+        description="The column that orders a person's rows, for the rules first and last.",
     )
 
     scope: Scope = Field(
-        Scope.PERSONS,
+        default=Scope.PERSONS,
         description="With 'keep': 'persons' gives all rows of a person the cells of the person's "
         "group. 'rows' forms groups of rows, each of enough persons: finer cells, but an attacker "
         "who knows all rows of a person can intersect their groups.",
     )
     link: Link = Field(
-        Link.NONE,
+        default=Link.NONE,
         description="With 'keep': 'pseudonym' publishes a random number for each person, new in "
         "every release. The number of a person's rows then counts as a quasi-identifier.",
     )
     at_most: int | None = Field(
-        None,
+        default=None,
         ge=1,
         description="With 'link: pseudonym': the greatest number of published rows of a person; "
         "rows beyond it, chosen at random, are suppressed.",

@@ -26,6 +26,7 @@ from discreet.releases.audit.audit import Audit
 from discreet.releases.manifest import Manifest, TableEntry
 from discreet.requirements.base import PublishedValues, Requirement
 from discreet.table.coded_table import CodedTable
+from discreet.utility.settings import MeasureSettings
 
 
 class Reading(ABC):
@@ -46,7 +47,7 @@ class Reading(ABC):
         """Derive every guarantee of a manifest from these tables."""
 
     @abstractmethod
-    def measure(self, manifest: Manifest) -> dict[str, Any]:
+    def measure(self, manifest: Manifest, settings: MeasureSettings) -> dict[str, Any]:
         """Return the utility of the tables against the original, for the publisher."""
 
     def moved_to(self, folder: Path) -> None:

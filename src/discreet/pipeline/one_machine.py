@@ -34,6 +34,7 @@ from discreet.requirements.base import PublishedValues
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.interrupts import interruptible
 from discreet.table.published import PublishedTable
+from discreet.utility.settings import MeasureSettings
 
 
 class OneMachine(Engine[SourceRows, Outcome]):
@@ -200,8 +201,11 @@ class LocalReading(Reading):
     def audit(self, manifest: Manifest) -> Audit:
         return audit_tables(self.tables, manifest, self._task, self._source_rows)
 
-    def measure(self, manifest: Manifest) -> dict[str, Any]:
-        return measure_release(self.tables, self._task, manifest).to_dict(private=True)
+    def measure(self, manifest: Manifest, settings: MeasureSettings) -> dict[str, Any]:
+        measures = measure_release(
+            self.tables, self._task, manifest, divergence=settings.divergence
+        )
+        return measures.to_dict(private=True)
 
     def same(self, other: Reading) -> bool:
         if not isinstance(other, LocalReading) or self.tables.keys() != other.tables.keys():

@@ -137,11 +137,18 @@ def _prove(
     """Prove the tables that were read, and write the findings into the manifest."""
     progress("audit", 0.0)
     audit = audit_reading(release, manifest, reading, ledger)  # verdicts, all hold
-    progress("measures", 0.0)
-    utility = reading.measure(manifest) if measured else None  # figures by name
+    utility = _measure(release.job, manifest, reading, progress) if measured else None
     attacks = verify_attacks(release.job, reading, release.formed, manifest, progress)
     judged = ledger is not None or release.draft is None
     return Proof(reading, manifest, audit, utility, attacks, judged)
+
+
+def _measure(job: Job, manifest: Manifest, reading: Reading, progress: Progress) -> dict[str, Any]:
+    """The figures that the job chooses, by name."""
+    if not job.measure.figures:
+        return {}
+    progress("measures", 0.0)
+    return reading.measure(manifest, job.measure)
 
 
 def publish_folder(

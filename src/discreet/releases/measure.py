@@ -31,7 +31,8 @@ def measure_release(
     *,
     queries: int = 0,
     seed: int = 0,
+    divergence: bool = True,
 ) -> Utility:
     """Measure a release of any kind against the original; no queries where none are asked for."""
     workload = QueryWorkload(queries=queries) if queries else None
-    return read_utility(tables, task, manifest).measured(workload, seed)
+    return read_utility(tables, task, manifest).measured(workload, seed, divergence=divergence)

@@ -36,15 +36,21 @@ class ImpliedReading(Generic[Found]):
         """p2, made when it is first needed."""
         return self.imply()
 
-    def measured(self, queries: QueryWorkload | None = None, seed: int = 0) -> Found:
+    def measured(
+        self, queries: QueryWorkload | None = None, seed: int = 0, *, divergence: bool = True
+    ) -> Found:
         """The figures of p2 too; without queries, of small tables alone."""
-        if not self.original.rows or (queries is None and self.original.rows > DIVERGENCE_ROWS):
+        if queries is None:
+            divergence = divergence and self.original.rows <= DIVERGENCE_ROWS
+        if not self.original.rows or (queries is None and not divergence):
             return self.measures
-        measures = self.measures.with_divergence(diverge(self.original, self.implied))
+        measures = self.measures
+        if divergence:
+            measures = measures.with_divergence(diverge(self.original, self.implied))
         if queries is not None:
             errors = query_errors(self.original, self.implied, queries, seed, self.persons)
             measures = replace(measures, query_error=errors)
-        if self.imply_uniform is not None:
+        if self.imply_uniform is not None and divergence:
             uniform = self._uniform(self.imply_uniform(), queries, seed)
             measures = replace(measures, uniform=uniform)
         return measures

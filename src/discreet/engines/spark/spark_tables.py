@@ -39,6 +39,7 @@ from discreet.releases.registry import kind_of
 from discreet.releases.table_forms import form_problems
 from discreet.requirements.base import PublishedValues
 from discreet.table.coded_table import CodedTable
+from discreet.utility.settings import MeasureSettings
 
 if TYPE_CHECKING:
     from discreet.engines.spark.spark_engine import SparkEngine
@@ -183,7 +184,7 @@ class SparkReading(Reading):
             tally=found.tally,
         )  # fmt: skip
 
-    def measure(self, manifest: Manifest) -> dict[str, Any]:
+    def measure(self, manifest: Manifest, settings: MeasureSettings) -> dict[str, Any]:
         sums = joined_sums(self._results)
         measures = kind_of(manifest.kind).measures(
             sums, self._formed.task, manifest, self._formed.facts

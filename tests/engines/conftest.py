@@ -117,3 +117,61 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in JOBS:
         (folder / f"{name}.yaml").write_text(job_text(name), encoding="utf-8")
     return folder
+
+
+ENCOUNTERS = """
+source: {path: encounters.csv, missing: ["?"]}
+person: {column: [hospital, patient], rows: {count: visits}, order: admitted}
+attributes:
+  hospital: {role: identifier}
+  patient: {role: identifier}
+  admitted: {role: drop, type: date}
+  age: {role: quasi-identifier, type: integer, collapse: last,
+        hierarchy: {intervals: [10, 20, 40, "*"]}}
+  zip: {role: quasi-identifier, collapse: most-frequent, hierarchy: {mask: right}}
+  visits: {role: quasi-identifier, type: integer, hierarchy: {intervals: [2, 8, "*"]}}
+  diagnosis: {role: sensitive, collapse: DIAGNOSIS}
+  stay: {role: STAY, type: number, collapse: mean}
+  ward: {role: insensitive, collapse: first}
+"""
+COLLAPSED = {
+    "full-domain": ("set", "sensitive", "[k-anonymity: {k: 4}]", "full-domain"),
+    "codip": ("set", "drop", "[k-anonymity: {k: 3}]", "codip"),
+    "mondrian": ("set", "sensitive", "[k-anonymity: {k: 4}]", "mondrian"),
+    "msa-diversity": ("last", "drop", "[p-diversity: {l: 2}]", "msa-diversity"),
+    "anatomy": ("last", "drop", "[distinct-l-diversity: {l: 3}]", "anatomy"),
+    "decomposition": (
+        "most-frequent", "drop", "[]", "{decomposition: {l: {diagnosis: 3}}}",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def encounters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table of encounters, several of a patient, and a job for each method."""
+    folder = tmp_path_factory.mktemp("encounters")
+    rng = np.random.default_rng(6)
+    rows, patients = 3000, 1200
+    patient = np.minimum(rng.geometric(0.002, rows), patients)
+    pl.DataFrame(
+        {
+            "hospital": patient % 3,
+            "patient": [None if chance < 0.01 else int(p) for p, chance
+                        in zip(patient, rng.random(rows), strict=True)],
+            "admitted": [f"2024-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(rows)],
+            "age": 20 + patient % 60 + rng.integers(0, 2, rows),
+            "zip": [f"{z:03}" for z in patient % 40],
+            "diagnosis": [f"illness {n}" for n in rng.integers(0, 9, rows)],
+            "stay": [("?", "1", "2.5", "7", "0.25")[n % 5] for n in range(rows)],
+            "ward": rng.choice(["north", "south"], rows),
+        }
+    ).write_csv(folder / "encounters.csv")  # fmt: skip
+    for name, (diagnosis, stay, requirements, method) in COLLAPSED.items():
+        head = ENCOUNTERS.replace("DIAGNOSIS", diagnosis)
+        head = head.replace(
+            "role: STAY, type: number, collapse: mean",
+            f"role: {stay}, type: number, collapse: mean" if stay != "drop" else "role: drop",
+        )
+        text = f"{head}requirements: {requirements}\nmethod: {method}\n"
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return folder

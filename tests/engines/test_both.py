@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -386,3 +387,54 @@ def test_spellings_of_one_number_are_one_value_on_spark(spark, tmp_path):
     with pytest.raises(InfeasibleError):
         asked = [dc.DistinctLDiversity(l=3)]
         on_spark(spark, job.model_copy(update={"requirements": asked}), tmp_path / "again")
+
+
+@pytest.mark.parametrize("name", ["full-domain", "codip"])
+def test_collapsed_tables_are_the_same(spark, encounters, tmp_path, name):
+    job = Job.load(encounters / f"{name}.yaml")
+    on_spark(spark, job, tmp_path / "spark", format="csv")
+    dc.publish(None, job, seed=1).save(tmp_path / "local")
+    assert rows_of(tmp_path / "spark") == rows_of(tmp_path / "local")
+    there, here = (
+        json.loads((tmp_path / engine / "manifest.json").read_text())
+        for engine in ("spark", "local")
+    )
+    for key in ("unit", "person", "promises", "attributes", "utility", "coverage"):
+        assert there[key] == here[key], key
+    there, here = (
+        json.loads((tmp_path / f"{engine}.private.json").read_text())["persons"]
+        for engine in ("spark", "local")
+    )
+    assert there == here
+    assert dc.audit(tmp_path / "spark", original=job).ok
+
+
+@pytest.mark.parametrize("name", ["mondrian", "msa-diversity", "anatomy", "decomposition"])
+def test_parts_of_a_collapsed_table_keep_the_guarantee(spark, encounters, tmp_path, name):
+    job = Job.load(encounters / f"{name}.yaml")
+    made = on_spark(spark, job, tmp_path / "spark", format="parquet")
+    assert made.manifest.unit == "person"
+    audit = dc.audit(tmp_path / "spark", original=job)
+    assert audit.ok, audit.problems
+    assert not audit.unproved
+
+
+def test_rules_are_checked_over_all_parts(spark, encounters, tmp_path):
+    text = (encounters / "mondrian.yaml").read_text(encoding="utf-8")
+    job = Job.parse(text.replace(" collapse: last,", ""), folder=encounters)
+    said = []
+    for engine in ("spark", "local"):
+        with pytest.raises(dc.JobError) as raised:
+            if engine == "spark":
+                on_spark(spark, job, tmp_path / "spark")
+            else:
+                dc.publish(None, job)
+        said.append(str(raised.value))
+    assert said[0] == said[1]
+    assert "persons have rows with different values" in said[0]
+    one = text.replace("rows: {count: visits}, order: admitted", "rows: one")
+    lines = [line for line in one.splitlines() if "visits" not in line]
+    bare = re.sub(r",? collapse: [a-z-]+", "", "\n".join(lines))
+    job = Job.parse(bare, folder=encounters)
+    with pytest.raises(dc.InputError, match="one person has"):
+        on_spark(spark, job, tmp_path / "spark")

@@ -1,9 +1,13 @@
-"""One row for each person: the rules by which the values of a person's rows become one."""
+"""One row for each person: the rules by which the values of a person's rows become one.
+
+A table may be collapsed in parts, each with all rows of its persons; the facts that the parts must
+agree in are found first, and joined.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -22,11 +26,76 @@ PLACE = "the collapsed table"  # of an error
 SIGNIFICANT = 12  # digits of a sum or a mean
 
 
+@dataclass(frozen=True)
+class CollapseFacts:
+    """What must be known of all persons before the rows of some are collapsed."""
+
+    persons: int
+    varying: Mapping[str, int]  # by attribute that must be constant: persons with several values
+    contained: Mapping[str, frozenset[str]]  # by attribute that becomes a set: separators in values
+    whole: Mapping[str, bool]  # by aggregated attribute: whether all numbers are whole
+
+    @classmethod
+    def of(cls, job: Job, table: CodedTable, persons: Persons) -> CollapseFacts:
+        """The facts of a table, or of a part with all rows of its persons."""
+        rule = {column.name: job.attributes[column.name].collapse_rule for column in table}
+        return cls(
+            persons.count,
+            {
+                column.name: varying_persons(column, persons)
+                for column in table
+                if rule[column.name] is CollapseRule.CONSTANT
+            },
+            {
+                column.name: _contained(column)
+                for column in table
+                if rule[column.name] is CollapseRule.SET and column.separator is None
+            },
+            {
+                column.name: _all_whole(_aggregated(column, persons, rule[column.name]))
+                for column in table
+                if rule[column.name].numeric and column.numbers is not None
+            },
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[CollapseFacts]) -> CollapseFacts:
+        """The facts of all parts together."""
+        first = parts[0]
+        return cls(
+            sum(part.persons for part in parts),
+            {name: sum(part.varying[name] for part in parts) for name in first.varying},
+            {
+                name: frozenset().union(*(part.contained[name] for part in parts))
+                for name in first.contained
+            },
+            {name: all(part.whole[name] for part in parts) for name in first.whole},
+        )
+
+    def separator(self, name: str) -> str:
+        """Return the separator of the members of a person's set: no value contains it."""
+        for separator in SEPARATORS:
+            if separator not in self.contained[name]:
+                return separator
+        raise InputError(
+            f"Column '{name}': its values contain all of ; | ¦ and the unit separator, so a "
+            "person's values cannot be written as a set. Name another rule with 'collapse:'."
+        )
+
+
 def collapse(
-    job: Job, table: CodedTable, persons: Persons, named: Mapping[str, Column]
+    job: Job,
+    table: CodedTable,
+    persons: Persons,
+    named: Mapping[str, Column],
+    facts: CollapseFacts | None = None,
 ) -> CodedTable:
-    """Reduce a table to one row for each person; ``named`` are columns that are not published."""
-    _require_rules(job, table, persons)
+    """Reduce a table to one row for each person; ``named`` are columns that are not published.
+
+    ``facts`` are those of the whole table, where this is a part of it.
+    """
+    facts = CollapseFacts.of(job, table, persons) if facts is None else facts
+    require_rules(job, table, facts)
     order = None if job.person is None else job.person.order
     by = None if order is None else (named.get(order) or table[order]).codes
     columns = {}
@@ -35,11 +104,13 @@ def collapse(
         spec = ColumnSpec(column.role, attribute.type, attribute.distance, column.separator)
         rule = attribute.collapse_rule
         if rule is CollapseRule.SET:
-            columns[column.name] = _sets(column, persons)
+            separator = column.separator or facts.separator(column.name)
+            columns[column.name] = _sets(column, persons, separator)
         elif rule is CollapseRule.COUNT:
-            columns[column.name] = _numbers(column, _counted(column, persons), spec)
+            columns[column.name] = _numbers(column, _counted(column, persons), spec, whole=True)
         elif rule.numeric:
-            columns[column.name] = _numbers(column, _aggregated(column, persons, rule), spec)
+            found, whole = _aggregated(column, persons, rule), facts.whole[column.name]
+            columns[column.name] = _numbers(column, found, spec, whole=whole)
         else:
             codes = chosen_codes(column, persons, rule, by)
             columns[column.name] = replace(column, codes=codes).occurring()
@@ -48,17 +119,17 @@ def collapse(
     return replace(table, columns=columns, rows=persons.count)
 
 
-def _require_rules(job: Job, table: CodedTable, persons: Persons) -> None:
+def require_rules(job: Job, table: CodedTable, facts: CollapseFacts) -> None:
     """Refuse columns whose rule does not fit their values; all at once."""
     problems = []
     for column in table:
         rule = job.attributes[column.name].collapse_rule
         place = f"attributes.{column.name}"
         if rule is CollapseRule.CONSTANT:
-            varying = varying_persons(column, persons)
+            varying = facts.varying[column.name]
             if varying:
                 problems.append(
-                    f"{place}: {varying:,} of {persons.count:,} persons have rows with different "
+                    f"{place}: {varying:,} of {facts.persons:,} persons have rows with different "
                     "values. Name a rule, such as 'collapse: last' or 'collapse: most-frequent'; "
                     "or give the column the role 'drop'."
                 )
@@ -76,9 +147,8 @@ def _require_rules(job: Job, table: CodedTable, persons: Persons) -> None:
         raise JobError(problems)
 
 
-def _sets(column: Column, persons: Persons) -> Column:
+def _sets(column: Column, persons: Persons, separator: str) -> Column:
     """The set of all values of a person's rows; missing where none has a value."""
-    separator = column.separator or _separator(column)
     cells = pl.DataFrame({"person": persons.number, "code": column.codes}).unique()
     of_code = column.text.str.split(separator) if column.separator else column.text.reshape((-1, 1))
     lists = pl.DataFrame(
@@ -101,16 +171,14 @@ def _sets(column: Column, persons: Persons) -> Column:
     return code_series(every["members"].alias(column.name), spec, (), PLACE)
 
 
-def _separator(column: Column) -> str:
-    """Return the separator of the members of a person's set: no value contains it."""
+def _contained(column: Column) -> frozenset[str]:
+    """The separators that some value contains."""
     text = column.text.drop_nulls()
-    for separator in SEPARATORS:
-        if not text.str.contains(separator, literal=True).any():
-            return separator
-    raise InputError(
-        f"Column '{column.name}': its values contain all of ; | ¦ and the unit separator, so a "
-        "person's values cannot be written as a set. Name another rule with 'collapse:'."
-    )
+    return frozenset(one for one in SEPARATORS if text.str.contains(one, literal=True).any())
+
+
+def _all_whole(numbers: pl.Series) -> bool:
+    return bool((numbers.drop_nulls() % 1 == 0).all())
 
 
 def _counted(column: Column, persons: Persons) -> pl.Series:
@@ -135,9 +203,8 @@ def _aggregated(column: Column, persons: Persons, rule: CollapseRule) -> pl.Seri
     return pl.Series(rounded).set(pl.Series(count == 0), None)
 
 
-def _numbers(column: Column, numbers: pl.Series, spec: ColumnSpec) -> Column:
+def _numbers(column: Column, numbers: pl.Series, spec: ColumnSpec, *, whole: bool) -> Column:
     """A column of new numbers, written as the source writes its own."""
-    whole = numbers.dtype.is_integer() or bool((numbers.drop_nulls() % 1 == 0).all())
     kind = ValueType.INTEGER if numbers.dtype.is_integer() else column.type
     if kind is ValueType.INTEGER and not whole:
         kind = ValueType.NUMBER

@@ -28,7 +28,7 @@ from discreet.table.person_counts import PersonBasis, count_persons
 from discreet.table.persons import Persons
 from discreet.typing import Floats, Ints
 
-ALL_ROWS = "knows the quasi-identifiers of all rows of every person, and the group of each row"
+ALL_ROWS = "knows the quasi-identifiers and the groups of all rows of every person"
 AT_ALL, GIVEN_ROW = "has it at all", "in a given row"
 _BASIS = {AT_ALL: PersonBasis.TOUCHED, GIVEN_ROW: PersonBasis.MASS}
 # A guarantee on the persons who have a value at all bounds the mean share of their rows too.

@@ -84,11 +84,11 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
 
 def require_fit(frame: DataFrame, job: Job) -> dict[str, ColumnSpec]:
     """Return each column's specification, in the table's order; raise unless all are named."""
-    if job.person is not None:
+    if job.person is not None and job.person.rows == "keep":
         raise JobError(
             [
-                "person: Spark does not yet distinguish persons. Reduce the table to one row for "
-                "each person first, or publish without --engine spark."
+                "person: the engine 'spark' does not keep several rows of a person. Use 'rows: "
+                "collapse', or publish with --engine local."
             ]
         )
     specs = specs_of_job(job)

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from discreet.engines.parts import PartPlan, PartResult, coded_columns, without_bits
 from discreet.engines.spark.by_counts import run_by_counts
 from discreet.engines.spark.by_parts import run_by_parts
+from discreet.engines.spark.collapsing import one_row_each
 from discreet.engines.spark.encoded import EncodedRows
 from discreet.engines.spark.reading import (
     Lookup,
@@ -115,6 +116,13 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
         frame = read(self.session, job, data)
         specs = require_fit(frame, job)
         missing = job.source.missing if job.source else ()
+        persons, unpublished = None, [n for n, spec in specs.items() if not spec.role.published]
+        if job.person is not None:
+            with timing(self.steps, "collapsing"):
+                progress("collapsing", 0.0)
+                place = self.staging / "persons"
+                frame, made, persons = one_row_each(frame, job, specs, missing, place)
+                specs = dict(made)
         bare, names = renamed(frame, specs), list(specs)
         places = [names.index(name) for name in coded_columns(specs)]
         with timing(self.steps, "counting values"):
@@ -122,10 +130,12 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
             count_values(bare, places, self.staging / "values")
         types = _arrow_types(bare, specs)
         table, lookups = dictionaries(self.session, self.staging / "values", specs, types, missing)
-        uses = uses_of(frame, names, job.with_role(Role.IDENTIFIER), missing)
+        identifiers = [] if persons is not None else job.with_role(Role.IDENTIFIER)
+        uses = uses_of(frame, names, identifiers, missing)
         return SparkRows(
-            table, uses, data=data, frame=bare, specs=specs, lookups=lookups, missing=missing
-        )
+            replace(table, left_out=tuple(unpublished)), uses, persons, data=data, frame=bare,
+            specs=specs, lookups=lookups, missing=missing,
+        )  # fmt: skip
 
     @reporting()
     def run(self, job: Job, task: Task, source: SparkRows, seed: int) -> SparkOutcome:

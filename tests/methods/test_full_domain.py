@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,7 +11,9 @@ import pytest
 from discreet.errors import InfeasibleError, InputError
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
 from discreet.methods.base import Task
+from discreet.methods.full_domain import full_domain
 from discreet.methods.full_domain.full_domain import FullDomain, minimal_nodes, suppression_budget
+from discreet.methods.full_domain.manifest_entry import FullDomainEntry
 from discreet.methods.shared.lattice import NODE_LIMIT, Lattice
 from discreet.requirements.base import Requirement
 from discreet.requirements.closeness import TCloseness
@@ -207,3 +211,56 @@ def test_given_levels_that_are_not_of_the_lattice(levels: dict[str, int]) -> Non
     given = task({"sex": SEX, "zip": ZIP}, {"ill": ILL}, [])
     with pytest.raises(InputError, match="Highest levels: {sex: 1, zip: 1}"):
         FullDomain(levels=levels).run(given)
+
+
+@pytest.fixture
+def end_after(monkeypatch):
+    """End searches by their time budget after so many nodes."""
+
+    class NodeBudget:
+        def __init__(self, nodes: int) -> None:
+            self.nodes = nodes
+
+        def __getitem__(self, place: int) -> bool:
+            self.nodes -= 1
+            return self.nodes < 0
+
+    def end(nodes: int) -> None:
+        flag = NodeBudget(nodes)
+        monkeypatch.setattr(full_domain, "stop_flag", {1.0: nullcontext(flag)}.__getitem__)
+
+    return end
+
+
+def test_a_search_that_is_ended_publishes_the_best_levels_so_far(end_after):
+    rng = np.random.default_rng(4)
+    cells = {f"q{j}": [str(code) for code in rng.integers(0, 2, 22)] for j in range(7)}
+    given = task(cells, {"ill": list(rng.choice(["a", "b", "c"], 22))}, [TCloseness(t=0.2)])
+    best = FullDomain(suppression=0.3, minimize="class-size").run(given).facts
+    assert best["proved_optimal"]
+    costs = []
+    for nodes in range(best["nodes_examined"] + 1):
+        end_after(nodes)
+        found = FullDomain(suppression=0.3, minimize="class-size", seconds=1).run(given)
+        again = FullDomain(suppression=0.3, levels=found.facts["levels"]).run(given)
+        assert found.class_of_row.tolist() == again.class_of_row.tolist()
+        assert found.facts["proved_optimal"] == (nodes == best["nodes_examined"])
+        costs.append(found.facts["cost"])
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] == best["cost"] < costs[0]
+
+
+def test_a_search_that_is_ended_before_it_finds_anything_says_so(end_after):
+    given = task({"zip": ["1", "2", "3", "4", "5", "6"]}, {"ill": ILL}, [EntropyLDiversity(l=2)])
+    end_after(0)
+    with pytest.raises(InfeasibleError, match="within 'seconds' no recoding was found") as ended:
+        FullDomain(suppression=0.5, seconds=1).run(given)
+    assert "raise 'seconds'" in str(ended.value)
+    with pytest.raises(InfeasibleError, match="not even the most general one"):  # proved
+        FullDomain(seconds=1).run(given)
+
+
+def test_the_publisher_is_told_that_a_search_was_ended():
+    entry = FullDomainEntry(name="full-domain", levels={"zip": 1})
+    assert "other levels may cost less" in entry.private_sentences({"proved_optimal": False}, {})[0]
+    assert not entry.private_sentences({"proved_optimal": True}, {})

@@ -26,8 +26,8 @@ from discreet.methods.base import Task
 from discreet.methods.codip.plans import Block
 from discreet.methods.codip.recoder import Recoded, failure_of
 from discreet.methods.full_domain.costs import Measure, cell_cost, class_size, discernibility
-from discreet.methods.full_domain.full_domain import Recodings
 from discreet.methods.full_domain.lattice_search import minimal_nodes
+from discreet.methods.full_domain.recodings import Recodings
 from discreet.methods.shared.distinct_tuples import Compressed
 from discreet.methods.shared.frequency_sets import FrequencySet, FrequencySets
 from discreet.methods.shared.infeasibility import advice, infeasible, protects_nothing

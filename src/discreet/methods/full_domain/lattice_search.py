@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from discreet.methods.shared.lattice import Lattice, Node, sum_below
 from discreet.table.kernels import kernel
-from discreet.typing import Bools, Floats
+from discreet.typing import Bools, Floats, StopFlag
 
 
 @dataclass(frozen=True)
@@ -117,16 +117,29 @@ class Search:
         """The share of the nodes of which it is known that they are not the optimum."""
         return 1 - len(self._open) / self.lattice.nodes
 
-    def run(self, examine: Examine) -> Optimum | None:
-        """Examine nodes until none that is open is left."""
-        while len(self._open):
+    @property
+    def complete(self) -> bool:
+        """Whether no node is left that could be better than the optimum found."""
+        return not len(self._open)
+
+    def run(self, examine: Examine, stop: StopFlag) -> Optimum | None:
+        """Examine nodes until none that is open is left, or until the flag is set."""
+        while not self.complete and not stop[0]:
             flat = int(_cheapest(self._open, self._floor, self._surcharge))
             if not self._within[flat]:
                 flat = int(_most_telling(self._open, self._within, self.lattice.shape))
-            node = self.lattice.node(flat)
-            self.examined.append(node)
-            self._learn(flat, node, examine(node))
+            self._examine(flat, examine)
         return self.optimum
+
+    def examine_top(self, examine: Examine) -> Optimum | None:
+        """Examine the most general node, the likeliest to be publishable."""
+        self._examine(self.lattice.nodes - 1, examine)
+        return self.optimum
+
+    def _examine(self, flat: int, examine: Examine) -> None:
+        node = self.lattice.node(flat)
+        self.examined.append(node)
+        self._learn(flat, node, examine(node))
 
     def _learn(self, flat: int, node: Node, finding: NodeResult) -> None:
         if finding.cost is not None and self._beats(flat, finding.cost):

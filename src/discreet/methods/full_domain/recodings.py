@@ -1,0 +1,285 @@
+"""All full-domain recodings of a table: which can be published, at which cost, and as what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import InfeasibleError, InputError
+from discreet.methods.base import CellColumn, Generalized, Task
+from discreet.methods.full_domain.costs import (
+    CellCost,
+    Measure,
+    cell_cost,
+    class_size,
+    discernibility,
+    discernibility_left,
+)
+from discreet.methods.full_domain.lattice_search import NodeResult, Search
+from discreet.methods.shared.distinct_tuples import Compressed
+from discreet.methods.shared.frequency_sets import FrequencySet, FrequencySets
+from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.lattice import Lattice, Node
+from discreet.requirements.base import Requirement, SizeRequirement
+from discreet.table.counts import ClassCounts
+from discreet.typing import Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Which classes of a node can be published."""
+
+    hopeless: Bools  # (classes,) fail a condition that gets easier upward
+    passes: Bools  # (classes,) published
+    within: bool  # whether what gets easier upward leaves room for it in the budget
+    publishable: bool  # whether all rows that fail are, and some row is left
+    suppressed: int  # rows; if not publishable, as far as they were counted
+
+
+class Recodings:
+    """All full-domain recodings of a task."""
+
+    def __init__(self, task: Task, budget: int) -> None:
+        table = task.table
+        if not table.rows:
+            raise InputError("full-domain: the table has no rows. Check the source.")
+        self.columns = table.quasi_identifiers
+        self.hierarchies = [task.hierarchies[column.name] for column in self.columns]
+        self.rows = table.rows
+        self.budget = budget
+        self.requirements = tuple(task.requirements)
+        self.domains = task.domains
+        self.table = Compressed(
+            self.columns, self.hierarchies, table.entries, table.sensitive, table.weights
+        )
+        self.sets = FrequencySets(self.table)
+        self._refined = any(r.needs_refined_counts for r in self.requirements)
+        self._easier_upward, self._others = self._split()
+        self._cells: CellCost | None = None
+
+    def _split(self) -> tuple[tuple[Requirement, ...], tuple[Requirement, ...]]:
+        """Conditions that get easier upward, and the other requirements."""
+        if self.budget == 0:
+            return self.requirements, ()
+        absorbing = [r for r in self.requirements if r.absorbing]
+        others = [r for r in self.requirements if not r.absorbing]
+        return tuple(absorbing), tuple(others)
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """All nodes."""
+        return Lattice([hierarchy.height for hierarchy in self.hierarchies])
+
+    def levels(self, node: Node) -> dict[str, int]:
+        return {column.name: level for column, level in zip(self.columns, node, strict=True)}
+
+    # ---- judging
+
+    def judge(self, node: Node, budget: int | None = None) -> Judgement:
+        """Suppress what fails, until nothing does or the budget is passed."""
+        return self._judge(self.sets[node], self.budget if budget is None else budget)
+
+    def _judge(self, classes: FrequencySet, budget: int) -> Judgement:
+        counts = classes.counts(refined=self._refined)
+        size = classes.size
+        passes = np.ones(len(size), bool)
+        for requirement in self._easier_upward:
+            passes &= requirement.passes(counts, self.domains)
+            suppressed = self.rows - int(size[passes].sum())
+            if suppressed > budget:
+                return Judgement(~passes, passes, False, False, suppressed)
+        hopeless = ~passes
+        for requirement in self._others:
+            passes &= requirement.passes(counts, self.domains)
+        suppressed = self.rows - int(size[passes].sum())
+        if suppressed > budget:
+            least = np.where(hopeless, size, 0.0)
+            for requirement in self._others:
+                removed = requirement.least_removed(counts, self.domains, budget / self.rows)
+                np.maximum(least, removed, out=least)
+            within = bool(least.sum() <= budget + 1e-6 * self.rows)
+            return Judgement(hopeless, passes, within, False, suppressed)
+        moving = [r for r in self._others if r.against_table]
+        settled = not moving or suppressed == 0
+        while not settled and suppressed <= budget and passes.any():
+            kept = counts.keep(passes)
+            still = np.ones(kept.classes, bool)
+            for requirement in moving:
+                still &= requirement.passes(kept, self.domains)
+            settled = bool(still.all())
+            passes[np.flatnonzero(passes)[~still]] = False
+            suppressed = self.rows - int(size[passes].sum())
+        publishable = suppressed <= budget and suppressed < self.rows
+        return Judgement(hopeless, passes, True, publishable, suppressed)
+
+    # ---- costs
+
+    def search(self, measure: Measure) -> Search:
+        """The search for the cheapest recoding under a measure."""
+        self._cells = cell_cost(measure, self.columns, self.hierarchies, self.rows)
+        guide = self._cells or cell_cost("loss", self.columns, self.hierarchies, self.rows)
+        order = self.lattice.sum_levels(guide.of_level if guide else ())
+        return Search(
+            self.lattice,
+            order if self._cells else np.zeros(self.lattice.nodes),
+            order,
+            closed_upward=self.budget == 0,
+            tolerance=self._cells.tolerance if self._cells else 0.0,
+        )
+
+    def examine(self, node: Node, measure: Measure) -> NodeResult:
+        """Judge a node and compute what the search learns from it."""
+        classes = self.sets[node]
+        judgement = self._judge(classes, self.budget)
+        floor = self._floor(classes, measure)
+        if not judgement.within:
+            return NodeResult(False, None, floor, ruled_out=self._ruled_out(classes, judgement))
+        surcharge = self._surcharge(classes, judgement.hopeless, measure)
+        cost = None
+        if judgement.publishable:
+            if measure == "class-size":
+                cost = class_size(self.rows, int(judgement.passes.sum()))
+            elif self._others:
+                cost = floor + self._surcharge(classes, ~judgement.passes, measure)
+            else:
+                cost = floor + surcharge
+        return NodeResult(True, cost, floor, surcharge)
+
+    def _ruled_out(self, classes: FrequencySet, judgement: Judgement) -> Bools | None:
+        """All nodes at which one class that fails here, the smallest, still fails by its size.
+
+        One pass over the tuples tells the size of a tuple's class at every node, so a failing
+        class that stays small until far up closes more nodes than lie below this one.
+        """
+        on_size = [r for r in self.requirements if isinstance(r, SizeRequirement)]
+        if self.budget or not on_size:
+            return None
+        smallest = int(np.where(judgement.passes, self.rows + 1, classes.size).argmin())
+        around = self.table.sizes_around(int(classes.tuples[smallest]), self.lattice)
+        counts = ClassCounts(around, {})
+        ruled_out = np.zeros(self.lattice.nodes, bool)
+        for requirement in on_size:
+            ruled_out |= ~requirement.passes(counts, self.domains)
+        return ruled_out
+
+    def _floor(self, classes: FrequencySet, measure: Measure) -> float:
+        """The cost of a node as if nothing were suppressed."""
+        if self._cells is not None:
+            of_level = self._cells.of_level
+            return float(sum(of_level[j][level] for j, level in enumerate(classes.node)))
+        if measure == "discernibility":
+            return discernibility(classes.size)
+        return class_size(self.rows, classes.classes)
+
+    def _surcharge(self, classes: FrequencySet, suppressed: Bools, measure: Measure) -> float:
+        """Return what suppressing some classes adds to the cost of a node."""
+        if measure in ("height", "class-size"):
+            return 0.0
+        chosen = np.flatnonzero(suppressed)
+        if not len(chosen):
+            return 0.0
+        size = classes.size[chosen]
+        if self._cells is None:
+            return discernibility_left(size, self.rows)
+        left = np.zeros(len(chosen))
+        leaves = self.table.leaf[classes.tuples[chosen]]
+        for j, level in enumerate(classes.node):
+            left += self._cells.left_to_lose[j][level][leaves[:, j]]
+        return float(size @ left)
+
+    # ---- outcomes
+
+    def outcome(self, node: Node, facts: dict[str, Any]) -> Generalized:
+        """Return what is published at a node."""
+        classes = self.sets.bottom.roll_up(node)
+        return self._recoded(classes, self._judge(classes, self.budget).passes, facts)
+
+    def at_levels(self, levels: Mapping[str, int]) -> Generalized:
+        """What is published at given levels, or InfeasibleError where a requirement fails."""
+        node = self._node(levels)
+        classes = self.sets.bottom.roll_up(node)
+        judgement = self._judge(classes, self.budget)
+        if judgement.publishable:
+            return self._recoded(classes, judgement.passes, {"levels": dict(levels)})
+        note = ""
+        if self.budget:
+            suppressed = self._judge(classes, self.rows).suppressed
+            note = (
+                f"{suppressed} of {self.rows} rows would have to be suppressed;"
+                f" {self.budget} are allowed. "
+            )
+        raise infeasible(
+            "full-domain: the given levels do not meet the requirements",
+            self.requirements,
+            classes.counts(refined=self._refined),
+            self.domains,
+            ("raise levels", "allow more suppression", "leave 'levels' out, to have them searched"),
+            note,
+        )
+
+    def _node(self, levels: Mapping[str, int]) -> Node:
+        heights = {c.name: h.height for c, h in zip(self.columns, self.hierarchies, strict=True)}
+        if levels.keys() != heights.keys():
+            problem = "must give one level for each quasi-identifier, and for no other attribute"
+        elif high := [name for name, height in heights.items() if levels[name] > height]:
+            problem = f"asks for more than the highest level of {', '.join(map(repr, high))}"
+        else:
+            return tuple(levels[name] for name in heights)
+        highest = ", ".join(f"{name}: {height}" for name, height in heights.items())
+        raise InputError(f"full-domain: 'levels' {problem}. Highest levels: {{{highest}}}.")
+
+    def recode(self, node: Node) -> Generalized:
+        """All rows at a node, whatever the requirements say."""
+        classes = self.sets.bottom.roll_up(node)
+        return self._recoded(classes, np.ones(classes.classes, bool), {})
+
+    def _recoded(self, classes: FrequencySet, passes: Bools, facts: dict[str, Any]) -> Generalized:
+        node = classes.node
+        number = np.where(passes, np.cumsum(passes) - 1, -1).astype(np.int32)
+        class_of_row = number[classes.class_of_source][self.table.classes.class_of_row]
+        leaves = self.table.leaf[classes.tuples[passes]]
+        cells = {}
+        for j, (column, hierarchy) in enumerate(zip(self.columns, self.hierarchies, strict=True)):
+            level = hierarchy.levels[node[j]]
+            cells[column.name] = CellColumn(
+                level.node_of_leaf[leaves[:, j]], level.labels, level.loss
+            )
+        return Generalized(class_of_row, cells, facts)
+
+    def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
+        """Which requirement fails at the most general node, by how much, what is feasible."""
+        note = f"{self._least_suppressed(examined)}. " if self.budget else ""
+        return infeasible(
+            "full-domain: no recoding meets the requirements, not even the most general one",
+            self.requirements,
+            self.sets[self.lattice.top].counts(refined=self._refined),
+            self.domains,
+            ("allow more suppression", "add levels"),
+            note,
+        )
+
+    def not_found(self) -> InfeasibleError:
+        """The error of a search that ended too early to know whether a recoding passes."""
+        return infeasible(
+            "full-domain: within 'seconds' no recoding was found that meets the requirements, and "
+            "the most general one does not",
+            self.requirements,
+            self.sets[self.lattice.top].counts(refined=self._refined),
+            self.domains,
+            ("raise 'seconds'", "allow more suppression", "add levels"),
+        )
+
+    def _least_suppressed(self, examined: Sequence[Node]) -> str:
+        best = min(
+            (self.judge(node, self.rows).suppressed, sum(node), node)
+            for node in {*examined, self.lattice.top}
+        )
+        levels = ", ".join(f"{name} {level}" for name, level in self.levels(best[2]).items())
+        return (
+            f"Of the {len(examined)} nodes tried, the best ({levels}) would have to suppress"
+            f" {best[0]} of {self.rows} rows; {self.budget} are allowed"
+        )

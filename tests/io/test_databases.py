@@ -12,7 +12,10 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError, JobError
-from discreet.io.databases import connect, dialect_of, name_of, read_frame, writing_tables
+from discreet.io.databases import connect, dialect_of, name_of, writing_tables
+from discreet.io.formats.database_tables import opened_table
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Role
 
 PEOPLE = pl.DataFrame(
     {
@@ -30,6 +33,13 @@ ATTRIBUTES = {
     "income": {"role": "drop"},
     "ill": {"role": "sensitive"},
 }
+
+
+def read_frame(url: str, folder: Path, table: str | None, query: str | None) -> pl.DataFrame:
+    with opened_table(url, folder, table, query) as found:
+        specs = {name: ColumnSpec(Role.INSENSITIVE) for name in found.names}
+        columns = found.coded(specs, ())
+    return pl.DataFrame([c.values.gather(pl.Series(c.codes)).alias(c.name) for c in columns])
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -109,6 +119,11 @@ WRITING_POSTGRESQL = [
     "SELECT * INTO other FROM people",
     "CALL empty_people()",
     "SELECT emptied() FROM people",
+    "SELECT 1) TO PROGRAM 'true'",
+    "SELECT 1) TO PROGRAM 'true' --",
+    "SELECT 1) TO STDOUT; DELETE FROM people; --",
+    "SELECT 1) TO STDOUT; COMMIT; DELETE FROM people; COPY (SELECT 1",
+    "TABLE people) TO PROGRAM 'true' WITH (FORMAT csv) --",
 ]
 WRITING_SQLITE = [
     "PRAGMA query_only = OFF",
@@ -237,3 +252,48 @@ def test_a_wrong_password_is_not_repeated(postgres, monkeypatch):
 def test_names():
     assert dialect_of("postgres://h/d") == "postgresql"
     assert name_of("postgresql://user@host:1/people") == "people"
+
+
+ODD = [None, "", 'say "it"', "a,b", "two\nlines", "\r", "\\.", "\\N", " spaced ", "Å𝄞", "*"]
+
+
+def test_text_is_read_cell_by_cell(url):
+    """Nulls and empty cells differ where the cell is a set; all others keep every character."""
+    frame = pl.DataFrame({"id": range(len(ODD)), "cell": ODD})
+    with writing_tables(url, Path("/"), {"odd": frame}, force=False):
+        pass
+    found = read_frame(url, Path("/"), "odd", None).sort("id")
+    assert found["id"].to_list() == frame["id"].to_list()
+    assert found["cell"].to_list() == [cell or None for cell in ODD]
+    with opened_table(url, Path("/"), None, "SELECT cell FROM odd") as table:
+        sets = table.coded({"cell": ColumnSpec(Role.SENSITIVE, separator=";")}, ())["cell"]
+    assert {sets.text[int(code)] for code in sets.codes[:2]} == {None, ""}
+
+
+def test_types_of_postgresql(postgres):
+    url = postgres()
+    query = (
+        "SELECT * FROM (VALUES (true, 1::float8/3, date '1980-02-29', timestamp '2020-01-02 03:04',"
+        " timestamptz '2020-01-02 03:04+02', time '01:02:03', 9223372036854775807, 'x'::char(3)),"
+        " (NULL, 'NaN', NULL, NULL, NULL, NULL, NULL, NULL))"
+        " AS t(well, third, born, at, zoned, hour, wide, padded)"
+    )
+    found = read_frame(url, Path("/"), None, query).row(0, named=True)
+    assert found["well"] is True
+    assert found["third"] == 1 / 3
+    assert found["born"] == datetime.date(1980, 2, 29)
+    assert found["at"] == datetime.datetime(2020, 1, 2, 3, 4)
+    assert found["zoned"] == datetime.datetime(2020, 1, 2, 1, 4, tzinfo=datetime.UTC)
+    assert found["hour"] == datetime.time(1, 2, 3)
+    assert found["wide"] == 2**63 - 1
+    assert found["padded"] == "x  "
+    nulls = read_frame(url, Path("/"), None, query).row(1)
+    assert [cell for cell in nulls if cell is not None and cell == cell] == []
+
+
+def test_rows_of_several_batches(url, monkeypatch):
+    monkeypatch.setattr("discreet.io.formats.database_tables.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("discreet.io.csv.file_pieces.BLOCK_BYTES", 40)
+    found = read_frame(url, Path("/"), "people", None).sort("name")
+    assert found["name"].to_list() == PEOPLE["name"].to_list()
+    assert found["income"].to_list() == PEOPLE["income"].to_list()

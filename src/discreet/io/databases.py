@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from discreet.errors import InputError
-from discreet.io.header import require_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -230,23 +229,6 @@ def select_of(table: str | None, query: str | None) -> str:
     return f"SELECT * FROM {quoted(table)}" if table else str(query).rstrip().rstrip(";")
 
 
-def read_frame(url: str, folder: Path, table: str | None, query: str | None) -> pl.DataFrame:
-    """Read a table, or the result of one query, by a connection that cannot write."""
-    database = connect(url, folder, read_only=True)
-    what = f"table '{table}'" if table else "query"
-    try:
-        with database._reporting(what):
-            described, rows = fetch(database, select_of(table, query))
-    finally:
-        database.close()
-    import polars as pl  # not needed to read a job that names a database or a file
-
-    names = [name for name, _ in described]
-    require_names(names, f"Database '{database.name}' ({what})")
-    cells: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(names)
-    return pl.DataFrame([column_of_cells(name, cells[at]) for at, name in enumerate(names)])
-
-
 def fetch(
     database: Database, statement: str
 ) -> tuple[list[tuple[str, Any]], list[tuple[Any, ...]]]:
@@ -256,19 +238,26 @@ def fetch(
     statement, a cursor takes queries alone, and nothing inside a query ends the transaction.
     SQLite runs one statement at a time; the authorizer lets it do nothing but read.
     """
+    with reading_cursor(database, statement) as cursor:
+        return [(column[0], column[1]) for column in cursor.description], cursor.fetchall()
+
+
+@contextmanager
+def reading_cursor(database: Database, statement: str) -> Iterator[Any]:
+    """Yield a cursor on the rows of one statement, by a connection that then can only read."""
     connection = database.connection
     if database.dialect == "postgresql":
         connection.execute("BEGIN READ ONLY")
         with connection.cursor(name="discreet") as cursor:
             cursor.execute(statement)
-            rows = cursor.fetchall()
-            return [(column[0], column[1]) for column in cursor.description], rows
+            yield cursor
+        return
     connection.execute("PRAGMA query_only = ON")
     connection.set_authorizer(_reads_alone)
     cursor = connection.execute(statement)
     if cursor.description is None:
         raise InputError(f"Database '{database.name}': the query returns no table.")
-    return [(column[0], None) for column in cursor.description], cursor.fetchall()
+    yield cursor
 
 
 def _reads_alone(action: int, *_: object) -> int:

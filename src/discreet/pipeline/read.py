@@ -11,7 +11,7 @@ import polars as pl
 
 from discreet.errors import InputError, JobError
 from discreet.io.csv.layout import suspect_header
-from discreet.io.databases import read_frame
+from discreet.io.formats.database_tables import opened_table
 from discreet.io.frames import FrameKind, code_frame, frame_columns, plain_frame
 from discreet.io.header import check_columns
 from discreet.io.source import Source, Tell, ignore_progress
@@ -111,10 +111,10 @@ def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -
         specs[name] = ColumnSpec(Role.INSENSITIVE, kind)
     if data is None and job.source is not None and job.source.url is not None:
         source = job.source
-        data = read_frame(str(source.url), job.folder, source.table, source.query)
-        specs |= specs_of_others(job, frame_columns(data))
-        require_columns(frame_columns(data), specs, "the database's table")
-        return code_frame(data, specs, source.missing)
+        with opened_table(str(source.url), job.folder, source.table, source.query) as found:
+            specs |= specs_of_others(job, found.names)
+            require_columns(found.names, specs, "the database's table")
+            return found.coded(specs, source.missing)
     if data is None or isinstance(data, str | Path):
         source = source_of(job, data)
         specs |= specs_of_others(job, column_names(source))

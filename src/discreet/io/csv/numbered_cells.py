@@ -1,0 +1,131 @@
+"""The cells of delimited text as numbers, piece by piece.
+
+Polars numbers the distinct cells of each column, across pieces; memory holds the numbers, the
+distinct values and one piece, never the text of a file. A piece that Polars might read differently
+from ``records`` is read by ``records``, which also names the line of an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.io.column_dictionary import recode
+from discreet.io.csv.file_pieces import FilePiece, read_piece
+from discreet.io.csv.layout import Layout
+from discreet.io.csv.records import Fault, FaultyRecordError, records
+from discreet.typing import Codes, Ints
+
+FEW = 1 << 14
+EMPTY = (1 << 32) - 1  # the number of an empty cell; beyond all others
+
+
+class NumberedCells:
+    """The cells of one column: their distinct texts, numbered, and the number of each row's."""
+
+    def __init__(self) -> None:
+        self._categories = pl.Categorical(pl.Categories.random())
+        self.in_doubt = False  # whether a text that never occurs may have a number
+        self._numbers: list[NDArray[np.uint32]] = []  # of each piece
+        self._known = 0
+        self._texts: list[pl.Series] = []  # that came up first in some piece
+        self._has_empty = False
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """The type to read cells as: many distinct ones are numbered faster once they are read."""
+        return self._categories if self._known < FEW else pl.String()
+
+    def add(self, cells: pl.Series) -> None:
+        """Take the cells of a piece."""
+        cells = cells.cast(self._categories)
+        numbers = cells.to_physical()
+        top = numbers.max()
+        if isinstance(top, int) and (top >= self._known or self.in_doubt):
+            known = 0 if self.in_doubt else self._known
+            self._texts.append(cells.filter(numbers >= known).unique())
+            self._known = max(top + 1, self._known)
+        self._has_empty |= cells.null_count() > 0
+        self._numbers.append(numbers.fill_null(EMPTY).to_numpy())
+
+    def distinct(self, empty: str | None = "") -> tuple[Ints, pl.Series]:
+        """Return the number of each distinct cell, and the cells; ``empty`` is an empty one."""
+        found = pl.concat([pl.Series([], dtype=self._categories), *self._texts]).unique()
+        numbers, texts = found.to_physical().cast(pl.Int64), found.cast(pl.String)
+        if self._has_empty:
+            numbers.append(pl.Series([EMPTY]))
+            texts.append(pl.Series([empty], dtype=pl.String))
+        return numbers.to_numpy(), texts
+
+    def recoded(self, numbers: Ints, code_of_raw: Codes) -> Codes:
+        """Return the code of each row, given that of each distinct cell, and forget the cells."""
+        code_of_number = np.full(self._known + 1, -1, np.int32)  # the last one of an empty cell
+        code_of_number[np.minimum(numbers, self._known)] = code_of_raw
+        codes = np.empty(sum(map(len, self._numbers)), np.int32)
+        done = 0
+        for part in self._numbers:
+            recode(part, code_of_number, codes[done : done + len(part)])
+            done += len(part)
+        if codes.min() < 0:
+            raise AssertionError("A cell was numbered and its text not kept.")
+        self._numbers.clear()
+        return codes
+
+    def first_row(self, wanted: Ints) -> int:
+        """Return the first row that has one of these numbers."""
+        return int(np.flatnonzero(np.isin(np.concatenate(self._numbers), wanted))[0])
+
+
+def add_piece(piece: FilePiece, place: str, coded: Mapping[str, NumberedCells]) -> int:
+    """Take the cells of a piece; return its number of rows."""
+    names = piece.layout.names
+    schema = {name: coded[name].dtype if name in coded else pl.String() for name in names}
+    frame = read_piece(piece, schema)
+    if frame is not None:
+        for name, cells in coded.items():
+            cells.add(frame[name])
+        return frame.height
+    rows = [row for _, row in whole_records(piece, place)]
+    for number, name in enumerate(names):
+        if name in coded:
+            texts = [row[number].decode() or None for row in rows]
+            cells = coded[name]
+            cells.in_doubt = True
+            cells.add(pl.Series(texts, dtype=pl.String))
+    return len(rows)
+
+
+def whole_records(piece: FilePiece, place: str) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield where each record of a piece begins, and its cells; raise where one is faulty."""
+    try:
+        yield from records(piece.records, piece.layout)
+    except FaultyRecordError as error:
+        line = piece.line_at(error.place)
+        raise InputError(f"{place}, line {line}: {_said(error, piece.layout)}") from None
+
+
+def _said(error: FaultyRecordError, layout: Layout) -> str:
+    match error.fault:
+        case Fault.RAGGED:
+            found = "1 cell" if error.fields == 1 else f"{error.fields} cells"
+            delimiter = layout.delimiter.decode()
+            other = "header" if layout.headed else "first row"
+            return (
+                f"the row has {found}, the {other} {layout.fields}. Quote a cell that holds "
+                f"{delimiter!r}, or add or remove cells; if {delimiter!r} is not what separates "
+                "cells, set `delimiter:`."
+            )
+        case Fault.TEXT_AFTER_QUOTE:
+            return (
+                "text follows the closing quote of a cell. Double a quote inside a cell, or set "
+                "`quote: null` if cells are never quoted."
+            )
+        case Fault.UNCLOSED:
+            return (
+                "a quote opens a cell here and nothing closes it. Close it, or set `quote: null` "
+                "if cells are never quoted."
+            )

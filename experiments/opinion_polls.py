@@ -44,6 +44,7 @@ MOST_WORLDS = 200
 METHODS: dict[str, dict[str, Any]] = {
     "msa-diversity (curve)": {"msa-diversity": {"suppression": 0.95}},
     "msa-diversity (blocks)": {"msa-diversity": {"suppression": 0.95, "grouping": "blocks"}},
+    "msa-diversity (paper)": {"msa-diversity": {"suppression": 1, "grouping": "paper"}},
     "gal (both-safe)": {"gal": {}},
     "gal (suppress)": {"gal": {"halves": "suppress"}},  # the paper's
 }

@@ -138,7 +138,7 @@ def test_opinion_polls_on_the_forms_of_movielens(tmp_path, form):
         "--set", "movies=3", "--set", "d=2,3", "--set", "l=2", "--set", "queries=20",
         "--figures", "14,24")  # fmt: skip
     rows = rows_of(tmp_path / "opinion-polls-24.csv")
-    assert [row["d"] for row in rows] == ["2"] * 4 + ["3"] * 4
+    assert [row["d"] for row in rows] == ["2"] * 5 + ["3"] * 5
     for row in rows:
         if row["method"].startswith("msa"):
             assert row["greatest probability"] == "" or float(row["greatest probability"]) <= 0.5

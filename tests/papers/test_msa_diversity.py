@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.tables import coded_table
 
 import discreet as dc
 from discreet.methods.base import Task
+from discreet.methods.msa_diversity.paper_grouping import paper_groups
 from discreet.methods.rivals.gal import covered_by
 from discreet.requirements.diversity import DistinctLDiversity, MDiversity, PDiversity
 
@@ -152,3 +155,55 @@ def _job(method, requirements):
         requirements=requirements,
         method=method,
     )
+
+
+def test_algorithm_1_as_printed_by_hand():
+    """Two places; the first has three records, of which two share a value.
+
+    Items: t1 (a, w) has 2 + 1, t2 (a, x) 2 + 2, t3 (b, x) 1 + 2. t2 is taken first and strikes both
+    others out, so there is no pair; with the next place (c, w), (c, z), (b, w) t2 still has fewest
+    partners struck: the counts below are those of all six records.
+    """
+    values = np.array([[0, 0], [0, 1], [1, 1], [2, 0], [2, 2], [1, 0]], np.int32)
+    alone = paper_groups(values[:3], np.array([0, 3]), 2)
+    assert alone.tolist() == [-1, -1, -1]
+    # items of all six: 2 + 3, 2 + 2, 2 + 2, 2 + 3, 2 + 1, 2 + 3: the first record is taken, it
+    # strikes out t2, t4 and t6; of t3 (1 + 1) and t5 (1 + 1) the first joins it
+    both = paper_groups(values, np.array([0, 3, 6]), 2)
+    assert both[[0, 2]].tolist() == [0, 0]
+    # of the rest, t2 (1 + 1), t4 (2 + 2), t5 (2 + 1), t6 (1 + 2): t4, which strikes t5 and t6 out
+    assert both[[3, 1]].tolist() == [1, 1]
+    assert both[[4, 5]].tolist() == [2, 2]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=14),
+    st.integers(2, 3),
+    st.data(),
+)
+def test_groups_of_algorithm_1_are_sa_distinct(rows, size, data):
+    values = np.array(rows, np.int32)
+    inner = data.draw(st.sets(st.integers(1, len(rows))))
+    places = np.array(sorted({0, *inner, len(rows)}))
+    group = paper_groups(values, places, size)
+    for number in range(group.max() + 1):
+        members = values[group == number]
+        assert len(members) == size
+        for column in members.T:
+            assert len(set(column.tolist())) == size
+
+
+def test_algorithm_1_strands_people_whom_the_default_places():
+    rng = np.random.default_rng(1)
+    table = {
+        "zip": rng.integers(0, 9, 60).tolist(),
+        "age": rng.integers(20, 29, 60).tolist(),
+        "I1": rng.choice(list("aaabcd"), 60).tolist(),
+        "I2": rng.choice(list("wxyz"), 60).tolist(),
+    }
+    task = task_of(table, [MDiversity(l=2)])
+    assert dc.MsaDiversity(suppression=0).run(task).facts["suppressed_rows"] == 0
+    outcome = dc.MsaDiversity(grouping="paper", suppression=1).run(task)
+    assert 0 < outcome.facts["suppressed_rows"] < 60
+    with pytest.raises(dc.InfeasibleError, match="suppress"):
+        dc.MsaDiversity(grouping="paper", suppression=0).run(task)

@@ -79,7 +79,7 @@ def assert_accounted(manifest, count, rows):
 @given(
     table=tables(),
     ell=st.sampled_from([1.5, 2, 2, 3, 4]),
-    grouping=st.sampled_from(["curve", "blocks"]),
+    grouping=st.sampled_from(["curve", "blocks", "paper"]),
     name=st.sampled_from(["p-diversity", "m-diversity"]),
     k=st.sampled_from([1, 1, 5]),
     seed=st.integers(0, 5),
@@ -102,7 +102,10 @@ def test_generalized_groups_keep_the_bound(table, ell, grouping, name, k, seed):
     assert manifest["method"]["groups"] == len(groups)
     assert manifest["method"]["suppressed_rows"] >= private["least_suppressed_rows"]
     whole = [{name: row[3 + j] for j, name in enumerate(sensitive)} for row in rows]
-    if len(rows) >= k and all(naive.p_diversity_holds([whole], s, bound) for s in sensitive):
+    possible = len(rows) >= k and all(
+        naive.p_diversity_holds([whole], name, bound) for name in sensitive
+    )
+    if possible and grouping != "paper":
         assert len(records) == len(rows)
     kept = Counter(tuple(row[s] for s in [*sensitive, "note"]) for row in records)
     held = Counter((*row[3:], f"note {i % 3}") for i, row in enumerate(rows))
@@ -112,7 +115,7 @@ def test_generalized_groups_keep_the_bound(table, ell, grouping, name, k, seed):
 @given(
     table=tables(),
     ell=st.sampled_from([2, 3]),
-    grouping=st.sampled_from(["curve", "blocks"]),
+    grouping=st.sampled_from(["curve", "blocks", "paper"]),
     seed=st.integers(0, 5),
 )
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

@@ -15,14 +15,15 @@ generalize, anatomize  ``publish: generalized``, ``publish: buckets``
 =====================  ========================================================================
 
 Departures. (1) Of the rows that may join a group the one with the fewest collisions is taken, as in
-the paper's worked example and against its pseudo-code, which strands most people. (2) What is left
-over is placed, exchanged, or near groups are joined for it, so long as no value passes 1/ℓ: groups
-need not stay SA-distinct, because ℓ-pdiversity is ℓ-mdiversity. (3) A last pass exchanges members
-of near groups where that loses less. (4) Strict curve order leaks to an attacker who knows the
-algorithm; ``grouping: blocks`` cuts the curve without a look at sensitive values and groups inside
-a block by sensitive values and chance alone. (5) ℓ may be a fraction and differ between
-attributes, and ``k-anonymity`` may ask for more rows than ℓ: a smallest group then has as many rows
-as all of them need, and a value may occur in it ⌊size/ℓ⌋ times.
+the paper's worked example and against its pseudo-code, which strands most people (it is built too,
+``grouping: paper``). (2) What is left over is placed, exchanged, or near groups are joined for it,
+so long as no value passes 1/ℓ: groups need not stay SA-distinct, because ℓ-pdiversity is
+ℓ-mdiversity. (3) A last pass exchanges members of near groups where that loses less. (4) Strict
+curve order leaks to an attacker who knows the algorithm; ``grouping: blocks`` cuts the curve
+without a look at sensitive values and groups inside a block by sensitive values and chance alone.
+(5) ℓ may be a fraction and differ between attributes, and ``k-anonymity`` may ask for more rows
+than ℓ: a smallest group then has as many rows as all of them need, and a value may occur in it
+⌊size/ℓ⌋ times.
 
 (6) Where many rows have the same sensitive values, a window of rows fills up with rows that exclude
 each other; groups are then formed from stacks of equal rows. (7) Rows that fit nowhere nearby are
@@ -65,6 +66,7 @@ from discreet.methods.msa_diversity.donors import (
 )
 from discreet.methods.msa_diversity.group_forming import cut_blocks, form_groups, shuffled_blocks
 from discreet.methods.msa_diversity.manifest_entry import MsaDiversityEntry
+from discreet.methods.msa_diversity.paper_grouping import paper_groups
 from discreet.methods.msa_diversity.share_bounds import (
     Bounds,
     bounds_of,
@@ -87,7 +89,7 @@ from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.persons import Keeping
 from discreet.table.published import GROUP
-from discreet.typing import Ints
+from discreet.typing import Codes, Ints
 
 CANDIDATES = 64  # rows that are compared with each other when a group is formed
 LARGEST_TREE = 512  # values of a hierarchy whose pairs are looked up
@@ -108,11 +110,11 @@ class MsaDiversity(Method):
     entry: ClassVar[type[MethodEntry]] = MsaDiversityEntry
     spread: ClassVar[Spread | None] = Spread.CURVE
 
-    grouping: Literal["curve", "blocks"] = Field(
+    grouping: Literal["curve", "blocks", "paper"] = Field(
         default="curve",
-        description="Along the curve (least loss), or in blocks formed without sensitive "
-        "values (safer "
-        "against an attacker who knows the algorithm).",
+        description="Along the curve (least loss), in blocks formed without sensitive values "
+        "(safer against an attacker who knows the algorithm), or by the paper's algorithm 1, "
+        "which leaves most rows over.",
     )
     publish: Literal["generalized", "buckets"] = Field(
         default="generalized",
@@ -151,11 +153,7 @@ class MsaDiversity(Method):
             raise InputError("msa-diversity: the table has no rows. Check the source.")
         bounds = bounds_of(task)
         least = require_feasible(task, bounds, self.suppression)
-        best = min(
-            self._attempts(task, bounds, curve_order(task)), key=lambda attempt: attempt.merit
-        )
-        group_of_row = np.full(task.table.rows, -1, np.int32)
-        group_of_row[best.order] = _renumbered(best.groups)
+        group_of_row, steps = self._grouped(task, bounds)
         suppressed = int((group_of_row < 0).sum())
         if suppressed > self.suppression * task.table.rows + 1e-9 or suppressed == task.table.rows:
             raise too_many(task, bounds, suppressed, least, self.suppression)
@@ -172,7 +170,7 @@ class MsaDiversity(Method):
         facts = {
             "groups": int(group_of_row.max()) + 1,
             "suppressed_rows": suppressed,
-            "steps": best.steps,
+            "steps": steps,
         }
         private = {  # either would tell an attacker how frequent a value is among the suppressed
             "least_suppressed_rows": least,
@@ -182,6 +180,18 @@ class MsaDiversity(Method):
             return Bucketized(group_of_row, facts=facts, private=private)
         cells = cells_of_groups(task, group_of_row)
         return Generalized(group_of_row, cells, facts, private=private)
+
+    def _grouped(self, task: Task, bounds: Bounds) -> tuple[Codes, dict[str, int]]:
+        """The group of each row, −1 for a suppressed one, and how many rows each step took."""
+        order = curve_order(task)
+        group_of_row = np.full(task.table.rows, -1, np.int32)
+        if self.grouping == "paper":
+            values = _stacked(task.table.sensitive, order)
+            group_of_row[order] = paper_groups(values, _places(task, order), bounds.least)
+            return group_of_row, {"grouped": int((group_of_row >= 0).sum())}
+        best = min(self._attempts(task, bounds, order), key=lambda attempt: attempt.merit)
+        group_of_row[best.order] = _renumbered(best.groups)
+        return group_of_row, best.steps
 
     def _attempts(self, task: Task, bounds: Bounds, order: Ints) -> Iterator[Attempt]:
         """Return what each strategy comes to."""
@@ -225,6 +235,12 @@ def curve_order(task: Task) -> Ints:
     keys = keys[order]
     places = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1], [True]]))
     return order[shuffled_blocks(task.rng, places)]
+
+
+def _places(task: Task, order: Ints) -> Ints:
+    """Where each distinct combination of quasi-identifiers begins along the curve, and the end."""
+    kinds = task.table.classes.class_of_row[order]
+    return np.flatnonzero(np.concatenate(([True], kinds[1:] != kinds[:-1], [True])))
 
 
 def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:

@@ -139,15 +139,9 @@ def test_the_files_alone_do_not_prove_it_and_the_publisher_can(tmp_path: Path, m
 
 def test_what_cannot_count_persons_is_refused_with_a_remedy():
     frame = pl.DataFrame(encounters(), schema=["id", "age", "sex", "disease"], orient="row")
-    described = job(
-        "mondrian", [{"multi-attribute-l-diversity": {"inner": {"p-diversity": {"l": 2}}}}]
-    )
-    with pytest.raises(
-        dc.JobError, match="multi-attribute-l-diversity cannot be judged on persons"
-    ):
+    described = job("mondrian", [{"sa-diversity": {"l": {"disease": 2}}}])
+    with pytest.raises(dc.JobError, match="sa-diversity cannot be judged on persons"):
         dc.publish(frame, described)
-    with pytest.raises(dc.JobError, match="full-domain cannot publish several rows of a person"):
-        dc.publish(frame, described.using(dc.FullDomain()))
 
 
 def test_one_group_of_all_persons_that_fails_is_infeasible():

@@ -246,6 +246,11 @@ def _person_view(
         numbered = Persons(seen.number, int(seen.number.max(initial=-1)) + 1, 0)
         classes = Classes.of_numbers(seen.of_class.astype(np.int32))
         return PersonView.of(name, tables[name], numbered, classes)
+    if len(tables) != 1:
+        raise InputError(
+            "Attacks on persons with several rows need all columns in one published table. Attack "
+            "a release by mondrian, local-recoding, msa-diversity or full-domain."
+        )
     persons = persons_of_rows(tables, task, source_rows)
     if persons is None:
         raise InputError(

@@ -237,6 +237,9 @@ def _added(facts: Sequence[Any]) -> Any:
     return {name: sum(fact.get(name, 0) for fact in facts) for name in names}
 
 
+NOT_NUMBERED = "{} cannot number persons. Use mondrian, 'link: none'"
+
+
 class Method(Named):
     """A method with its parameters: a frozen, validated value."""
 

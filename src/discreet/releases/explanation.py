@@ -8,7 +8,7 @@ from typing import Any
 from discreet.releases.manifest import Manifest, Promise, ReaderFinding
 from discreet.releases.registry import kind_of
 from discreet.releases.wording import of_unit
-from discreet.table.persons import CollapseRule, Keeping, Scope
+from discreet.table.persons import CollapseRule, Scope
 from discreet.table.published import PERSON
 from discreet.table.roles import Role, Unit
 
@@ -99,7 +99,7 @@ def collapsed(manifest: Manifest) -> list[str]:
     if person.rows == "one":
         return ["Each row is one person."]
     if person.rows == "keep":
-        return [_kept(manifest.keeping)]
+        return [_kept(manifest)]
     by_rule: dict[CollapseRule, list[str]] = {}
     for name, rule in person.rules.items():
         by_rule.setdefault(rule, []).append(name)
@@ -110,8 +110,14 @@ def collapsed(manifest: Manifest) -> list[str]:
     ]
 
 
-def _kept(keeping: Keeping) -> str:
+def _kept(manifest: Manifest) -> str:
     """How several rows of a person are published."""
+    keeping = manifest.keeping
+    if not kind_of(manifest.kind).makes_alike:
+        return (
+            "A person may have several rows, all in one group, and counts once for each value of "
+            "the group; the guarantees count persons."
+        )
     if keeping.scope is Scope.ROWS:
         return (
             "A person may have several rows, in one or several groups; the guarantees count the "

@@ -73,6 +73,6 @@ def _naive(requirements: list[Requirement]) -> bool:
 
 def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> bool:
     """Return whether the method chose groups by sensitive values and quasi-identifiers together."""
-    if manifest.method.blind_to_quasi_identifiers:
+    if manifest.method.blind_to_quasi_identifiers and not manifest.keeps_rows:
         return False
     return any(not isinstance(r, SizeRequirement) for r in requirements)

@@ -113,7 +113,12 @@ class Requirement(Named):
     # Whether classes are compared with all counted classes together, not judged on their own.
     against_table: ClassVar[bool] = False
     # What is counted where persons have several rows; None where it cannot be judged on persons.
-    person_basis: ClassVar[PersonBasis | None] = None
+    counted_on_persons: ClassVar[PersonBasis | None] = None
+
+    @property
+    def person_basis(self) -> PersonBasis | None:
+        """What is counted where persons have several rows; None where it cannot be judged."""
+        return self.counted_on_persons
 
     @property
     def figure(self) -> tuple[str, bool]:

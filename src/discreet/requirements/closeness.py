@@ -42,7 +42,7 @@ class TCloseness(AttributeRequirement):
     """
 
     name: ClassVar[str] = "t-closeness"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "t"
     smaller_is_better: ClassVar[bool] = True
     against_table: ClassVar[bool] = True

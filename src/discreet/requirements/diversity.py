@@ -60,7 +60,7 @@ class DistinctLDiversity(Diversity):
     """At least ``l`` values occur in every class. Absorbing: merging only adds values."""
 
     name: ClassVar[str] = "distinct-l-diversity"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
     figure_name: ClassVar[str] = "l"
     counts_values: ClassVar[bool] = True
     absorbing: ClassVar[bool] = True
@@ -93,7 +93,7 @@ class EntropyLDiversity(Diversity):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "l"
 
     l: float = Field(  # noqa: E741 (the job's key)
@@ -142,7 +142,7 @@ class RecursiveClDiversity(Diversity):
     """
 
     name: ClassVar[str] = "recursive-cl-diversity"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "c"
     smaller_is_better: ClassVar[bool] = True
 
@@ -260,7 +260,7 @@ class NpdRecursiveClDiversity(Diversity):
     """
 
     name: ClassVar[str] = "npd-recursive-cl-diversity"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "c1"
     smaller_is_better: ClassVar[bool] = True
 
@@ -345,7 +345,7 @@ class PDiversity(Diversity):
     """
 
     name: ClassVar[str] = "p-diversity"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
     figure_name: ClassVar[str] = "l"
 
     l: float = Field(  # noqa: E741 (the job's key)

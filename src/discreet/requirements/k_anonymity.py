@@ -18,7 +18,7 @@ class KAnonymity(SizeRequirement):
     """Every class has at least ``k`` rows. Absorbing: a merged class is only larger."""
 
     name: ClassVar[str] = "k-anonymity"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.PERSONS
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.PERSONS
     figure_name: ClassVar[str] = "k"
     absorbing: ClassVar[bool] = True
 

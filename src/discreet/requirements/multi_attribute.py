@@ -26,6 +26,7 @@ from discreet.requirements.diversity import (
     RecursiveClDiversity,
 )
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
+from discreet.table.person_counts import PersonBasis
 from discreet.typing import Floats
 
 DIVERSITIES: tuple[type[Diversity], ...] = (
@@ -76,6 +77,10 @@ class MultiAttributeLDiversity(AttributeRequirement):
         if self.inner is not None:
             return self.inner
         return DistinctLDiversity(l=self.l or 1)
+
+    @property
+    def person_basis(self) -> PersonBasis | None:
+        return self.model.person_basis
 
     @property
     def least_values(self) -> int:

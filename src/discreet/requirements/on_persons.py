@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
-from discreet.table.person_counts import count_persons
+from discreet.table.counts import ClassCounts
+from discreet.table.person_counts import count_persons, count_with_known
 from discreet.table.persons import Persons
 
 
@@ -19,10 +20,20 @@ def verdict_on_persons(
     domains: Domains,
 ) -> Verdict:
     """Judge the persons of every class."""
-    if requirement.person_basis is None:
-        raise ValueError(f"{requirement.name} cannot be judged on persons")
-    counts = count_persons(classes, persons, sensitive, requirement.person_basis)
+    counts = counts_on_persons(requirement, classes, persons, sensitive)
     return requirement.full_check(counts, domains)
+
+
+def counts_on_persons(
+    requirement: Requirement, classes: Classes, persons: Persons, sensitive: Sequence[Column]
+) -> ClassCounts:
+    """The counts of persons that a requirement is judged on."""
+    basis = requirement.person_basis
+    if basis is None:
+        raise ValueError(f"{requirement.name} cannot be judged on persons")
+    if requirement.needs_refined_counts:
+        return count_with_known(classes, persons, sensitive, basis)
+    return count_persons(classes, persons, sensitive, basis)
 
 
 def unfit_for_persons(requirements: Iterable[Requirement]) -> list[str]:

@@ -45,7 +45,7 @@ class AlphaKAnonymity(AttributeRequirement):
     """
 
     name: ClassVar[str] = "alpha-k-anonymity"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
     figure_name: ClassVar[str] = "alpha"
     smaller_is_better: ClassVar[bool] = True
 
@@ -132,7 +132,7 @@ class BetaLikeness(AttributeRequirement):
     """
 
     name: ClassVar[str] = "beta-likeness"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "beta"
     smaller_is_better: ClassVar[bool] = True
     against_table: ClassVar[bool] = True
@@ -185,7 +185,7 @@ class DeltaDisclosure(AttributeRequirement):
     """
 
     name: ClassVar[str] = "delta-disclosure"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MASS
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "delta"
     smaller_is_better: ClassVar[bool] = True
     against_table: ClassVar[bool] = True

@@ -21,9 +21,9 @@ from enum import Enum, auto
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.classes import Classes
+from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
-from discreet.table.counts import ClassCounts, ValueCounts, order_by_class
+from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
 from discreet.table.graphs import greatest_flow
 from discreet.table.persons import Persons
 
@@ -73,6 +73,49 @@ def count_persons(
             name: replace(counts, reference=whole[name].total) for name, counts in values.items()
         }
     return ClassCounts(size * scale, values)
+
+
+def count_with_known(
+    classes: Classes, persons: Persons, sensitive: Sequence[Column], basis: PersonBasis
+) -> ClassCounts:
+    """Count values also where the other sensitive attributes of one row of a person are known.
+
+    A refined class has the persons of a class who have the known values in some row. All their
+    rows of the class are counted: who is left has the values of any of them.
+    """
+    counts = count_persons(classes, persons, sensitive, basis)
+    refined = {
+        column.name: _refined(classes, persons, sensitive, column, basis) for column in sensitive
+    }
+    return ClassCounts(counts.size, counts.values, refined)
+
+
+def _refined(
+    classes: Classes,
+    persons: Persons,
+    sensitive: Sequence[Column],
+    target: Column,
+    basis: PersonBasis,
+) -> RefinedCounts:
+    others = [column for column in sensitive if column is not target]
+    known = group_codes(
+        [classes.class_of_row, *(column.codes for column in others)],
+        [classes.count, *(column.cardinality for column in others)],
+        len(target.codes),
+    )
+    pair = classes.class_of_row.astype(np.int64) * persons.count + persons.number
+    _, member, rows = np.unique(pair, return_inverse=True, return_counts=True)
+    in_order = np.argsort(member, kind="stable")
+    start = np.cumsum(rows) - rows
+    having = np.unique(known.class_of_row.astype(np.int64) * len(rows) + member)
+    refined, of_member = np.divmod(having, max(len(rows), 1))
+    times = rows[of_member]
+    within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+    row = in_order[np.repeat(start[of_member], times) + within]
+    copies = Classes.of_numbers(np.repeat(refined, times).astype(np.int32))
+    found = count_persons(copies, persons.take(row), [target.take(row)], basis)
+    of_class = classes.class_of_row[known.first_row]
+    return RefinedCounts(found.values[target.name], found.size, of_class)
 
 
 def _scale(rows: NDArray[np.int64]) -> int:

@@ -47,11 +47,20 @@ from pydantic_core import PydanticCustomError
 
 from discreet.by_name import nearest
 from discreet.errors import InfeasibleError, InputError, JobError
-from discreet.methods.base import Method, Projected, Projection, Spread, Task, projection_name
+from discreet.methods.base import (
+    NOT_NUMBERED,
+    Method,
+    Projected,
+    Projection,
+    Spread,
+    Task,
+    projection_name,
+)
 from discreet.methods.codip.frontier import Frontier, frontier_of
 from discreet.methods.codip.local_projections import LocalRecoder
 from discreet.methods.codip.manifest_entry import CodipEntry
 from discreet.methods.codip.node_table import NodeTable
+from discreet.methods.codip.person_nodes import PersonNodes
 from discreet.methods.codip.plans import (
     TIE,
     Plan,
@@ -65,6 +74,7 @@ from discreet.methods.codip.plans import (
 from discreet.methods.codip.recoder import Recoder, failure_of
 from discreet.methods.full_domain.costs import Measure
 from discreet.methods.manifest_entry import MethodEntry
+from discreet.table.persons import Keeping
 from discreet.table.roles import Role
 
 EXHAUSTIVE_LIMIT = 9  # attributes; Bell(9) = 21 147 plans
@@ -76,6 +86,7 @@ class Codip(Method):
     name: ClassVar[str] = "codip"
     entry: ClassVar[type[MethodEntry]] = CodipEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
+    reads_persons: ClassVar[bool] = True
 
     plan: Literal["greedy", "exhaustive", "given"] = Field(
         default="greedy", description="How the plan is found: CODIP*, all plans, or the job's own."
@@ -101,6 +112,9 @@ class Codip(Method):
     @property
     def needs_hierarchies(self) -> bool:
         return self.recoding == "full-domain"
+
+    def unfit_for_persons(self, keeping: Keeping) -> str | None:
+        return NOT_NUMBERED.format(self.name) if keeping.numbered else None
 
     @model_validator(mode="after")
     def _tables_fit(self) -> Codip:
@@ -137,11 +151,7 @@ class Projector:
         task.progress("information", 0.0)
         self.information = task.information
         self.ratios = Ratios(self.information)
-        self.recoder: Recoder = (
-            NodeTable(task, method.minimize, method.dm)
-            if method.recoding == "full-domain"
-            else LocalRecoder(task, method.dm)
-        )
+        self.recoder = _recoder(task, method)
 
     # ---- finding a plan
 
@@ -273,6 +283,14 @@ class Projector:
         if row is not None:
             message += f" The frontier's nearest point: {row.sentence()}."
         return f"{message} Raise that bound.", failures
+
+
+def _recoder(task: Task, method: Codip) -> Recoder:
+    """How the quasi-identifiers of every table are recoded."""
+    if method.recoding == "mondrian":
+        return LocalRecoder(task, method.dm)
+    nodes = NodeTable if task.kept is None else PersonNodes
+    return nodes(task, method.minimize, method.dm)
 
 
 def _require_fit(task: Task) -> None:

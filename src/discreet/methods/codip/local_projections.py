@@ -21,6 +21,7 @@ from discreet.methods.codip.recoder import Recoded, failure_of
 from discreet.methods.full_domain.costs import discernibility
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.person_groups import group_persons
 from discreet.requirements.closeness import TCloseness, earth_movers_distance
 from discreet.table.classes import Classes, classes_of
 from discreet.table.counts import count_classes, count_values
@@ -77,7 +78,7 @@ class LocalRecoder:
     def _reached(self, task: Task) -> float | None:
         """The t of what Mondrian ends with, if that says something and is within the ceiling."""
         try:
-            outcome = Mondrian().run(task)
+            outcome = _cut(task)
         except InfeasibleError:
             return None
         size = np.bincount(outcome.class_of_row)
@@ -124,7 +125,7 @@ class LocalRecoder:
     def _run(self, block: Block) -> Recoded | None:
         task = self._task(block)
         try:
-            outcome = Mondrian().run(task)
+            outcome = _cut(task)
         except InfeasibleError:
             return None
         sizes = np.bincount(outcome.class_of_row, task.table.weights).astype(np.int64)
@@ -141,6 +142,13 @@ class LocalRecoder:
         asked = [part for r in self.task.requirements if (part := r.within(names)) is not None]
         own = replace(table, columns={column.name: column for column in columns}, left_out=())
         return replace(self.task, table=own, requirements=asked)
+
+
+def _cut(task: Task) -> Generalized:
+    """The classes of Mondrian, of rows or of persons with several."""
+    if task.kept is None:
+        return Mondrian().run(task)
+    return group_persons(Mondrian(), task, task.kept)
 
 
 def _closeness(task: Task, outcome: Generalized) -> float:

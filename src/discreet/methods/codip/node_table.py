@@ -14,7 +14,7 @@ attributes; it is judged block by block, at the nodes that are left, from the ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +27,7 @@ from discreet.methods.codip.plans import Block
 from discreet.methods.codip.recoder import Recoded, failure_of
 from discreet.methods.full_domain.costs import Measure, cell_cost, class_size, discernibility
 from discreet.methods.full_domain.lattice_search import minimal_nodes
-from discreet.methods.full_domain.recodings import Recodings
+from discreet.methods.full_domain.person_recodings import recodings_of
 from discreet.methods.shared.distinct_tuples import Compressed
 from discreet.methods.shared.frequency_sets import FrequencySet, FrequencySets
 from discreet.methods.shared.infeasibility import advice, infeasible, protects_nothing
@@ -38,6 +38,7 @@ from discreet.table.classes import classes_of
 from discreet.table.counts import ClassCounts
 
 NODE_LIMIT = 2**17  # rows of the table
+CLOSEST = TCloseness(t=0)
 
 
 class NodeTable:
@@ -46,7 +47,7 @@ class NodeTable:
     def __init__(self, task: Task, minimize: Measure, ceiling: float | None) -> None:
         self.task = task
         self.attributes = tuple(column.name for column in task.table.sensitive)
-        self.recodings = Recodings(task, 0)
+        self.recodings = recodings_of(task, lambda units: 0)
         self.ceiling = ceiling
         self._on_sizes, self._on_blocks, self._closeness, self._on_attributes = _sorted(task)
         nodes, sets = self._candidates()
@@ -74,7 +75,9 @@ class NodeTable:
         lattice, domains = self.recodings.lattice, self.task.domains
 
         def holds(node: Node) -> bool:
-            counts = ClassCounts(self.recodings.sets[node].size, {})
+            counts = self._sizes(self.recodings.sets[node])
+            if counts is None:
+                return False
             return all(r.passes(counts, domains).all() for r in self._on_sizes)
 
         reached = np.zeros(lattice.nodes, bool)
@@ -88,6 +91,21 @@ class NodeTable:
                 " attributes insensitive or drop them."
             )
         return nodes, [self.recodings.sets[lattice.node(int(flat))] for flat in nodes]
+
+    def _sizes(self, classes: FrequencySet) -> ClassCounts | None:
+        """The sizes of a node's classes; None where it cannot be published whatever they are."""
+        return ClassCounts(classes.size, {})
+
+    def _counting(self, classes: FrequencySet, name: str) -> Callable[[Requirement], ClassCounts]:
+        """Return what counts an attribute at a node as a requirement needs it."""
+        values = classes.entries(name).by_class(classes.classes)
+        counts = ClassCounts(classes.size, {name: values})
+        return lambda requirement: counts
+
+    def _block_counts(self, block: Block) -> Callable[[Requirement, Node], ClassCounts]:
+        """Return what counts the attributes of a block at a node."""
+        sets = self._block_sets(block)
+        return lambda asked, node: sets[node].counts(refined=asked.needs_refined_counts)
 
     def _cheapest_first(
         self, nodes: NDArray[np.int64], sets: Sequence[FrequencySet], minimize: Measure
@@ -116,12 +134,13 @@ class NodeTable:
             asked = [r.within((name,)) for r in self._on_attributes]
             judging = [part for part in asked if part is not None]
             for n, classes in enumerate(self.frequency_sets):
-                values = classes.entries(name).by_class(classes.classes)
-                distance = earth_movers_distance(values, classes.size, values.total, domains[name])
+                count = self._counting(classes, name)
+                counts = count(CLOSEST)
+                values = counts.values[name]
+                distance = earth_movers_distance(values, counts.size, values.total, domains[name])
                 self.closeness[n, a] = distance.max(initial=0.0)
-                counts = ClassCounts(classes.size, {name: values})
                 for requirement in judging:
-                    if not requirement.passes(counts, domains).all():
+                    if not requirement.passes(count(requirement), domains).all():
                         self.otherwise[n, a] = False
             self.recodings.sets.forget(name)
             for classes in self.frequency_sets:
@@ -166,7 +185,7 @@ class NodeTable:
         They get easier upward: a node below one that failed is not tried.
         """
         common, lattice = self._common(block), self.recodings.lattice
-        sets, names = self._block_sets(block), [self.attributes[a] for a in block]
+        count, names = self._block_counts(block), [self.attributes[a] for a in block]
         asked = [part for r in self._on_blocks if (part := r.within(names)) is not None]
         failed = np.zeros((0, len(lattice.shape)), lattice.levels.dtype)
         while common:
@@ -175,8 +194,8 @@ class NodeTable:
             levels = lattice.levels[self.nodes[number]]
             if (failed >= levels).all(axis=1).any():
                 continue
-            counts = sets[self.node(number)].counts(refined=True)
-            if all(r.passes(counts, self.task.domains).all() for r in asked):
+            node = self.node(number)
+            if all(r.passes(count(r, node), self.task.domains).all() for r in asked):
                 return number
             failed = np.vstack([failed, levels])
         return None
@@ -282,10 +301,17 @@ class NodeTable:
                 "smaller classes.",
                 [failure_of("codip", {"dm": self.ceiling}, {"dm": floor})],
             )
+        sizes = self._sizes(self.recodings.sets[self.recodings.lattice.top])
+        if sizes is None:
+            return (
+                "even at the highest levels the rows of some persons are in several classes. End "
+                "the hierarchies in one top, such as '*', or use 'scope: rows'.",
+                [],
+            )
         error = infeasible(
             "no recoding meets the requirements, not even the most general one",
             self._on_sizes,
-            ClassCounts(self.recodings.sets[self.recodings.lattice.top].size, {}),
+            sizes,
             self.task.domains,
             ("add levels",),
         )
@@ -300,12 +326,9 @@ class NodeTable:
         part = requirement.within(names)
         if part is None:
             return None
-        sets = self._block_sets(block)
+        count = self._block_counts(block)
         verdicts = [
-            part.check(
-                sets[self.node(number)].counts(refined=part.needs_refined_counts),
-                self.task.domains,
-            )
+            part.check(count(part, self.node(number)), self.task.domains)
             for number in self._maximal
         ]
         key, smaller_is_better = part.figure

@@ -12,22 +12,25 @@ from __future__ import annotations
 from math import ceil
 from typing import ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from discreet.errors import InfeasibleError, InputError, JobError
-from discreet.methods.base import Bucketized, ShardedMethod, Task
+from discreet.methods.base import NOT_NUMBERED, Bucketized, ShardedMethod, Task
 from discreet.methods.decomposition.manifest_entries import AnatomyEntry
 from discreet.methods.decomposition.nearby_groups import form_groups
 from discreet.methods.decomposition.residual_rows import join_residual_rows
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.shared.grouped_rows import require_all
 from discreet.methods.shared.infeasibility import NOTHING_LEFT, nothing_by_default
+from discreet.methods.shared.person_groups import groups_of_persons
 from discreet.requirements.base import Requirement
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.requirements.feasibility import permissible_ell
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.sa_diversity import SaDiversity
 from discreet.table.coded_table import Column
+from discreet.table.persons import Keeping, Persons, Scope
 from discreet.table.published import COUNT, GROUP
 
 
@@ -36,6 +39,7 @@ class Anatomy(ShardedMethod):
 
     name: ClassVar[str] = "anatomy"
     entry: ClassVar[type[MethodEntry]] = AnatomyEntry
+    reads_persons: ClassVar[bool] = True
 
     l: int | None = Field(  # noqa: E741 (the job's key)
         default=None,
@@ -55,9 +59,12 @@ class Anatomy(ShardedMethod):
 
     def promises(self, task: Task) -> tuple[PDiversity]:
         column = _sole_attribute(task)
-        ell = max([self.l or 1, *map(_asked_by, task.requirements)])
+        asked = task.requirements
+        if task.kept is not None:  # enough persons need not have different values
+            asked = [r for r in asked if not isinstance(r, KAnonymity)]
+        ell = max([self.l or 1, *map(_asked_by, asked)])
         if self.l is None and ell == 1:
-            ell = permissible_ell(column.reference)
+            ell = _permissible(task, column)
             if ell == 1:
                 raise nothing_by_default(self.name, [column])
         return (PDiversity(l=ell, attribute=column.name),)
@@ -65,11 +72,18 @@ class Anatomy(ShardedMethod):
     def most_suppressed(self, rows: int) -> int:
         return 0
 
+    def unfit_for_persons(self, keeping: Keeping) -> str | None:
+        if keeping.scope is Scope.ROWS:
+            return "anatomy groups persons. Use 'scope: persons'"
+        return NOT_NUMBERED.format(self.name) if keeping.numbered else None
+
     def run(self, task: Task) -> Bucketized:
         """Groups of at least l rows with distinct values, or InfeasibleError."""
         table = task.table
         if not table.rows:
             raise InputError("anatomy: the table has no rows. Check the source.")
+        if task.kept is not None:
+            return self._on_persons(task, task.kept)
         column = _sole_attribute(task)
         permissible = permissible_ell(column.counts)
         (promise,) = self.promises(task)
@@ -100,6 +114,22 @@ class Anatomy(ShardedMethod):
         )
         facts = {"l": ell, "groups": formed.groups}
         return Bucketized(group_of_row, counted=True, facts=facts, promises=(promise,))
+
+    def _on_persons(self, task: Task, persons: Persons) -> Bucketized:
+        """Groups of persons; no value belongs to more than one of l, in any of their rows."""
+        (promise,) = self.promises(task)
+        exact = self.model_copy(update={"l": int(promise.l)})
+        group_of_row = groups_of_persons(exact, task, persons, asked=())[persons.number]
+        facts = {"l": int(promise.l), "groups": int(group_of_row.max()) + 1}
+        return Bucketized(group_of_row, counted=True, facts=facts, promises=(promise,))
+
+
+def _permissible(task: Task, column: Column) -> int:
+    """The largest l for which every belief can stay at 1/l."""
+    if task.kept is None:
+        return permissible_ell(column.reference)
+    having = np.unique(task.kept.number * column.cardinality + column.codes) % column.cardinality
+    return task.kept.count // int(np.bincount(having).max())
 
 
 def _sole_attribute(task: Task) -> Column:

@@ -41,15 +41,17 @@ from typing import Any, ClassVar
 
 from pydantic import Field, NonNegativeInt
 
-from discreet.methods.base import Generalized, Method, Spread, Task
+from discreet.methods.base import NOT_NUMBERED, Generalized, Method, Spread, Task
 from discreet.methods.full_domain.costs import Measure
 from discreet.methods.full_domain.lattice_search import NodeResult
 from discreet.methods.full_domain.lattice_search import minimal_nodes as search_minimal_nodes
 from discreet.methods.full_domain.manifest_entry import FullDomainEntry
+from discreet.methods.full_domain.person_recodings import recodings_of
 from discreet.methods.full_domain.recodings import Recodings
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.shared.lattice import Node
 from discreet.table.interrupts import stop_flag
+from discreet.table.persons import Keeping
 
 
 class FullDomain(Method):
@@ -58,6 +60,7 @@ class FullDomain(Method):
     name: ClassVar[str] = "full-domain"
     entry: ClassVar[type[MethodEntry]] = FullDomainEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
+    reads_persons: ClassVar[bool] = True
 
     suppression: float = Field(
         default=0.0, ge=0, le=1, description="The share of the rows that may be suppressed."
@@ -79,12 +82,15 @@ class FullDomain(Method):
     def needs_hierarchies(self) -> bool:
         return True
 
+    def unfit_for_persons(self, keeping: Keeping) -> str | None:
+        return NOT_NUMBERED.format(self.name) if keeping.numbered else None
+
     def most_suppressed(self, rows: int) -> int:
         return suppression_budget(self.suppression, rows)
 
     def run(self, task: Task) -> Generalized:
         """The cheapest recoding that meets all requirements, or InfeasibleError."""
-        domain = Recodings(task, suppression_budget(self.suppression, task.table.rows))
+        domain = recodings_of(task, self.most_suppressed)
         if self.levels is not None:
             return domain.at_levels(self.levels)
         search = domain.search(self.minimize)

@@ -69,6 +69,11 @@ class Recodings:
         others = [r for r in self.requirements if not r.absorbing]
         return tuple(absorbing), tuple(others)
 
+    @property
+    def closed_upward(self) -> bool:
+        """Whether a node above one that can be published can be, too."""
+        return self.budget == 0
+
     @cached_property
     def lattice(self) -> Lattice:
         """All nodes."""
@@ -127,7 +132,7 @@ class Recodings:
             self.lattice,
             order if self._cells else np.zeros(self.lattice.nodes),
             order,
-            closed_upward=self.budget == 0,
+            closed_upward=self.closed_upward,
             tolerance=self._cells.tolerance if self._cells else 0.0,
         )
 

@@ -50,6 +50,13 @@ class FrequencySet:
     def classes(self) -> int:
         return len(self.size)
 
+    @property
+    def class_of_tuple(self) -> Codes:
+        """The class of each tuple of the compressed table."""
+        if self._source is None or self.class_of_source is None:
+            return np.arange(self.classes, dtype=np.int32)
+        return self.class_of_source[self._source.class_of_tuple]
+
     def roll_up(self, node: Node) -> FrequencySet:
         """The frequency set of a higher node."""
         class_of, tuples, size = self.table.group(self.tuples, self.size, node)

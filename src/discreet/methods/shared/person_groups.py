@@ -8,13 +8,14 @@ both cases groups whose persons do not meet a requirement are merged with a neig
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import InfeasibleError
-from discreet.methods.base import Generalized, Method, Task
+from discreet.methods.base import Bucketized, Generalized, Method, Task
 from discreet.methods.shared.grouped_rows import cells_of_groups, merged_where_equal
 from discreet.methods.shared.person_bands import banded_groups
 from discreet.methods.shared.sound_groups import RowUnits, merged_until_sound
@@ -46,9 +47,15 @@ def group_persons(method: Method, task: Task, persons: Persons) -> Generalized:
     return Generalized(class_of_row, cells, facts, method.promises(task), private)
 
 
-def groups_of_persons(method: Method, task: Task, persons: Persons) -> GroupOfRow:
-    """The group of each person, −1 for a suppressed one."""
-    group = _first_groups(method, task, one_row_each(task.table, persons))
+def groups_of_persons(
+    method: Method, task: Task, persons: Persons, asked: Sequence[Requirement] | None = None
+) -> GroupOfRow:
+    """The group of each person, −1 for a suppressed one.
+
+    ``asked`` are the requirements that the method itself meets, by default all of the task.
+    """
+    first = task if asked is None else replace(task, requirements=asked)
+    group = _first_groups(method, first, one_row_each(task.table, persons))
     units = RowUnits.of(task.table, persons.number)
     return merged_until_sound(task, persons, units, group, promised(method, task))
 
@@ -77,8 +84,8 @@ def _first_groups(method: Method, task: Task, table: CodedTable) -> GroupOfRow:
         found = method.run(replace(task, table=table, kept=None))
     except InfeasibleError:
         return np.zeros(table.rows, np.int32)
-    assert isinstance(found, Generalized)  # others are unfit for persons
-    return found.class_of_row
+    assert isinstance(found, Generalized | Bucketized)  # others are unfit for persons
+    return found.class_of_row if isinstance(found, Generalized) else found.group_of_row
 
 
 def one_row_each(table: CodedTable, persons: Persons) -> CodedTable:

@@ -15,11 +15,10 @@ from discreet.methods.base import Task
 from discreet.methods.shared.hilbert import WORD, hilbert_index
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.requirements.base import Requirement
-from discreet.requirements.on_persons import verdict_on_persons
+from discreet.requirements.on_persons import counts_on_persons, verdict_on_persons
 from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.graphs import smallest_connected
-from discreet.table.person_counts import count_persons
 from discreet.table.persons import Persons
 from discreet.typing import Floats, GroupOfRow, Ints
 
@@ -77,8 +76,7 @@ def _infeasible(
     sensitive: list[Column],
     task: Task,
 ) -> InfeasibleError:
-    assert requirement.person_basis is not None
-    counts = count_persons(classes, persons, sensitive, requirement.person_basis)
+    counts = counts_on_persons(requirement, classes, persons, sensitive)
     said = "no grouping of persons meets the requirements, not even all in one group"
     remedies = ("use 'rows: collapse', so that a person has fewer values",)
     return infeasible(said, [requirement], counts, task.domains, remedies)

@@ -20,6 +20,7 @@ from discreet.methods.base import Method, Task
 from discreet.releases.manifest import Manifest, PersonEntry
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable, Column
+from discreet.table.persons import Scope
 from discreet.table.roles import Role, Unit
 
 
@@ -44,7 +45,8 @@ def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
         for one in method.promises(task)
         if one not in promised
     ]
-    most = None if task.kept is not None else method.most_suppressed(task.table.rows)
+    of_persons = task.kept is not None and task.keeping.scope is Scope.PERSONS
+    most = None if of_persons else method.most_suppressed(task.table.rows)
     if most is not None and manifest.suppressed_rows > most:
         problems.append(
             f"{manifest.suppressed_rows} rows are suppressed; the job allows at most {most}"

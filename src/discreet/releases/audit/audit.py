@@ -50,7 +50,7 @@ from discreet.releases.audit.kept_rows import (
 )
 from discreet.releases.audit.linked_labels import public_promise
 from discreet.releases.audit.row_order import source_order_problems
-from discreet.releases.audit.shards import domains_of, join_shards, judge_shard, not_derived
+from discreet.releases.audit.shards import join_shards, judge_shard, not_derived
 from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import FILE_NAME, Manifest, Promise, ReaderFinding
 from discreet.releases.registry import kind_of
@@ -206,7 +206,7 @@ def audit_tables(
     promises = found.promises
     if manifest.keeps_rows:
         persons = persons_of_tables(tables, manifest, original, source_rows)
-        promises = tuple(_on_persons(one, tables, persons, manifest) for one in promises)
+        promises = tuple(_on_persons(one, persons) for one in promises)
         problems += [] if persons is None else person_problems(tables, manifest, persons)
     if original is not None:
         problems += _changes(tables, manifest, original, source_rows)
@@ -222,12 +222,7 @@ def audit_tables(
     )
 
 
-def _on_persons(
-    promise: Promise,
-    tables: Mapping[str, CodedTable],
-    persons: Mapping[str, TablePersons] | None,
-    manifest: Manifest,
-) -> Promise:
+def _on_persons(promise: Promise, persons: Mapping[str, TablePersons] | None) -> Promise:
     """Judge a guarantee that counts persons, where rows of one person are published."""
     requirement = promise.to_requirement()
     if persons is None:
@@ -236,7 +231,7 @@ def _on_persons(
         return promise
     if requirement.person_basis is None:
         return not_derived(requirement, "it cannot be judged on persons with several rows")
-    return promise_on_persons(requirement, tables, persons, domains_of(tables, manifest))
+    return promise_on_persons(requirement, persons)
 
 
 def _changes(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from discreet.methods.base import Method, Task
 from discreet.releases.audit.person_tally import judge_persons
 from discreet.releases.audit.row_order import beyond_chance
+from discreet.releases.audit.shards import domains_of
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.table.classes import group_codes
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons, Scope
 from discreet.table.published import PERSON
 from discreet.table.roles import Role
@@ -76,6 +77,8 @@ class TablePersons:
 
     number: Ints  # (rows,)
     of_class: Ints  # (rows,) the class in which an attacker sees the person
+    sensitive: Sequence[Column]  # (rows,) the values, under the codes of ``domains``
+    domains: Domains
 
 
 SourceRows = Mapping[str, NDArray[np.int32]]
@@ -109,9 +112,11 @@ def persons_of_tables(
     source_rows: SourceRows | None,
 ) -> dict[str, TablePersons] | None:
     """The persons of the rows of each table; None where only the publisher has them."""
-    names = kind_of(manifest.kind).tables_of_rows(manifest)
+    kind = kind_of(manifest.kind)
+    names = kind.tables_of_rows(manifest)
+    domains = domains_of(tables, manifest)
     if manifest.keeping.numbered:
-        return {name: _numbered(tables[name]) for name in names}
+        return {name: _numbered(tables[name], domains) for name in names}
     if original is None or original.kept is None or source_rows is None:
         return None
     found = {}
@@ -119,15 +124,15 @@ def persons_of_tables(
         rows = _rows_of_source(tables[name], original.kept, source_rows[name])
         if rows is None:
             return None
-        found[name] = TablePersons(original.kept.number[rows], _classes(tables[name]))
+        table = tables[name]
+        values = kind.person_values(table, original, rows)
+        own = domains if values == table.sensitive else original.domains
+        number, classes = original.kept.number[rows], kind.person_classes(table)
+        found[name] = TablePersons(number, classes, values, own)
     return found
 
 
-def _classes(table: CodedTable) -> Ints:
-    return table.classes.class_of_row.astype(np.int64)
-
-
-def _numbered(table: CodedTable) -> TablePersons:
+def _numbered(table: CodedTable, domains: Domains) -> TablePersons:
     """The persons by their numbers; those of a class have equally many rows with equal cells."""
     person = table[PERSON]
     rows = person.counts[person.codes]
@@ -136,23 +141,19 @@ def _numbered(table: CodedTable) -> TablePersons:
         [table.classes.count, table.rows + 1],
         table.rows,
     )
-    return TablePersons(person.codes.astype(np.int64), seen.class_of_row.astype(np.int64))
+    number, of_class = person.codes.astype(np.int64), seen.class_of_row.astype(np.int64)
+    return TablePersons(number, of_class, table.sensitive, domains)
 
 
-def promise_on_persons(
-    requirement: Requirement,
-    tables: Mapping[str, CodedTable],
-    persons: Mapping[str, TablePersons],
-    domains: Domains,
-) -> Promise:
+def promise_on_persons(requirement: Requirement, persons: Mapping[str, TablePersons]) -> Promise:
     """Derive a guarantee about the persons of every class, in each table that it covers."""
     verdicts = []
-    for name, own in persons.items():
-        sensitive = tables[name].sensitive
-        names = {column.name for column in sensitive}
+    for own in persons.values():
+        names = {column.name for column in own.sensitive}
         part = requirement if len(persons) == 1 else requirement.within(names)
         if part is not None:
-            verdicts.append(judge_persons(part, own.of_class, own.number, sensitive, domains))
+            found = judge_persons(part, own.of_class, own.number, own.sensitive, own.domains)
+            verdicts.append(found)
     _, smaller_is_better = requirement.figure
     verdict = Verdict.worst(verdicts, smaller_is_better=smaller_is_better)
     return Promise.of(requirement, verdict)
@@ -180,7 +181,7 @@ def person_problems(
     for name, own in persons.items():
         table = tables[name]
         if keeping.scope is Scope.PERSONS:
-            pairs = pl.DataFrame({"person": own.number, "class": _classes(table)})
+            pairs = pl.DataFrame({"person": own.number, "class": own.of_class})
             groups = pairs.group_by("person").agg(pl.col("class").n_unique())
             scattered = int((groups["class"] > 1).sum())
             if scattered:
@@ -240,7 +241,7 @@ def suppressed_persons(
     persons: Mapping[str, TablePersons], manifest: Manifest, original: Task, method: Method
 ) -> list[str]:
     """Return where more persons are missing than the job allows, or some rows of a person."""
-    if original.kept is None:
+    if original.kept is None or manifest.keeping.scope is Scope.ROWS:
         return []
     problems = []
     most = method.most_suppressed(original.kept.count)
@@ -249,7 +250,6 @@ def suppressed_persons(
         gone = original.kept.count - len(shown)
         if most is not None and gone > most:
             problems.append(f"{gone} persons are missing in '{name}'; the job allows {most}")
-        whole = manifest.keeping.scope is Scope.PERSONS and not manifest.keeping.numbered
-        if whole and (rows != original.kept.rows_of[shown]).any():
+        if not manifest.keeping.numbered and (rows != original.kept.rows_of[shown]).any():
             problems.append(f"some rows of a person are in '{name}', and others are suppressed")
     return problems

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.table.coded_table import Column
-from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
 from discreet.table.person_counts import WEIGHT, PersonBasis
 from discreet.typing import Ints
 
@@ -32,9 +33,13 @@ def judge_persons(
     domains: Domains,
 ) -> Verdict:
     """Judge a requirement on the persons of every class."""
-    if requirement.person_basis is None:
+    basis = requirement.person_basis
+    if basis is None:
         raise ValueError(f"{requirement.name} cannot be judged on persons")
-    counts = tally_persons(of_class, person, sensitive, requirement.person_basis)
+    counts = tally_persons(of_class, person, sensitive, basis)
+    if requirement.needs_refined_counts:
+        refined = {c.name: _known(of_class, person, sensitive, c, basis) for c in sensitive}
+        counts = replace(counts, refined=refined)
     return requirement.full_check(counts, domains)
 
 
@@ -64,6 +69,27 @@ def tally_persons(
             found = _matched(touched)
         values[column.name] = _counts(found, len(size), column.cardinality)
     return ClassCounts(size * scale, values)
+
+
+def _known(
+    of_class: NDArray[np.integer],
+    person: NDArray[np.integer],
+    sensitive: Sequence[Column],
+    target: Column,
+    basis: PersonBasis,
+) -> RefinedCounts:
+    """Count all rows of the persons who have the same other values in some row of a class."""
+    others = {f"known {n}": c.codes for n, c in enumerate(sensitive) if c is not target}
+    rows = pl.DataFrame({CLASS: of_class.astype(np.int64), OF: person.astype(np.int64), **others})
+    having = rows.unique()
+    known = having.select(CLASS, *others).unique().sort(CLASS, *others).with_row_index("refined")
+    who = having.join(known, on=[CLASS, *others]).select("refined", CLASS, OF)
+    own = rows.select(CLASS, OF, pl.Series(VALUE, target.codes))
+    every = who.join(own, on=[CLASS, OF])
+    column = replace(target, codes=every[VALUE].to_numpy())
+    found = tally_persons(every["refined"].to_numpy(), every[OF].to_numpy(), [column], basis)
+    of_refined = known[CLASS].to_numpy().astype(np.int32)
+    return RefinedCounts(found.values[target.name], found.size, of_refined)
 
 
 def _scale(rows: pl.Series) -> int:

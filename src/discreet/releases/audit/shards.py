@@ -61,7 +61,7 @@ def judge_shard(
     return ShardFindings(
         verdicts,
         (*kind.shard_problems(tables, manifest), *other_knowledge(linked, manifest)),
-        picture_of(by_table, kind),
+        Picture() if manifest.keeps_rows and not kind.has_records else picture_of(by_table, kind),
         tally(tables, manifest, kind, views),
         kind.evidence(tables, manifest),
     )

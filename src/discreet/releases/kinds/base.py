@@ -22,7 +22,7 @@ from discreet.releases.release_tally import ReleaseTally
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts
 from discreet.table.published import PublishedTable
 from discreet.table.roles import Role
@@ -114,6 +114,16 @@ class Kind(ABC):
                 f"{manifest.suppressed_rows}) are not the {manifest.source_rows} source rows"
             )
         return problems
+
+    def person_classes(self, table: CodedTable) -> NDArray[np.int64]:
+        """Return the class of each row of a table whose rows belong to persons."""
+        return table.classes.class_of_row.astype(np.int64)
+
+    def person_values(
+        self, table: CodedTable, task: Task | None, rows: NDArray[np.int32] | None
+    ) -> list[Column]:
+        """Return the sensitive values of each row, from the table or by its source rows."""
+        return table.sensitive
 
     def tables_of_rows(self, manifest: Manifest) -> list[str]:
         """Return the tables with a row for each published row."""

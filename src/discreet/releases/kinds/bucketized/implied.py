@@ -59,9 +59,9 @@ def bucket_rows(original: CodedTable, people: CodedTable, sensitive: CodedTable)
     of_group, signature = group[entries.first_row], distinct.class_of_row[entries.first_row]
     start, order = order_by_class(of_group, signature, groups, distinct.count)
     mass = np.bincount(entries.class_of_row, people_counted(sensitive), entries.count) * 1.0
-    if sensitive.rows > people.rows:  # counterfeits take their part of a group's mass
-        held = np.bincount(group, minlength=groups)
-        mass = mass * (people[GROUP].counts / np.maximum(held, 1))[of_group]
+    # counterfeits take their part of a group's mass; a person with several values has each
+    held = np.bincount(group, people_counted(sensitive), groups)
+    mass = mass * (people[GROUP].counts / np.maximum(held, 1))[of_group]
     return SensitiveRows(
         {c.name: code[distinct.first_row] for c, code in zip(columns, codes, strict=True)},
         distinct.count,

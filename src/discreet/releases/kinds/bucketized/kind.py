@@ -48,6 +48,7 @@ from discreet.releases.kinds.grouped_people import (
     refuse_roles,
     sole_groups,
     source_rows,
+    traced_people,
 )
 from discreet.releases.manifest import Manifest
 from discreet.releases.release_tally import ReleaseTally
@@ -55,7 +56,8 @@ from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import excess, recoded
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.persons import Persons
 from discreet.table.published import COUNT, GROUP, PublishedTable
 from discreet.table.roles import Role
 from discreet.utility.cell_sums import CellSums
@@ -124,7 +126,10 @@ class BucketizedKind(Kind):
         sizes = -counterfeits_of(people, tables)
         present = code >= 0
         sizes[code[present]] += sizes_of(sensitive)[present]
-        wrong = int((sizes != people[GROUP].counts).sum() + (~present).sum())
+        rows = people[GROUP].counts
+        # a person with several rows counts once for each value, so a group has no more than rows
+        differ = (sizes < 1) | (sizes > rows) if manifest.keeps_rows else sizes != rows
+        wrong = int(differ.sum() + (~present).sum())
         if wrong:
             problems.append(
                 f"{wrong} groups have a different number of rows in '{SENSITIVE}' as in '{PEOPLE}'"
@@ -171,13 +176,41 @@ class BucketizedKind(Kind):
         # Where a person's group is certain, the person's sensitive row must be there.
         group = group_codes_in(people, sensitive)[sensitive[GROUP].codes].astype(np.int32)
         sole = sole_groups(people, task.table).astype(np.int32)
-        known = sole >= 0
+        known = np.flatnonzero(sole >= 0)
+        if task.kept is not None:
+            known = known[_first_of_each(task.kept.number, [sole, *of_original], known)]
         of_person = [sole[known], *(column[known] for column in of_original)]
         bounds = [people[GROUP].cardinality, *cardinalities]
         moved = excess(of_person, [group, *cells], bounds, weights_of_others=weights)
         if moved:
             problems.append(f"{moved} rows are in a group without their own sensitive row")
         return problems
+
+    def traced_changes(
+        self,
+        tables: Mapping[str, CodedTable],
+        task: Task,
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]],
+    ) -> list[str]:
+        problems = self.changes(tables, task, manifest)
+        rows = source_rows.get(PEOPLE)
+        if problems or task.kept is None or rows is None:
+            return problems
+        people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        problems = traced_people(people, PEOPLE, task, manifest, rows)
+        if problems or people_counted(sensitive) is None:
+            return problems
+        return problems + _touch_problems(people, sensitive, task, task.kept, rows)
+
+    def person_classes(self, table: CodedTable) -> NDArray[np.int64]:
+        return table[GROUP].codes.astype(np.int64)
+
+    def person_values(
+        self, table: CodedTable, task: Task | None, rows: NDArray[np.int32] | None
+    ) -> list[Column]:
+        assert task is not None and rows is not None  # numbers of persons are never published
+        return [column.take(rows) for column in task.table.sensitive]
 
     def reading(
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
@@ -213,6 +246,43 @@ class BucketizedKind(Kind):
 
     def weaknesses(self, manifest: Manifest) -> list[str]:
         return [*super().weaknesses(manifest), MEMBERSHIP]
+
+
+def _first_of_each(
+    person: NDArray[np.int64], codes: Sequence[NDArray[np.int32]], rows: NDArray[np.int64]
+) -> NDArray[np.intp]:
+    """The first of some rows for each person and each combination of codes."""
+    keys = np.stack([person[rows], *(column[rows] for column in codes)])
+    return np.unique(keys, axis=1, return_index=True)[1]
+
+
+def _touch_problems(
+    people: CodedTable,
+    sensitive: CodedTable,
+    task: Task,
+    persons: Persons,
+    rows: NDArray[np.int32],
+) -> list[str]:
+    """Return where a count is not that of the persons of a group who have the value."""
+    (column,) = sensitive.sensitive
+    text = task.table[column.name].text.gather(task.table[column.name].codes[rows])
+    group = people[GROUP].text.gather(people[GROUP].codes)
+    found = (
+        pl.DataFrame({GROUP: group, "value": text, "of": persons.number[rows]})
+        .unique()
+        .group_by(GROUP, "value")
+        .len("persons")
+    )
+    said = pl.DataFrame(
+        {
+            GROUP: sensitive[GROUP].text.gather(sensitive[GROUP].codes),
+            "value": column.text.gather(column.codes),
+            "said": people_counted(sensitive),
+        }
+    )
+    both = found.join(said, on=[GROUP, "value"], how="full", nulls_equal=True)
+    wrong = both.filter(pl.col("persons").ne_missing(pl.col("said"))).height
+    return [f"{wrong} counts of '{SENSITIVE}' are not those of persons"] if wrong else []
 
 
 def _count_problems(tables: Mapping[str, CodedTable], name: str) -> list[str]:

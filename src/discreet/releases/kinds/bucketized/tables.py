@@ -13,6 +13,7 @@ reader sees who is in a group and how many sensitive rows it has.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -96,7 +97,14 @@ def count_counterfeits(tables: Mapping[str, CodedTable]) -> int:
 def value_counts(
     task: Task, group: NDArray[np.int32], groups: int, kept: NDArray[np.int64] | None
 ) -> PublishedTable:
+    """The values of each group, with the number of persons who have each."""
     (column,) = exact_columns(task.table.sensitive, kept)
+    if task.kept is not None:  # a person with several rows counts once for each value
+        person = task.kept.number if kept is None else task.kept.number[kept]
+        shape = [groups, task.kept.count, len(column.dictionary)]
+        once = group_codes([group, person.astype(np.int32), column.codes], shape, len(group))
+        group = group[once.first_row]
+        column = replace(column, codes=column.codes[once.first_row])
     entries = group_codes([group, column.codes], [groups, len(column.dictionary)], len(group))
     counts, code = np.unique(entries.size, return_inverse=True)
     columns = [

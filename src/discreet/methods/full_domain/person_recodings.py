@@ -1,0 +1,187 @@
+"""Full-domain recodings of a table in which a person has several rows.
+
+Under ``scope: persons`` a node must be *closed*: all rows of a person fall into one class. Rows
+that agree at some levels agree at all higher ones, so a closed node stays closed upward, and the
+classes of a higher node are unions of classes of different persons: every requirement is closed
+under such unions, and the search works as for rows. A person whose rows differ at a node, and the
+persons of a class that fails, are suppressed with all their rows as far as the budget allows, which
+counts persons.
+
+Under ``scope: rows`` a class has the rows of its node. A person may be in several classes, so the
+share of the persons with a value in a union of two classes may exceed both of theirs: only
+``absorbing`` requirements get easier upward, and only they close nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InfeasibleError
+from discreet.methods.base import Generalized, Task
+from discreet.methods.full_domain.costs import Measure, class_size, discernibility_left
+from discreet.methods.full_domain.lattice_search import NodeResult
+from discreet.methods.full_domain.recodings import Judgement, Recodings
+from discreet.methods.shared.frequency_sets import FrequencySet
+from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.lattice import Node
+from discreet.requirements.base import Requirement
+from discreet.requirements.on_persons import counts_on_persons
+from discreet.table.classes import Classes
+from discreet.table.persons import Persons, Scope
+from discreet.typing import Bools
+
+
+def recodings_of(task: Task, most_suppressed: Callable[[int], int]) -> Recodings:
+    """All recodings of a task, judged on rows or on persons with several.
+
+    ``most_suppressed`` says how many of some rows, or persons, may be suppressed.
+    """
+    if task.kept is None:
+        return Recodings(task, most_suppressed(task.table.rows))
+    whole = task.keeping.scope is Scope.PERSONS
+    budget = most_suppressed(task.kept.count if whole else task.table.rows)
+    return PersonRecodings(task, task.kept, budget)
+
+
+class PersonRecodings(Recodings):
+    """All full-domain recodings of a task, judged on persons."""
+
+    def __init__(self, task: Task, persons: Persons, budget: int) -> None:
+        self.persons = persons
+        self.whole = task.keeping.scope is Scope.PERSONS
+        self.sensitive = task.table.sensitive
+        self._by_person = persons.rows_in_order()
+        super().__init__(task, budget)
+
+    @property
+    def closed_upward(self) -> bool:
+        return self.budget == 0 and not self._others
+
+    def _split(self) -> tuple[tuple[Requirement, ...], tuple[Requirement, ...]]:
+        if self.budget == 0 and self.whole:
+            return self.requirements, ()
+        absorbing = [r for r in self.requirements if r.absorbing]
+        return tuple(absorbing), tuple(r for r in self.requirements if not r.absorbing)
+
+    def class_of_row(self, classes: FrequencySet) -> NDArray[np.int32]:
+        """The class of each row, −1 where it may not be published: its person's rows differ."""
+        of_row = classes.class_of_tuple[self.table.classes.class_of_row]
+        if not self.whole:
+            return of_row
+        in_order = of_row[self._by_person]
+        low = np.minimum.reduceat(in_order, self.persons.start)
+        closed = low == np.maximum.reduceat(in_order, self.persons.start)
+        return np.where(closed[self.persons.number], of_row, -1).astype(np.int32)
+
+    def _judge(self, classes: FrequencySet, budget: int) -> Judgement:
+        of_row = self.class_of_row(classes)
+        passes = np.zeros(classes.classes, bool)
+        passes[of_row[of_row >= 0]] = True
+        self._drop_failing(of_row, passes, self._easier_upward)
+        hopeless = ~passes
+        suppressed = self._suppressed(of_row, passes)
+        if suppressed > budget:
+            return Judgement(hopeless, passes, False, False, suppressed)
+        self._drop_failing(of_row, passes, self._others)
+        moving = [r for r in self.requirements if r.against_table]
+        suppressed = self._suppressed(of_row, passes)
+        while moving and 0 < suppressed <= budget and passes.any():  # the reference moved
+            before = int(passes.sum())
+            self._drop_failing(of_row, passes, moving)
+            suppressed = self._suppressed(of_row, passes)
+            if int(passes.sum()) == before:
+                break
+        publishable = suppressed <= budget and bool(passes.any())
+        return Judgement(hopeless, passes, True, publishable, suppressed)
+
+    def _drop_failing(
+        self, of_row: NDArray[np.int32], passes: Bools, requirements: Sequence[Requirement]
+    ) -> None:
+        """Mark the classes whose persons do not meet a requirement."""
+        rows = np.flatnonzero((of_row >= 0) & passes[of_row])
+        if not len(rows):
+            return
+        number, own = np.unique(of_row[rows], return_inverse=True)
+        part = Classes.of_numbers(own.astype(np.int32))
+        persons = self.persons.take(rows)
+        sensitive = [column.take(rows) for column in self.sensitive]
+        for requirement in requirements:
+            counts = counts_on_persons(requirement, part, persons, sensitive)
+            passes[number[~requirement.passes(counts, self.domains)]] = False
+
+    def _suppressed(self, of_row: NDArray[np.int32], passes: Bools) -> int:
+        """The persons without a published row, or under ``scope: rows`` the rows."""
+        shown = (of_row >= 0) & passes[of_row]
+        if not self.whole:
+            return int((~shown).sum())
+        return self.persons.count - len(np.unique(self.persons.number[shown]))
+
+    def examine(self, node: Node, measure: Measure) -> NodeResult:
+        classes = self.sets[node]
+        judgement = self._judge(classes, self.budget)
+        floor = self._floor(classes, measure)
+        if not judgement.within:
+            return NodeResult(False, None, floor, ruled_out=self._ruled_out(classes, judgement))
+        if not judgement.publishable:
+            return NodeResult(True, None, floor)
+        if measure == "class-size":
+            return NodeResult(True, class_size(self.rows, int(judgement.passes.sum())), floor)
+        cost = floor + self._surcharge(classes, ~judgement.passes, measure)
+        return NodeResult(True, cost + self._open_cost(classes, judgement.passes, measure), floor)
+
+    def _open_cost(self, classes: FrequencySet, passes: Bools, measure: Measure) -> float:
+        """The cost of suppressing persons of published classes whose rows differ."""
+        of_row = classes.class_of_tuple[self.table.classes.class_of_row]
+        rows = np.flatnonzero((self.class_of_row(classes) < 0) & passes[of_row])
+        if not len(rows) or measure == "height":
+            return 0.0
+        if self._cells is None:
+            return discernibility_left(np.ones(len(rows), np.int64), self.rows)
+        leaves = self.table.leaf[self.table.classes.class_of_row[rows]]
+        return float(
+            sum(
+                self._cells.left_to_lose[j][level][leaves[:, j]].sum()
+                for j, level in enumerate(classes.node)
+            )
+        )
+
+    def _recoded(
+        self, classes: FrequencySet, passes: Bools, facts: dict[str, object]
+    ) -> Generalized:
+        found = super()._recoded(classes, passes, facts)
+        found.class_of_row[self.class_of_row(classes) < 0] = -1
+        return found
+
+    def at_levels(self, levels: Mapping[str, int]) -> Generalized:
+        node = self._node(levels)
+        if not self.judge(node).publishable:
+            said = "full-domain: the given levels do not meet the requirements"
+            raise self._infeasible(node, said, "raise levels")
+        return self.outcome(node, {"levels": dict(levels)})
+
+    def infeasible(self, examined: Sequence[Node]) -> InfeasibleError:
+        said = "full-domain: no recoding meets the requirements, not even the most general one"
+        return self._infeasible(self.lattice.top, said, "allow more suppression")
+
+    def _infeasible(self, node: Node, said: str, remedy: str) -> InfeasibleError:
+        """Why the persons of a node do not meet the requirements."""
+        classes = self.sets[node]
+        of_row = self.class_of_row(classes)
+        differing = len(np.unique(self.persons.number[of_row < 0]))
+        remedies = (remedy, "use 'rows: collapse', so that a person has fewer values")
+        if differing:
+            return InfeasibleError(
+                f"{said}: at these levels the rows of {differing} persons are still in several "
+                "classes. End the hierarchies in one top, such as '*', use 'scope: rows', or "
+                f"{remedies[1]}.",
+                [],
+            )
+        for requirement in self.requirements:
+            part = Classes.of_numbers(np.unique(of_row, return_inverse=True)[1].astype(np.int32))
+            counts = counts_on_persons(requirement, part, self.persons, self.sensitive)
+            if not requirement.passes(counts, self.domains).all():
+                return infeasible(said, [requirement], counts, self.domains, remedies)
+        return InfeasibleError(f"{said}. {remedies[1].capitalize()}.", [])

@@ -14,6 +14,7 @@ _HOME_OF_NAME = {
     # The verbs
     "publish": "discreet.api.publish",
     "check": "discreet.api.check",
+    "apply": "discreet.api.apply",
     "audit": "discreet.api.audit",
     "audit_bayes": "discreet.api.bayes",
     "audit_series": "discreet.api.series",
@@ -110,6 +111,7 @@ __all__ = ["__version__", *_HOME_OF_NAME]
 
 
 if TYPE_CHECKING:
+    from discreet.api.apply import apply as apply
     from discreet.api.attack import attack as attack
     from discreet.api.audit import audit as audit
     from discreet.api.bayes import BayesAudit as BayesAudit

@@ -55,7 +55,8 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
     job = job.using("mondrian").using({"anatomy": {"l": 2}})
     release: dc.Release = dc.publish(frame, job, seed=1)
     release.save(folder / "release")
-    manifest: dc.Manifest = release.manifest
+    applied: dc.Release = dc.apply(folder / "release", frame, original=job, suppression=0.1)
+    manifest: dc.Manifest = applied.manifest
     audit: dc.Audit = dc.audit(folder / "release", original=job)
     exported: dc.Export = dc.export(folder / "release", folder / "table.sav", table="records")
     book: dc.Codebook = dc.codebook(folder / "release", labels=exported.path)

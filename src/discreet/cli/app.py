@@ -11,6 +11,7 @@ from typing import NoReturn
 import typer
 
 from discreet.cli import (
+    applying,
     attacking,
     beginning,
     checking,
@@ -57,6 +58,7 @@ app.command("check")(table_checks.check)
 app.command("init")(beginning.init)
 app.command("profile")(beginning.profile)
 app.command("publish")(publishing.publish)
+app.command("apply")(applying.apply)
 app.command("audit")(checking.audit)
 app.command("measure")(checking.measure)
 app.command("attack")(attacking.attack)

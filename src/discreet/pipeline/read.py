@@ -85,6 +85,23 @@ def read_source(
     return replace(source, people=people)
 
 
+def shared_persons(job: Job, first: Any, second: Any) -> dict[tuple[str, ...], int]:
+    """Count the persons, or the values of each identifier, that two tables of a job share."""
+    identifiers = job.with_role(Role.IDENTIFIER)
+    named = [job.person.column] if job.person else [(name,) for name in identifiers]
+    found = {}
+    tables = [_read_columns(job, data, identifiers, ignore_progress) for data in (first, second)]
+    for names in named:
+        keys = [set(zip(*(_texts(table[name]) for name in names), strict=True)) for table in tables]
+        found[names] = sum(None not in key for key in keys[0] & keys[1])
+    return found
+
+
+def _texts(column: Column) -> list[str | None]:
+    """The cell of each row."""
+    return column.text.gather(pl.Series(column.codes)).to_list()
+
+
 def _hash_people(job: Job, columns: Mapping[str, Column], ledger: Ledger) -> PersonHashes:
     """The keyed hash of every row's person."""
     identifiers = [columns[name] for name in job.ledger_person]

@@ -1,0 +1,66 @@
+"""``discreet apply``: new rows at the levels of an earlier release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import (
+    Debug,
+    Json,
+    Quiet,
+    guarded,
+    note,
+    progress_bar,
+    say_json,
+    say_lines,
+)
+
+
+def apply(
+    release: Annotated[Path, typer.Argument(help="Folder of a release by full-domain.")],
+    data: Annotated[str, typer.Argument(help="New rows, about other persons.")],
+    original: Annotated[Path, typer.Option("--original", help="Job file that made the release.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the new release.")],
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option("--beside", help="Batch that was applied before. Repeatable."),
+    ] = None,
+    suppression: Annotated[
+        float | None,
+        typer.Option(
+            "--suppression", min=0, max=1, help="Share of rows that may go; default: the job's."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing release.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Recode new rows to the levels of a release.
+
+    Nothing appears unless every guarantee holds for the new rows and for all rows together.
+    """
+    with guarded(as_json=json, debug=debug):
+        from discreet.api.apply import apply as run_apply
+        from discreet.io.atomic import require_free
+        from discreet.report.terminal import published_lines
+        from discreet.table.roles import Role
+
+        require_free(output, force)
+        with progress_bar(quiet=quiet) as progress:
+            made = run_apply(
+                release, data, original=original, beside=beside or (), suppression=suppression,
+                progress=progress,
+            )  # fmt: skip
+            made.save(output, force=force, format=made.job.output.format, progress=progress)
+        if not made.job.with_role(Role.IDENTIFIER) and not quiet:
+            note("The job names no identifier: nothing shows that the rows are of other persons.")
+        if json:
+            say_json({**made.to_dict(), "together": made.private["together"]})
+            return
+        rows = made.private["together"]["rows"]
+        said = f"Together with the earlier release, {rows:,} rows keep the same guarantees."
+        say_lines([*published_lines(made.manifest, made.private, output), said])

@@ -31,6 +31,14 @@ def members(rows: list[Row], person: str | None) -> list[list[Row]]:
     return [*named, *([row] for row in rows if row[person] is None)]
 
 
+def having_each(rows: list[Row], name: str, person: str | None) -> list[list[Row]]:
+    """For each value: all rows of the members who have it in some row."""
+    return [
+        [row for own in members(rows, person) if any(r[name] == value for r in own) for row in own]
+        for value in {row[name] for row in rows}
+    ]
+
+
 def mass(rows: list[Row], name: str, person: str | None) -> Weights:
     """Every member weighs 1, spread over their rows."""
     found: Weights = defaultdict(Fraction)

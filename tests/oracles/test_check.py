@@ -48,7 +48,7 @@ REQUIRED: list[dc.KAnonymity | object] = [
     dc.MultiAttributeLDiversity(l=2),
     dc.SaDiversity(l={"ill": 2, "pay": 1}),
 ]
-ON_ROWS = {"multi-attribute-l-diversity", "sa-diversity"}
+ON_ROWS = {"sa-diversity"}
 # Against their definitions below, by a table of their own, or of decomposed releases alone.
 ELSEWHERE = {
     "pd-recursive-cl-diversity", "npd-recursive-cl-diversity", "qs-cl-diversity", "qs-t-closeness",
@@ -119,7 +119,8 @@ def definition(requirement, rows, name, person):
             other = "pay" if name == "ill" else "ill"
             return (
                 lambda own: min(
-                    naive.distinct(inner, name, None) for inner in naive.classes_of(own, [other])
+                    naive.distinct(inner, name, person)
+                    for inner in naive.having_each(own, other, person)
                 ),
                 False,
                 lambda f: f >= requirement.l,

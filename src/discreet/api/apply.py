@@ -86,6 +86,8 @@ def _levels(job: Job, manifest: Manifest) -> dict[str, int]:
             f"Only a release by full-domain has levels that apply to other rows; this one is by "
             f"'{entry.name}' and its job names '{job.method.name}'."
         )
+    if job.person is not None and job.person.rows == "keep":
+        raise InputError("A job with 'rows: keep' cannot be applied: use 'rows: collapse'.")
     if job.ledger is not None:
         raise InputError("A job with a ledger publishes a series. Use 'discreet publish'.")
     return dict(entry.levels)
@@ -94,8 +96,9 @@ def _levels(job: Job, manifest: Manifest) -> dict[str, int]:
 def _batch(folder: Path, levels: Mapping[str, int]) -> Mapping[str, CodedTable]:
     """The tables of a batch that was applied before, at the same levels."""
     manifest = Manifest.load(folder)
-    found = audit_folder(folder)
-    if not found.ok or getattr(manifest.method, "levels", None) != levels:
+    entry = manifest.method
+    same = isinstance(entry, FullDomainEntry) and entry.levels == levels
+    if not same or not audit_folder(folder).ok:
         raise AuditError(f"{folder} fails its audit, or was not made at the levels of the release.")
     return read_tables(folder, manifest)
 

@@ -30,7 +30,7 @@ from discreet.requirements.diversity import (
 )
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
-from discreet.requirements.on_persons import verdict_on_persons
+from discreet.requirements.on_persons import counts_on_persons, verdict_on_persons
 from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.result import Result
 from discreet.table.counts import count_classes
@@ -216,7 +216,7 @@ def _measured(task: Task, persons: Persons | None) -> Iterator[tuple[str, Mappin
         if persons is not None:
             if model.person_basis is None:
                 continue
-            counts = count_persons(classes, persons, sensitive, model.person_basis)
+            counts = counts_on_persons(model, classes, persons, sensitive)
         if counts is None or (model.needs_refined_counts and len(sensitive) < 2):
             continue
         worst = np.max if model.figure[1] else np.min

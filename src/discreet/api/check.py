@@ -196,13 +196,16 @@ def _task(
     hierarchies = {
         column.name: spec.build(column, job.folder)
         for column in table.sensitive
-        if column.distance is Distance.HIERARCHICAL
+        if column.name in job.attributes
         and (spec := job.attributes[column.name].hierarchy) is not None
     }
     task = Task(
         table,
         hierarchies,
-        [requirement.with_bits(bits) for requirement in requirements],
+        [
+            requirement.with_bits(bits).with_numbered_levels(hierarchies)
+            for requirement in requirements
+        ],
         np.random.default_rng(),
         bitmaps=bitmaps,
         knowledge=knowledge_of_job(job),

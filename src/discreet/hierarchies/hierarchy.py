@@ -44,6 +44,7 @@ class Hierarchy:
     levels: tuple[Level, ...]
     leaves: int  # of the whole hierarchy
     place: str = ""  # its origin, for messages: a file, or "automatic"
+    level_names: tuple[str, ...] = ()  # of levels 1, 2, …, where the source names them
 
     @property
     def height(self) -> int:

@@ -1,7 +1,8 @@
 """The values of the job's ``hierarchy:`` key, one for each kind, which builds its hierarchy.
 
 ==================================================  ==============================================
-``hierarchies/age.csv``, ``{path:, delimiter:}``    a file, relative to the job's folder
+``hierarchies/age.csv``,                            a file, relative to the job's folder; names
+``{path:, delimiter:, levels: [block, …]}``         of its levels, for requirements
 ``suppress``                                        value → ``*``
 ``automatic``                                       chosen by the column's values
 ``{intervals: [5, 10, 20], origin: 0}``             ranges ``[20, 25)`` of these widths
@@ -21,6 +22,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args
@@ -41,6 +43,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from discreet.errors import HierarchyError
 from discreet.hierarchies.automatic import automatic_hierarchy
 from discreet.hierarchies.building import assemble, everything, present
 from discreet.hierarchies.files import read_hierarchy_file
@@ -115,6 +118,7 @@ class FileHierarchy(HierarchySpec):
 
     path: Annotated[str, StringConstraints(min_length=1)]
     delimiter: Annotated[str, StringConstraints(min_length=1, max_length=1)] | None = None
+    levels: tuple[Annotated[str, StringConstraints(min_length=1)], ...] | None = None  # their names
 
     @model_validator(mode="before")
     @classmethod
@@ -122,7 +126,15 @@ class FileHierarchy(HierarchySpec):
         return {"path": str(given)} if isinstance(given, str | Path) else given
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
-        return read_hierarchy_file(column, folder / self.path, self.delimiter, place=self.path)
+        found = read_hierarchy_file(column, folder / self.path, self.delimiter, place=self.path)
+        if self.levels is None:
+            return found
+        if len(self.levels) != found.height:
+            raise HierarchyError(
+                f"Hierarchy of '{column.name}' ({self.path}): {len(self.levels)} names of levels "
+                f"for {found.height} levels above the values. Name each one."
+            )
+        return replace(found, level_names=self.levels)
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -184,7 +196,8 @@ class Dates(HierarchySpec):
             everything(present(column)) if unit == "*" else calendar_grouping(column, unit)
             for unit in self.dates
         ]
-        return assemble(column, groupings, "dates")
+        found = assemble(column, groupings, "dates")
+        return replace(found, level_names=self.dates if found.height == len(self.dates) else ())
 
 
 class Groups(HierarchySpec):

@@ -34,6 +34,7 @@ from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method
 from discreet.methods.registry import METHODS, AnyMethod
+from discreet.requirements.at_levels import LevelledRequirement
 from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.requirements.registry import REQUIREMENTS, AnyRequirement
@@ -217,6 +218,12 @@ class Job(Part):
                 for name in requirement.named
                 if name not in known and not (role is Role.SENSITIVE and self._may_be_bit(name))
             ]
+            levelled = isinstance(requirement, LevelledRequirement) and requirement.level
+            if levelled and not self.method.takes_levels:
+                problems.append(
+                    f"{place} at a level is met by full-domain, mondrian and local-recoding, not "
+                    f"by {self.method.name}. Use one of these, or remove 'level'."
+                )
             if role is Role.QUASI_SENSITIVE:
                 problems += self._unlinked(place, requirement.named or tuple(known))
         if self.method.removes_terms and not any(

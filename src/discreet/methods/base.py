@@ -252,6 +252,7 @@ class Method(Named):
     # removing terms, so that it needs such a requirement.
     judges_links: ClassVar[bool] = False
     removes_terms: ClassVar[bool] = False
+    takes_levels: ClassVar[bool] = False  # whether groups are judged by counts, also of kinds
 
     @property
     def needs_hierarchies(self) -> bool:

@@ -24,6 +24,7 @@ from discreet.releases.manifest import (
     Promise,
     TableEntry,
 )
+from discreet.requirements.at_levels import LevelledRequirement
 from discreet.requirements.base import PublishedValues, Requirement, requirements_within
 from discreet.table.coded_table import Column
 from discreet.table.published import PublishedColumn, PublishedTable
@@ -163,7 +164,7 @@ def _attribute_entry(column: Column, task: Task, job: Job, masked: bool) -> Attr
         escaped = attribute is not None and attribute.escape
         return AttributeEntry(type=ValueType.TEXT, distance=Distance.EQUAL, escaped=escaped)
     hierarchy = task.hierarchies.get(column.name)
-    tree = sensitive and column.distance is Distance.HIERARCHICAL and hierarchy is not None
+    tree = sensitive and hierarchy is not None and _needs_hierarchy(column, task)
     return AttributeEntry(
         type=column.type,
         distance=column.distance if sensitive else None,
@@ -171,6 +172,18 @@ def _attribute_entry(column: Column, task: Task, job: Job, masked: bool) -> Attr
         escaped=attribute is not None and attribute.escape,
         hierarchy=rows_of_hierarchy(hierarchy, column) if tree and hierarchy else None,
         knowledge=_knowledge_entry(column, task, job),
+    )
+
+
+def _needs_hierarchy(column: Column, task: Task) -> bool:
+    """Whether a guarantee about a sensitive attribute follows only with its hierarchy."""
+    if column.distance is Distance.HIERARCHICAL:
+        return True
+    return any(
+        isinstance(requirement, LevelledRequirement)
+        and requirement.level is not None
+        and (not requirement.named or column.name in requirement.named)
+        for requirement in task.requirements
     )
 
 

@@ -103,7 +103,10 @@ def _form(
     task = Task(
         table,
         hierarchies,
-        [requirement.with_bits(bits) for requirement in job.requirements],
+        [
+            requirement.with_bits(bits).with_numbered_levels(hierarchies)
+            for requirement in job.requirements
+        ],
         rng or np.random.default_rng(),
         progress,
         bitmaps,

@@ -54,7 +54,7 @@ class AttributeEntry(_Part):
     distance: Distance | None = None
     multi_valued: str | None = None
     escaped: bool = False
-    hierarchy: list[list[str | None]] | None = None  # of a hierarchical distance: a row a leaf
+    hierarchy: list[list[str | None]] | None = None  # of a distance or a level: a row a leaf
     knowledge: KnowledgeEntry | None = None  # of a quasi-sensitive attribute
 
 

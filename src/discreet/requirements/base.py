@@ -121,6 +121,11 @@ class Requirement(Named):
         return self.counted_on_persons
 
     @property
+    def basis_on_persons(self) -> PersonBasis | None:
+        """What this requirement counts where persons have several rows; None for nothing."""
+        return self.person_basis
+
+    @property
     def figure(self) -> tuple[str, bool]:
         """The name of its figure, and whether a smaller one is better."""
         return self.figure_name, self.smaller_is_better
@@ -249,6 +254,10 @@ class Requirement(Named):
 
     def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
         """The same requirement where some attributes were replaced by several others."""
+        return self
+
+    def with_numbered_levels(self, hierarchies: Mapping[str, Hierarchy]) -> Self:
+        """The same requirement with numbers in the place of names of levels."""
         return self
 
     def within(self, attributes: Collection[str]) -> Self | None:

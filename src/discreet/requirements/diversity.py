@@ -28,8 +28,9 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from discreet.requirements.at_levels import LevelledRequirement
 from discreet.requirements.base import (
     TOLERANCE,
     AttributeRequirement,
@@ -56,8 +57,11 @@ class Diversity(AttributeRequirement):
         return self.least_values
 
 
-class DistinctLDiversity(Diversity):
-    """At least ``l`` values occur in every class. Absorbing: merging only adds values."""
+class DistinctLDiversity(LevelledRequirement, Diversity):
+    """At least ``l`` values occur in every class. Absorbing: merging only adds values.
+
+    With a ``level``, at least ``l`` kinds of values (``at_levels``).
+    """
 
     name: ClassVar[str] = "distinct-l-diversity"
     counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
@@ -72,12 +76,20 @@ class DistinctLDiversity(Diversity):
         return self.l
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        return np.diff(values.start).astype(np.float64)
+        kinds = self.kinds(values, domain)
+        if kinds is None:
+            return np.zeros(len(size))
+        return np.diff(kinds.start).astype(np.float64)
 
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l
 
     def sentence(self) -> str:
+        if self.level is not None:
+            return (
+                f"In each person's group, {self.subject} has values of at least {self.l}"
+                f" different {_plural('kind', self.l)} {self.place}."
+            )
         return (
             f"In each person's group, {self.subject} has at least {self.l}"
             f" different {_plural('value', self.l)}."
@@ -337,8 +349,10 @@ class NpdRecursiveClDiversity(Diversity):
         )
 
 
-class PDiversity(Diversity):
+class PDiversity(LevelledRequirement, Diversity):
     """ℓ-pdiversity: the most frequent value fills at most 1/``l`` of every class.
+
+    With a ``level``, the most frequent kind of values (``at_levels``); so does each value.
 
     The figure is size / greatest count. Closed under merging: greatest counts are subadditive,
     sizes add up. Not absorbing.
@@ -357,11 +371,17 @@ class PDiversity(Diversity):
         return math.ceil(exact(self.l))
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        figures: Floats = size / by_class(np.maximum, values.count, values)
+        kinds = self.kinds(values, domain)
+        if kinds is None:
+            return np.zeros(len(size))
+        figures: Floats = size / by_class(np.maximum, kinds.count, kinds)
         return figures
 
     def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
-        greatest = by_class(np.maximum, values.count, values)
+        kinds = self.kinds(values, domain)
+        if kinds is None:
+            return np.zeros(len(size), bool)
+        greatest = by_class(np.maximum, kinds.count, kinds)
         whole, part = scaled(size, greatest, exact(self.l))
         return whole >= part
 
@@ -372,6 +392,11 @@ class PDiversity(Diversity):
         return np.full(len(share), 1 / self.l)
 
     def sentence(self) -> str:
+        if self.level is not None:
+            return (
+                f"In each person's group, no kind of values of {self.any_subject} belongs to more"
+                f" than one person in {_number(self.l)} {self.place}."
+            )
         return (
             f"In each person's group, no value of {self.any_subject} belongs to more than one"
             f" person in {_number(self.l)}."
@@ -389,6 +414,13 @@ class MDiversity(PDiversity):
     """
 
     name: ClassVar[str] = "m-diversity"
+
+    @field_validator("level")
+    @classmethod
+    def _no_level(cls, level: int | str | None) -> int | str | None:
+        if level is not None:
+            raise ValueError("is for distinct-l-diversity and p-diversity. Remove it")
+        return level
 
     def sentence(self) -> str:
         return (

@@ -28,7 +28,7 @@ def counts_on_persons(
     requirement: Requirement, classes: Classes, persons: Persons, sensitive: Sequence[Column]
 ) -> ClassCounts:
     """The counts of persons that a requirement is judged on."""
-    basis = requirement.person_basis
+    basis = requirement.basis_on_persons
     if basis is None:
         raise ValueError(f"{requirement.name} cannot be judged on persons")
     if requirement.needs_refined_counts:
@@ -38,4 +38,4 @@ def counts_on_persons(
 
 def unfit_for_persons(requirements: Iterable[Requirement]) -> list[str]:
     """The names of requirements that cannot be judged on persons."""
-    return [one.name for one in requirements if one.person_basis is None]
+    return [one.name for one in requirements if one.basis_on_persons is None]

@@ -49,6 +49,17 @@ class ValueCounts:
             return self.reference
         return np.bincount(self.value, self.count, self.cardinality).astype(np.int64)
 
+    def grouped(self, node_of_value: NDArray[np.int32], nodes: int) -> ValueCounts:
+        """The counts where values of one node are one value."""
+        key = self.class_of_entry * nodes + node_of_value[self.value]
+        found, place = np.unique(key, return_inverse=True)
+        count = np.bincount(place, self.count, len(found)).astype(np.int64)
+        start = np.searchsorted(found, np.arange(self.classes + 1) * nodes).astype(np.int64)
+        reference = None
+        if self.reference is not None:
+            reference = np.bincount(node_of_value, self.reference, nodes).astype(np.int64)
+        return ValueCounts(start, (found % nodes).astype(np.int32), count, nodes, reference)
+
     def keep(self, mask: NDArray[np.bool_]) -> ValueCounts:
         """The counts of some classes alone, renumbered in order; they are then the table."""
         entries = mask[self.class_of_entry]

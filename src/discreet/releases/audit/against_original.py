@@ -116,8 +116,10 @@ def _is_masked(column: Column, source: Column) -> bool:
 def _other_tree(column: Column, manifest: Manifest, task: Task) -> bool:
     entry = manifest.attributes.get(column.name)
     hierarchy = task.hierarchies.get(column.name)
-    if entry is None or entry.hierarchy is None or hierarchy is None:
+    if entry is None or entry.hierarchy is None:
         return False
+    if hierarchy is None:
+        return True
     rows = rows_of_hierarchy(hierarchy, task.table[column.name])
     shown = {row[0] for row in entry.hierarchy}
     known = rows_of_published(rows, shown, ordered=entry.type.ordered)

@@ -229,7 +229,7 @@ def _on_persons(promise: Promise, persons: Mapping[str, TablePersons] | None) ->
         return not_derived(requirement, NOT_IN_THE_FILES)
     if promise.unproved is not None:
         return promise
-    if requirement.person_basis is None:
+    if requirement.basis_on_persons is None:
         return not_derived(requirement, "it cannot be judged on persons with several rows")
     return promise_on_persons(requirement, persons)
 

@@ -6,9 +6,11 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from benchmarks.first_release import JOB_OF_METHOD, write_job
 
 import discreet as dc
 from discreet.table.interrupts import interruptible
@@ -46,6 +48,27 @@ from discreet.cli.app import main
 sys.argv = ["discreet", "publish", "job.yaml"]
 main()
 """
+# Runs the method of a job again and again, and says when the first run begins.
+REPEATING = """
+import sys
+from discreet.job.model import Job
+
+method = type(Job.load("job.yaml").method)
+run = method.run
+
+
+def repeated(self, task):
+    print("searching", file=sys.stderr, flush=True)
+    while True:
+        run(self, task)
+
+
+method.run = repeated
+from discreet.cli.app import main
+
+sys.argv = ["discreet", "publish", "job.yaml"]
+main()
+"""
 
 
 @pytest.fixture
@@ -63,16 +86,32 @@ def endless(tmp_path) -> Path:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_exact_search_is_interrupted_inside_its_kernel(endless, number):
-    before = sorted(path.name for path in endless.iterdir())
-    command = [sys.executable, "-c", COMMAND]
-    with subprocess.Popen(command, cwd=endless, stderr=subprocess.PIPE, text=True) as process:
+    interrupt(endless, COMMAND, number)
+
+
+@pytest.mark.parametrize("method", JOB_OF_METHOD)
+def test_every_method_is_interrupted(method, tmp_path):
+    folder = write_job(tmp_path, method, 3000).parent
+    if method in ("m-invariance", "rho-different"):
+        with dc.Ledger.create(dc.LedgerSettings(path="people.ledger").located(folder)):
+            pass
+        (folder / "people.ledger.lock").touch()  # remains after every command
+    interrupt(folder, REPEATING, signal.SIGINT)
+
+
+def interrupt(folder: Path, code: str, number: signal.Signals) -> None:
+    """Send a signal to a command while it searches; nothing may be left of it."""
+    before = sorted(path.name for path in folder.iterdir())
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert "searching\n" in iter(process.stderr.readline, "")
+        time.sleep(0.2)
         process.send_signal(number)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "nothing was published" in errors
-    assert sorted(path.name for path in endless.iterdir()) == before
+    assert sorted(path.name for path in folder.iterdir()) == before
 
 
 @pytest.mark.parametrize("search", ["exact", "rows"])

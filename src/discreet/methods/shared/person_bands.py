@@ -18,7 +18,7 @@ from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Task
 from discreet.methods.shared.sound_groups import RowUnits, joined_with_nearest
 from discreet.requirements.base import Requirement
-from discreet.requirements.on_persons import verdict_on_persons
+from discreet.requirements.on_persons import counts_on_persons
 from discreet.table.classes import Classes
 from discreet.table.persons import Persons
 from discreet.typing import Bools, GroupOfRow, Ints
@@ -130,8 +130,8 @@ class _Bands:
         sensitive = [column.take(rows) for column in self.task.table.sensitive]
         own = self.persons.take(rows)
         for requirement in moving:
-            verdict = verdict_on_persons(requirement, classes, own, sensitive, self.task.domains)
-            passes &= verdict.passes
+            counts = counts_on_persons(requirement, classes, own, sensitive)
+            passes &= requirement.passes(counts, self.task.domains)
         count = [int(band.group.max(initial=-1)) + 1 for band in bands if band.group is not None]
         return np.split(~passes, np.cumsum(count)[:-1])
 

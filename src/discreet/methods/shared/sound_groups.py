@@ -15,9 +15,10 @@ from discreet.methods.base import Task
 from discreet.methods.shared.hilbert import WORD, hilbert_index
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.requirements.base import Requirement
-from discreet.requirements.on_persons import counts_on_persons, verdict_on_persons
+from discreet.requirements.on_persons import counts_on_persons
 from discreet.table.classes import Classes
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import CodedTable
+from discreet.table.counts import ClassCounts
 from discreet.table.graphs import smallest_connected
 from discreet.table.persons import Persons
 from discreet.typing import Floats, GroupOfRow, Ints
@@ -55,28 +56,31 @@ def merged_until_sound(
     of_row, own = units.of_row[rows], persons.take(rows)
     sensitive = [column.take(rows) for column in task.table.sensitive]
     group = group.copy()
+    changed = np.ones(int(group.max(initial=-1)) + 1, bool)  # groups that were not judged yet
     while True:
-        group[shown] = np.unique(group[shown], return_inverse=True)[1]
-        classes = Classes.of_numbers(group[of_row])
-        passes = np.ones(classes.count, bool)
+        used, group[shown] = np.unique(group[shown], return_inverse=True)
+        changed = changed[used]
+        passes = np.ones(len(used), bool)
         for requirement in requirements:
-            verdict = verdict_on_persons(requirement, classes, own, sensitive, task.domains)
-            passes &= verdict.passes
-            if classes.count == 1 and not verdict.holds:
-                raise _infeasible(requirement, classes, own, sensitive, task)
+            judged = np.ones(len(used), bool) if requirement.against_table else changed
+            some = np.flatnonzero(judged[group[of_row]])
+            numbers, own_class = np.unique(group[of_row[some]], return_inverse=True)
+            classes = Classes.of_numbers(own_class.astype(np.int32))
+            columns = [column.take(some) for column in sensitive]
+            counts = counts_on_persons(requirement, classes, own.take(some), columns)
+            passes[numbers] &= requirement.passes(counts, task.domains)
+            if len(used) == 1 and not requirement.check(counts, task.domains).holds:
+                raise _infeasible(requirement, counts, task)
         if passes.all():
             return group
-        group[shown] = joined_with_nearest(group[shown], place, ~passes)
+        before = group[shown]
+        group[shown] = joined_with_nearest(before, place, ~passes)
+        label = np.empty(len(used), np.int64)
+        label[before] = group[shown]
+        changed = np.bincount(label, minlength=len(used)) > 1
 
 
-def _infeasible(
-    requirement: Requirement,
-    classes: Classes,
-    persons: Persons,
-    sensitive: list[Column],
-    task: Task,
-) -> InfeasibleError:
-    counts = counts_on_persons(requirement, classes, persons, sensitive)
+def _infeasible(requirement: Requirement, counts: ClassCounts, task: Task) -> InfeasibleError:
     said = "no grouping of persons meets the requirements, not even all in one group"
     remedies = ("use 'rows: collapse', so that a person has fewer values",)
     return infeasible(said, [requirement], counts, task.domains, remedies)

@@ -42,13 +42,13 @@ NOT_IN_THE_FILES = (
 
 def packed_rows(source_rows: NDArray[np.int32]) -> str:
     """The source row of each published row as text, for the private file."""
-    return base64.b85encode(zlib.compress(source_rows.astype("<i4").tobytes())).decode()
+    return base64.b64encode(zlib.compress(source_rows.astype("<i4").tobytes(), 1)).decode()
 
 
 def unpacked_rows(text: str, rows: int) -> NDArray[np.int32] | None:
     """Read the source rows back; None where the text is damaged."""
     try:
-        found = np.frombuffer(zlib.decompress(base64.b85decode(text)), "<i4").astype(np.int32)
+        found = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i4").astype(np.int32)
     except (ValueError, TypeError, zlib.error):
         return None
     return found if len(found) == rows else None

@@ -20,7 +20,7 @@ from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts
 from discreet.table.person_counts import WEIGHT, PersonBasis
-from discreet.typing import Ints
+from discreet.typing import Bools, Ints
 
 CLASS, OF, VALUE, TIMES, WHOLE = "class", "person", "value", "times", "whole"
 
@@ -112,15 +112,49 @@ def _mass(touched: pl.DataFrame, scale: int) -> pl.DataFrame:
 
 def _matched(touched: pl.DataFrame) -> pl.DataFrame:
     """Once each value that a greatest matching gives to a person of its own."""
-    sets = touched.group_by(CLASS, VALUE).agg(pl.col(OF).sort())
-    supplied: list[tuple[int, int]] = []
+    box, owner = (_numbered(touched[CLASS], touched[side]) for side in (VALUE, OF))
+    edges = touched.select(CLASS, VALUE, pl.Series("box", box), pl.Series("owner", owner))
+    given = _greedy(box, owner)
+    nodes = edges.select(CLASS, VALUE, "box").unique().sort("box")
+    of_class = nodes[CLASS].to_numpy()
+    classes = int(of_class.max()) + 1 if len(of_class) else 0
+    owners = edges.select(CLASS, "owner").unique()[CLASS].to_numpy()
+    most = np.minimum(
+        np.bincount(of_class, minlength=classes), np.bincount(owners, minlength=classes)
+    )
+    open_ = np.bincount(of_class, given, classes) < most  # a better matching may exist
+    unsure = pl.Series(open_)[edges[CLASS]] if classes else pl.Series([], dtype=pl.Boolean)
+    sets = edges.filter(unsure).group_by(CLASS, "box").agg(pl.col("owner").sort())
     by_class: dict[int, dict[int, list[int]]] = {}
-    for of_class, value, owners in sets.iter_rows():
-        by_class.setdefault(of_class, {})[value] = owners
-    for of_class, owners_of in by_class.items():
-        supplied += [(of_class, value) for value in supplied_values(owners_of)]
-    frame = pl.DataFrame(supplied, schema={CLASS: pl.Int64, VALUE: pl.Int64}, orient="row")
-    return frame.with_columns(pl.lit(1, pl.Int64).alias("count"))
+    for number, value, holders in sets.iter_rows():
+        by_class.setdefault(number, {})[value] = holders
+    for owners_of in by_class.values():
+        given[list(owners_of)] = False
+        given[supplied_values(owners_of)] = True
+    found = nodes.filter(pl.Series(given)).select(CLASS, VALUE)
+    return found.with_columns(pl.lit(1, pl.Int64).alias("count"))
+
+
+def _numbered(of_class: pl.Series, member: pl.Series) -> Ints:
+    """Number the pairs of classes and members from 0 without a gap."""
+    most = int(member.to_numpy().max(initial=0)) + 1
+    return np.unique(of_class.to_numpy() * most + member.to_numpy(), return_inverse=True)[1]
+
+
+def _greedy(box: Ints, owner: Ints) -> Bools:
+    """Which values find an owner if all choose at once, and those in the way choose again."""
+    given = np.zeros(int(box.max(initial=-1)) + 1, bool)
+    taken = np.zeros(int(owner.max(initial=-1)) + 1, bool)
+    order = np.lexsort((np.bincount(box)[box], owner)) if len(box) else np.zeros(0, np.int64)
+    box, owner = box[order], owner[order]  # each owner's rarest value first
+    while len(box):
+        wish = np.unique(owner, return_index=True)[1]
+        chosen = wish[np.unique(box[wish], return_index=True)[1]]
+        given[box[chosen]] = True
+        taken[owner[chosen]] = True
+        free = ~given[box] & ~taken[owner]
+        box, owner = box[free], owner[free]
+    return given
 
 
 def supplied_values(owners_of: Mapping[int, Sequence[int]]) -> list[int]:

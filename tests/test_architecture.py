@@ -19,9 +19,9 @@ from discreet.requirements.registry import REQUIREMENTS
 PACKAGE = Path(discreet.__file__).parent
 # A room may import from itself and from the rooms to its left.
 ORDER = [
-    "errors", "typing", "plugins", "by_name", "result", "table", "hierarchies", "knowledge",
-    "requirements", "methods", "io", "utility", "ledger", "releases", "attacks", "job", "report",
-    "pipeline", "engines", "api", "cli", "testing", "__main__",
+    "errors", "extras", "typing", "plugins", "by_name", "result", "table", "hierarchies",
+    "knowledge", "requirements", "methods", "io", "utility", "ledger", "releases", "attacks", "job",
+    "report", "pipeline", "engines", "api", "cli", "testing", "__main__",
 ]  # fmt: skip
 ENGINE_LIBRARIES = {"pyspark"}
 

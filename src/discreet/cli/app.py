@@ -17,6 +17,7 @@ from discreet.cli import (
     checking,
     comparing,
     exporting,
+    hierarchies,
     keys,
     ledger,
     publishing,
@@ -69,6 +70,7 @@ app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
 app.command("simulate-series")(simulation.simulate_series)
 app.command("warm-up")(warming.warm_up)
+app.add_typer(hierarchies.app, name="hierarchy")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(keys.app, name="keys")
 

@@ -10,6 +10,7 @@
 ``{dates: [day, month, quarter, year, decade]}``    any of these, finest first
 ``{groups: [2, 4], order: [low, middle, high]}``    this many neighbours in an order
 ``{tree: {Europe: [France, Spain]}}``               a nested mapping
+``{standard: icd-10}``                              a classification that comes along
 ==================================================  ==============================================
 
 Levels are only those that are given; a last ``"*"`` in a list adds one on which every value is
@@ -56,6 +57,7 @@ from discreet.hierarchies.intervals import (
     interval_grouping,
 )
 from discreet.hierarchies.masks import Side, mask_groupings
+from discreet.hierarchies.standards.standard import code_hierarchy, number_hierarchy
 from discreet.hierarchies.trees import Branch, tree_hierarchy, tree_problems
 from discreet.table.coded_table import Column
 
@@ -242,6 +244,39 @@ class Tree(HierarchySpec):
         return tree_hierarchy(column, self.tree)
 
 
+StandardName = Literal[
+    "icd-10", "atc", "iso-3166", "nuts", "postcode", "isco-08", "nace", "age", "date", "number"
+]
+
+
+class Standard(HierarchySpec):
+    """A hierarchy that comes along: codes of a classification, ages, dates, round numbers."""
+
+    standard: StandardName
+    keep: Annotated[tuple[WholeNumber, ...], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _lengths_fall(self) -> Standard:
+        if self.keep is not None:
+            if self.standard != "postcode":
+                raise ValueError("'keep' is for the standard 'postcode'")
+            if self.keep[-1] < 1 or any(more <= less for more, less in pairwise(self.keep)):
+                raise ValueError("'keep' has numbers of characters that fall, such as [3, 2, 1]")
+        return self
+
+    def build(self, column: Column, folder: Path) -> Hierarchy:
+        match self.standard:
+            case "age":
+                return Intervals(intervals=(5, 10, 20, "*")).build(column, folder)
+            case "date":
+                return Dates(dates=("month", "quarter", "year", "decade", "*")).build(
+                    column, folder
+                )
+            case "number":
+                return number_hierarchy(column)
+        return code_hierarchy(column, self.standard, self.keep)
+
+
 def _without_star(given: tuple[float | str, ...]) -> list[int | float]:
     numbers = given[:-1] if given[-1] == "*" else given
     if any(isinstance(number, str) for number in numbers):
@@ -269,6 +304,7 @@ _KEYS: dict[str, type[HierarchySpec]] = {
     "groups": Groups,
     "order": Groups,
     "tree": Tree,
+    "standard": Standard,
 }
 
 
@@ -295,13 +331,14 @@ AnyHierarchy = Annotated[
         Annotated[Dates, Tag("Dates")],
         Annotated[Groups, Tag("Groups")],
         Annotated[Tree, Tag("Tree")],
+        Annotated[Standard, Tag("Standard")],
     ],
     Discriminator(
         _kind,
         custom_error_type="hierarchy_kind",
         custom_error_message=(
             "a hierarchy is a path, 'suppress', 'automatic', or a mapping with one of the keys "
-            "path, intervals, mask, dates, groups, tree"
+            "path, intervals, mask, dates, groups, tree, standard"
         ),
     ),
 ]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import IO, Any, cast
 
 from discreet.errors import InputError
-from discreet.io.formats.extras import require_extra
+from discreet.extras import require_extra
 from discreet.io.source import Source
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"

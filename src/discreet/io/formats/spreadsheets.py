@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import InputError
-from discreet.io.formats.extras import require_extra
+from discreet.extras import require_extra
 from discreet.io.formats.statistical_files import whole_numbers
 from discreet.io.header import numbered_names
 from discreet.io.source import Source

@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import InputError
+from discreet.extras import require_extra
 from discreet.io.column_dictionary import render
-from discreet.io.formats.extras import require_extra
 from discreet.io.source import Source
 from discreet.table.roles import ValueType
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import polars as pl
 
 from discreet.errors import ReleaseError
-from discreet.io.formats.extras import require_extra
+from discreet.extras import require_extra
 from discreet.io.formats.statistical_files import PROGRAM
 
 StatisticalFormat = Literal["spss", "stata", "xport"]

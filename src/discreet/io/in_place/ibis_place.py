@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from discreet.errors import InputError
-from discreet.io.formats.extras import require_extra
+from discreet.extras import require_extra
 from discreet.io.header import require_names
 from discreet.io.in_place.place import COUNT, NUMBER, Place
 

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from discreet.errors import InputError
+from discreet.extras import require_extra
 from discreet.io.databases import (
     Database,
     column_of_cells,
@@ -24,7 +25,6 @@ from discreet.io.databases import (
     name_of,
     select_of,
 )
-from discreet.io.formats.extras import require_extra
 from discreet.io.header import require_names
 from discreet.io.in_place.place import COUNT, NUMBER, Place
 

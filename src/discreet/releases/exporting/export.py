@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import AuditError, InputError, ReleaseError
+from discreet.extras import require_extra
 from discreet.io.canonical_text import canonical_text
 from discreet.io.column_dictionary import render
-from discreet.io.formats.extras import require_extra
 from discreet.io.formats.statistical_files import FileLabels, file_labels
 from discreet.io.formats.statistical_writing import write_statistical
 from discreet.io.formats.workbook import FIRST_EXACT_DAY, write_workbook

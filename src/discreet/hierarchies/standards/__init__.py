@@ -1,0 +1,1 @@
+"""Hierarchies of standard classifications, built from the codes in a column."""

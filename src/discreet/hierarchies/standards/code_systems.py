@@ -1,0 +1,135 @@
+"""Classifications whose codes give their own hierarchy, and those with a short table.
+
+A system gives the labels above a code, lowest first, or None if the text is no code of it. A node
+without a name is the beginning of its codes and a star, ``A10*``, so that no node is taken for a
+code: a table may hold codes of several lengths. A code that is shorter than the beginnings of a
+level stays as it is there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from discreet.hierarchies.standards.countries import places_of_countries
+
+Above = Callable[[str], Sequence[str] | None]  # the labels above a code, lowest first
+
+ATC_GROUPS = {
+    "A": "Alimentary tract and metabolism",
+    "B": "Blood and blood forming organs",
+    "C": "Cardiovascular system",
+    "D": "Dermatologicals",
+    "G": "Genito-urinary system and sex hormones",
+    "H": "Systemic hormonal preparations",
+    "J": "Antiinfectives for systemic use",
+    "L": "Antineoplastic and immunomodulating agents",
+    "M": "Musculo-skeletal system",
+    "N": "Nervous system",
+    "P": "Antiparasitic products",
+    "R": "Respiratory system",
+    "S": "Sensory organs",
+    "V": "Various",
+}
+ISCO_GROUPS = {
+    "0": "Armed forces occupations",
+    "1": "Managers",
+    "2": "Professionals",
+    "3": "Technicians and associate professionals",
+    "4": "Clerical support workers",
+    "5": "Service and sales workers",
+    "6": "Skilled agricultural, forestry and fishery workers",
+    "7": "Craft and related trades workers",
+    "8": "Plant and machine operators, and assemblers",
+    "9": "Elementary occupations",
+}
+NACE_SECTIONS = (  # of Rev. 2: the last division of each
+    (3, "A", "Agriculture, forestry and fishing"),
+    (9, "B", "Mining and quarrying"),
+    (33, "C", "Manufacturing"),
+    (35, "D", "Electricity, gas, steam and air conditioning supply"),
+    (39, "E", "Water supply, sewerage, waste management and remediation"),
+    (43, "F", "Construction"),
+    (47, "G", "Wholesale and retail trade, repair of motor vehicles"),
+    (53, "H", "Transportation and storage"),
+    (56, "I", "Accommodation and food service activities"),
+    (63, "J", "Information and communication"),
+    (66, "K", "Financial and insurance activities"),
+    (68, "L", "Real estate activities"),
+    (75, "M", "Professional, scientific and technical activities"),
+    (82, "N", "Administrative and support service activities"),
+    (84, "O", "Public administration and defence"),
+    (85, "P", "Education"),
+    (88, "Q", "Human health and social work activities"),
+    (93, "R", "Arts, entertainment and recreation"),
+    (96, "S", "Other service activities"),
+    (98, "T", "Activities of households"),
+    (99, "U", "Activities of extraterritorial organisations"),
+)
+_ATC = re.compile(r"[A-Z]([0-9]{2}([A-Z]([A-Z]([0-9]{2})?)?)?)?")
+_NUTS = re.compile(r"[A-Z]{2}[0-9A-Z]{0,3}")
+_ISCO = re.compile(r"[0-9]{1,4}")
+_NACE = re.compile(r"([A-U]?)([0-9]{2})\.?([0-9]{0,2})")
+
+
+def beginnings(text: str, code: str, lengths: Sequence[int]) -> list[str]:
+    """The first characters of a code, in these numbers, each with a star.
+
+    A shorter code stays, as it is written.
+    """
+    return [f"{code[:length]}*" if len(code) >= length else text for length in lengths]
+
+
+def above_atc(text: str) -> list[str] | None:
+    """Substance, chemical, pharmacological and therapeutic group, anatomical group by name."""
+    code = text.strip().upper()
+    if not _ATC.fullmatch(code) or code[0] not in ATC_GROUPS:
+        return None
+    return [*beginnings(text, code, (5, 4, 3)), f"{code[0]} {ATC_GROUPS[code[0]]}"]
+
+
+def above_nuts(text: str) -> list[str] | None:
+    """The regions of NUTS 2 and 1, and the country."""
+    code = text.strip().upper()
+    return beginnings(text, code, (4, 3, 2)) if _NUTS.fullmatch(code) else None
+
+
+def above_isco(text: str) -> list[str] | None:
+    """Minor and sub-major group, and the major group by name."""
+    code = text.strip()
+    if not _ISCO.fullmatch(code):
+        return None
+    return [*beginnings(text, code, (3, 2)), f"{code[0]} {ISCO_GROUPS[code[0]]}"]
+
+
+def above_nace(text: str) -> list[str] | None:
+    """Group and division, and the section by name; ``62.01``, ``6201`` and ``J62.01`` are one."""
+    code = text.strip().upper()
+    alone = [one for one in NACE_SECTIONS if one[1] == code]
+    if alone:
+        return [text, text, f"{code} {alone[0][2]}"]
+    found = _NACE.fullmatch(code)
+    if found is None or found[2] == "00":
+        return None
+    section = next(one for one in NACE_SECTIONS if int(found[2]) <= one[0])
+    if found[1] not in ("", section[1]):
+        return None
+    division, rest = found[2], found[3]
+    group = f"{division}.{rest[0]}*" if rest else text
+    return [group, f"{division}*", f"{section[1]} {section[2]}"]
+
+
+def above_countries() -> Above:
+    """The subregion and the region of a country's code of two or three letters."""
+    places = places_of_countries()
+    return lambda text: places.get(text.strip().upper())
+
+
+def above_postcodes(lengths: Sequence[int]) -> Above:
+    """The first characters of a postcode, in these numbers."""
+
+    def above(text: str) -> list[str] | None:
+        code = text.strip()
+        return beginnings(text, code, lengths) if code and "*" not in code else None
+
+    return above

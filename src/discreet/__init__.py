@@ -89,6 +89,8 @@ _HOME_OF_NAME = {
     "MDiversity": "discreet.requirements.diversity",
     "TCloseness": "discreet.requirements.closeness",
     "AlphaKAnonymity": "discreet.requirements.value_bounds",
+    "GradedAlphaKAnonymity": "discreet.requirements.background.graded_alpha",
+    "PSensitiveKAnonymity": "discreet.requirements.background.p_sensitive",
     "BetaLikeness": "discreet.requirements.value_bounds",
     "DeltaDisclosure": "discreet.requirements.value_bounds",
     "SaDiversity": "discreet.requirements.sa_diversity",
@@ -174,6 +176,12 @@ if TYPE_CHECKING:
     from discreet.releases.exporting.export import export as export
     from discreet.releases.manifest import Manifest as Manifest
     from discreet.releases.read_release import read_release as read_release
+    from discreet.requirements.background.graded_alpha import (
+        GradedAlphaKAnonymity as GradedAlphaKAnonymity,
+    )
+    from discreet.requirements.background.p_sensitive import (
+        PSensitiveKAnonymity as PSensitiveKAnonymity,
+    )
     from discreet.requirements.closeness import TCloseness as TCloseness
     from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity
     from discreet.requirements.diversity import EntropyLDiversity as EntropyLDiversity

@@ -55,6 +55,13 @@ def likeness(rows, table, beta):
     return True
 
 
+def graded(rows, bounds, others, k):
+    counts = Counter(row["diagnosis"] for row in rows)
+    return len(rows) >= k and all(
+        n <= bounds.get(value, others) * len(rows) + 1e-9 for value, n in counts.items()
+    )
+
+
 CASES = [
     (dc.KAnonymity(k=3), {"naive": lambda rows, table: len(rows) >= 3}),
     (dc.DistinctLDiversity(l=2), {"naive": everywhere(lambda counts, n: len(counts) >= 2)}),
@@ -80,6 +87,14 @@ CASES = [
     (
         dc.AlphaKAnonymity(alpha=0.6, k=2),
         {"naive": everywhere(lambda counts, n: n >= 2 and 5 * max(counts) <= 3 * n)},
+    ),
+    (
+        dc.GradedAlphaKAnonymity(alpha={"flu": 0.5}, others=0.8, k=2, attribute="diagnosis"),
+        {"naive": lambda rows, table: graded(rows, {"flu": 0.5}, 0.8, 2)},
+    ),
+    (
+        dc.PSensitiveKAnonymity(p=2, k=2),
+        {"naive": everywhere(lambda counts, n: n >= 2 and len(counts) >= 2)},
     ),
     (dc.BetaLikeness(beta=1), {"naive": lambda rows, table: likeness(rows, table, 1)}),
     (dc.DeltaDisclosure(delta=1.2), {}),

@@ -42,6 +42,7 @@ REQUIRED: list[dc.KAnonymity | object] = [
     dc.PDiversity(l=2),
     dc.MDiversity(l=2),
     dc.AlphaKAnonymity(alpha=0.5, k=2),
+    dc.PSensitiveKAnonymity(p=2, k=2),
     dc.TCloseness(t=0.3),
     dc.BetaLikeness(beta=1),
     dc.DeltaDisclosure(delta=1),
@@ -52,7 +53,7 @@ ON_ROWS = {"sa-diversity"}
 # Against their definitions below, by a table of their own, or of decomposed releases alone.
 ELSEWHERE = {
     "pd-recursive-cl-diversity", "npd-recursive-cl-diversity", "qs-cl-diversity", "qs-t-closeness",
-    "conditional-l-diversity",
+    "conditional-l-diversity", "graded-alpha-k-anonymity",
 }  # fmt: skip
 
 
@@ -68,6 +69,9 @@ def definition(requirement, rows, name, person):
         case "distinct-l-diversity" | "sa-diversity":
             ell = requirement.l if isinstance(requirement.l, int) else requirement.l[name]
             return lambda own: naive.distinct(own, name, person), False, lambda f: f >= ell
+        case "p-sensitive-k-anonymity":
+            least = requirement.p
+            return lambda own: naive.distinct(own, name, person), False, lambda f: f >= least
         case "entropy-l-diversity":
             return (
                 lambda own: naive.entropy(naive.mass(own, name, person)),

@@ -11,6 +11,8 @@ from hypothesis.extra import numpy as hnp
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
 from discreet.knowledge.links import Links
 from discreet.knowledge.table import knowledge_from_sets
+from discreet.requirements.background.graded_alpha import GradedAlphaKAnonymity
+from discreet.requirements.background.p_sensitive import PSensitiveKAnonymity
 from discreet.requirements.base import Domain, Requirement
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import (
@@ -65,6 +67,9 @@ MODELS: list[tuple[Requirement, Distance]] = [
         MultiAttributeLDiversity(l=2),
         MultiAttributeLDiversity(inner=EntropyLDiversity(l=1.5)),
         AlphaKAnonymity(alpha=0.6, k=2),
+        GradedAlphaKAnonymity(alpha={"a": 0.4, "c": 0.7}, k=2),
+        GradedAlphaKAnonymity(alpha={"a": 0.3}, others=0.6, k=1),
+        PSensitiveKAnonymity(p=2, k=3),
         BetaLikeness(beta=0.4),
         BetaLikeness(beta=2, enhanced=True),
         DeltaDisclosure(delta=0.9),

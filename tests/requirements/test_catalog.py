@@ -46,6 +46,8 @@ EXAMPLES: list[Requirement] = [
     MultiAttributeLDiversity(inner=EntropyLDiversity(l=3)),
     TCloseness(t=0.3),
     AlphaKAnonymity(alpha=0.5, k=3, value="HIV"),
+    REQUIREMENTS["graded-alpha-k-anonymity"](alpha={"HIV": 0.1}, others=0.5, k=3),
+    REQUIREMENTS["p-sensitive-k-anonymity"](p=3, k=5, attribute="ill"),
     REQUIREMENTS["beta-likeness"](beta=1, enhanced=True),
     REQUIREMENTS["delta-disclosure"](delta=1.5),
     QsClDiversity(c=1, l=30, attribute="symptoms"),
@@ -219,4 +221,18 @@ def test_some_sentences_in_full() -> None:
     assert MultiAttributeLDiversity(l=2).sentence() == (
         "Also against an attacker who knows a person's other sensitive attributes: in each"
         " person's group, every sensitive attribute has at least 2 different values."
+    )
+
+
+def test_graded_shares_name_no_value_that_is_not_published() -> None:
+    graded = REQUIREMENTS["graded-alpha-k-anonymity"](
+        alpha={"HIV": 0.1, "flu": 0.4}, k=3, attribute="ill"
+    )
+    assert graded.naming({"ill": ["flu", "gout"]}).parameters()["alpha"] == {"flu": 0.4}
+    assert graded.naming({"ill": ["gout"]}).name == "k-anonymity"
+    bounded = graded.model_copy(update={"others": 0.5})
+    assert bounded.naming({"ill": ["gout"]}) == AlphaKAnonymity(alpha=0.5, k=3, attribute="ill")
+    assert graded.sentence() == (
+        "Each person is in a group of at least 3 people, of which each value of 'ill' that the job"
+        " names makes up at most its own share, 40 % or less."
     )

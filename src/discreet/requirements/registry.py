@@ -28,6 +28,10 @@ _HOMES = {
     "multi-attribute-l-diversity": "discreet.requirements.multi_attribute:MultiAttributeLDiversity",
     "t-closeness": "discreet.requirements.closeness:TCloseness",
     "alpha-k-anonymity": "discreet.requirements.value_bounds:AlphaKAnonymity",
+    "graded-alpha-k-anonymity": (
+        "discreet.requirements.background.graded_alpha:GradedAlphaKAnonymity"
+    ),
+    "p-sensitive-k-anonymity": "discreet.requirements.background.p_sensitive:PSensitiveKAnonymity",
     "beta-likeness": "discreet.requirements.value_bounds:BetaLikeness",
     "delta-disclosure": "discreet.requirements.value_bounds:DeltaDisclosure",
     "sa-diversity": "discreet.requirements.sa_diversity:SaDiversity",

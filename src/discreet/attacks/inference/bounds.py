@@ -27,6 +27,8 @@ import numpy as np
 
 from discreet.attacks.inference.beliefs import Beliefs
 from discreet.releases.adversary_view import AdversaryView
+from discreet.requirements.background.graded_alpha import GradedAlphaKAnonymity
+from discreet.requirements.background.p_sensitive import PSensitiveKAnonymity
 from discreet.requirements.base import AttributeRequirement, Domains, Requirement
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.value_bounds import AlphaKAnonymity
@@ -60,7 +62,8 @@ class ValueBounds:
 
 def least_group(requirements: Sequence[Requirement]) -> int | None:
     """The k that is promised, if one is."""
-    promised = [r.k for r in requirements if isinstance(r, KAnonymity | AlphaKAnonymity)]
+    sized = KAnonymity | AlphaKAnonymity | GradedAlphaKAnonymity | PSensitiveKAnonymity
+    promised = [r.k for r in requirements if isinstance(r, sized)]
     return max(promised) if promised else None
 
 

@@ -1,0 +1,1 @@
+"""Models that the papers describe as background, each in one file."""

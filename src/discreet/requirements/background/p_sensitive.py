@@ -1,0 +1,61 @@
+"""p-sensitive k-anonymity: k rows, and p values of each sensitive attribute.
+
+Truta and Vinay, "Privacy protection: p-sensitive k-anonymity property", 2006. It is k-anonymity and
+distinct ℓ-diversity with ℓ = p, under the name by which the field knows the two together.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from discreet.requirements.base import AttributeRequirement, Domain, Domains
+from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.person_counts import PersonBasis
+from discreet.typing import Bools, Floats, Ints
+
+
+class PSensitiveKAnonymity(AttributeRequirement):
+    """Every class has ``k`` rows or more, and at least ``p`` values of a sensitive attribute.
+
+    Absorbing: a class that takes in another one loses neither rows nor values. The figure is the
+    least number of values; ``achieved`` has the least size as ``k`` beside it.
+    """
+
+    name: ClassVar[str] = "p-sensitive-k-anonymity"
+    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
+    figure_name: ClassVar[str] = "p"
+    counts_values: ClassVar[bool] = True
+    absorbing: ClassVar[bool] = True
+
+    p: int = Field(ge=1, description="The least number of values in a class.")
+    k: int = Field(ge=1, description="The least number of rows in a class.")
+
+    @property
+    def least_rows(self) -> int:
+        return max(self.k, self.p)
+
+    @property
+    def least_values(self) -> int:
+        return self.p
+
+    def passes(self, counts: ClassCounts, domains: Domains) -> Bools:
+        return super().passes(counts, domains) & (counts.members >= self.k)
+
+    def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
+        return np.diff(values.start).astype(np.float64)
+
+    def accepts(self, figures: Floats) -> Bools:
+        return figures >= self.p
+
+    def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
+        return {"k": float(counts.members.min())}
+
+    def sentence(self) -> str:
+        values = "value" if self.p == 1 else "values"
+        return (
+            f"Each person is in a group of at least {self.k} people, in which {self.subject} has at"
+            f" least {self.p} different {values}."
+        )

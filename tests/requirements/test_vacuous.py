@@ -113,7 +113,7 @@ def test_a_conditional_floor_of_one_excludes_nothing():
 
 def test_no_method_takes_an_l_of_one_by_default():
     for method, sensitive in (("anatomy", ("d",)), ("decomposition", ("d", "e"))):
-        with pytest.raises(dc.InfeasibleError, match="default l = l_per = 1 would protect nothing"):
+        with pytest.raises(dc.InfeasibleError, match="no l above 1 is feasible for it by default"):
             dc.publish(frame(sensitive), job(method, (), sensitive))
 
 

@@ -85,15 +85,24 @@ def too_many(
     if found is not None:
         sentences[0] += f", and {found} ({found / rows:.1%}) were left without a group"
     sentences[0] += f"; {suppression:.1%} are allowed."
+    shares = {
+        column.name: int(column.counts.max()) / rows
+        for column in task.table.sensitive
+        if column.name in worst
+    }
     sentences += [
-        f"One value of '{name}' is too frequent: without suppression the largest feasible l is "
-        f"{ell:g}."
+        f"One value of '{name}' fills {shares[name]:.1%} of the rows: without suppression the "
+        f"largest feasible l is {ell:g}."
         for name, ell in worst.items()
     ]
     least_l = min(worst.values(), default=1.0)
-    smaller = "" if worst and least_l <= 1 else "ask for a smaller l, or "
-    remedies = f"{smaller}leave the attribute out, or allow more suppression."
-    sentences.append(f"{remedies[0].upper()}{remedies[1:]}")
+    changes = [] if worst and least_l <= 1 else ["ask for a smaller l (weaker protection)"]
+    if least < rows:
+        changes.append(
+            f"set 'suppression' to {least / rows:.3f} or more (these rows are not published)"
+        )
+    changes.append("drop the attribute (analysts lose it)")
+    sentences.append(f"To make it feasible: {'; or '.join(changes)}.")
     failures: list[dict[str, object]] = [
         {
             "requirement": requirement.name,

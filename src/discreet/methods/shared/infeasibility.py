@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from discreet.errors import InfeasibleError
-from discreet.requirements.base import Domains, Requirement
+from discreet.requirements.base import AttributeRequirement, Domain, Domains, Requirement
 from discreet.table.coded_table import Column
-from discreet.table.counts import ClassCounts
+from discreet.table.counts import ClassCounts, ValueCounts
 
 NOTHING_LEFT = (
-    "Asking for 1 would exclude nothing: leave the attribute out, or use mondrian with t-closeness,"
-    " which compares with the whole table."
+    "Less would exclude nothing: drop the attribute (analysts lose it), or use mondrian with"
+    " t-closeness, which compares with the whole table."
 )
 
 
@@ -25,39 +27,117 @@ def infeasible(
 ) -> InfeasibleError:
     """The error that says which requirement fails even in the best attempt, and by how much.
 
-    ``best`` holds the counts of the attempt in which every figure is at its best. What it reaches
-    is recommended beside the ``remedies`` only where it protects something.
+    ``best`` holds the counts of the attempt in which every figure is at its best. It names the
+    attributes that fail with the share of their most frequent value, never the value, and changes
+    that would make it feasible with their cost, beside the method's ``remedies``.
     """
     failures: list[dict[str, object]] = []
     sentences = []
-    useless = False
+    facts: dict[str, str] = {}
+    changes: list[str] = []
     for requirement in requirements:
         verdict = requirement.check(best, domains)
         if verdict.holds:
             continue
         asked = requirement.parameters()
         vacuous = protects_nothing(requirement, verdict.achieved, best, domains)
-        useless |= vacuous
+        failing = _failing(requirement, best, domains)
+        shares = {name: _largest_share(best.values[name]) for name in failing}
         failures.append(
             {
                 "requirement": requirement.name,
                 "parameters": asked,
                 "achieved": verdict.achieved,
                 "feasible": {} if vacuous else verdict.achieved,
+                "largest_shares": shares,
             }
         )
         reached = ", ".join(f"{name} = {figure:g}" for name, figure in verdict.achieved.items())
         wanted = ", ".join(f"{name} = {value}" for name, value in asked.items())
         nothing = ", which protects nothing" if vacuous else ""
         sentences.append(f"{requirement.name} ({wanted}) reaches {reached} there at best{nothing}")
+        facts |= {
+            name: f"One value of '{name}' fills {share:.1%} of the rows."
+            for name, share in shares.items()
+        }
+        changes += _changes(requirement, verdict.achieved, shares, domains, vacuous=vacuous)
+    named = list(facts)[:NAMED]
+    more = f" The same holds for {len(facts) - NAMED} more." if len(facts) > NAMED else ""
+    shown = "".join(f"{facts[name]} " for name in named).strip() + more
+    listed = "; or ".join(dict.fromkeys([*changes, *remedies])) or "publish more rows at once"
     return InfeasibleError(
-        f"{said}: {'; '.join(sentences)}. {note}{advice(remedies, useless=useless)}", failures
+        f"{said}: {'; '.join(sentences)}. {note}{shown}{' ' if shown else ''}"
+        f"To make it feasible: {listed}.",
+        failures,
     )
+
+
+NAMED = 3  # attributes that a message names
+
+
+def _failing(requirement: Requirement, best: ClassCounts, domains: Domains) -> list[str]:
+    """The sensitive attributes for which a requirement fails."""
+    return [
+        name
+        for name in requirement.attributes(best)
+        if name in best.values and not requirement.judge(best, domains, name).all()
+    ]
+
+
+def _largest_share(values: ValueCounts) -> float:
+    return float(values.total.max(initial=0)) / max(float(values.total.sum()), 1.0)
+
+
+def _changes(
+    requirement: Requirement,
+    achieved: Mapping[str, float],
+    shares: Mapping[str, float],
+    domains: Domains,
+    *,
+    vacuous: bool,
+) -> list[str]:
+    """Up to three changes that would make a requirement feasible, each with its cost."""
+    changes = []
+    if not vacuous and achieved:
+        rounded = np.ceil if requirement.figure[1] else np.floor  # towards what is feasible
+        less = ", ".join(
+            f"{name} = {rounded(figure * 1000) / 1000:.12g}" for name, figure in achieved.items()
+        )
+        changes.append(f"ask {requirement.name} for at most that, {less} (weaker protection)")
+    if not shares:
+        return changes
+    names = _listed(list(shares))
+    if isinstance(requirement, AttributeRequirement):
+        gone = max(_rows_to_go(requirement, domains[name], share) for name, share in shares.items())
+        if gone > 0:
+            changes.append(
+                f"leave out at least {gone:.1%} of the rows, of the most frequent value of {names} "
+                "(these persons are not published)"
+            )
+    if vacuous and not requirement.against_table:
+        changes.append(
+            f"require t-closeness of {names} instead (a group may then tell little more than the "
+            "whole table, which still shows what is common)"
+        )
+    return [*changes, f"drop {names} (analysts lose it)"][:3]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(f"'{name}'" for name in names[:NAMED]) + more
+
+
+def _rows_to_go(requirement: AttributeRequirement, domain: Domain, share: float) -> float:
+    """The least share of rows without which a value's share is within the requirement's bound."""
+    bound = float(requirement.share_bound(np.array([share]), domain)[0])
+    if requirement.against_table or not np.isfinite(bound) or bound >= 1 or share <= bound:
+        return 0.0
+    return (share - bound) / (1 - bound)
 
 
 def advice(remedies: Sequence[str], *, useless: bool) -> str:
     """Return what to do: ask for less where that protects anything, or one of the remedies."""
-    first = "leave the attribute out" if useless else "ask for at most that"
+    first = "drop the attribute (analysts lose it)" if useless else "ask for at most that"
     joined = ", or ".join([first, *remedies])
     return f"{joined[0].upper()}{joined[1:]}."
 
@@ -89,9 +169,13 @@ def protects_nothing(
 
 def nothing_by_default(method: str, columns: Sequence[Column]) -> InfeasibleError:
     """The error where the default ℓ would be 1, because one value fills most of the rows."""
-    named = " and ".join(f"'{column.name}'" for column in columns)
+    named = " and ".join(
+        f"'{column.name}' ({column.counts.max() / max(column.counts.sum(), 1):.1%})"
+        for column in columns
+    )
     return InfeasibleError(
-        f"{method}: one value fills more than half of the rows of {named}, so the default"
-        f" l = l_per = 1 would protect nothing. Leave the attribute out, or use mondrian with"
-        f" t-closeness. To publish it without protection, state l = 1 for it under method.{method}."
+        f"{method}: one value fills more than half of the rows of {named}, so that no l above 1 is"
+        f" feasible for it by default. To make it feasible: drop the attribute (analysts lose it);"
+        f" or use mondrian with t-closeness (a group may then tell little more than the whole"
+        f" table)."
     )

@@ -145,7 +145,8 @@ def test_opinion_polls_on_the_forms_of_movielens(tmp_path, form):
 
 
 def test_missing_data_end_in_one_sentence(tmp_path, capsys):
-    assert main(["decomposition", "--data", str(tmp_path / "none.csv")]) == 2
+    asked = ["decomposition", "--data", str(tmp_path / "none.csv"), "--output", str(tmp_path)]
+    assert main(asked) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "docs/experiments/data.md" in said

@@ -53,13 +53,15 @@ lint: $(VENV)/.tested
 lowest: $(LOWEST)/.installed
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/kernels $(LOWEST)/bin/python -m pytest -n auto \
 		--dist loadfile -W ignore::DeprecationWarning tests/io/test_frames.py \
-		tests/io/test_delimited.py tests/io/test_writing.py tests/hierarchies tests/requirements \
+		tests/io/test_delimited.py tests/io/test_writing.py tests/io/test_foreign_files.py \
+		tests/releases/test_exporting.py tests/hierarchies tests/requirements \
 		tests/cli/test_commands.py
 
 $(LOWEST)/.installed: pyproject.toml tests/lowest.py
 	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python -m tests.lowest pandas fast > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m $(PIP) --constraint $(LOWEST)/constraints.txt --editable '.[pandas,fast]' \
+	$(LOWEST)/bin/python -m tests.lowest pandas fast stats excel zstd icd > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m $(PIP) --constraint $(LOWEST)/constraints.txt \
+		--editable '.[pandas,fast,stats,excel,zstd,icd]' \
 		pytest pytest-xdist hypothesis jsonschema psycopg[binary]
 	touch $@
 

@@ -188,6 +188,41 @@ def test_sheets_of_excel(tmp_path: Path) -> None:
     assert headless["column_2"] == ["zip code", "013", "Å&b"]
 
 
+ODS = """<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+ xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+ xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:spreadsheet>
+<table:table table:name="people"><table:table-row>
+<table:table-cell office:value-type="string"><text:p>age</text:p></table:table-cell>
+<table:table-cell office:value-type="string"><text:p>zip code</text:p></table:table-cell>
+<table:table-cell office:value-type="string"><text:p>born</text:p></table:table-cell>
+</table:table-row><table:table-row>
+<table:table-cell office:value-type="float" office:value="30"><text:p>30</text:p></table:table-cell>
+<table:table-cell office:value-type="string"><text:p>013</text:p></table:table-cell>
+<table:table-cell office:value-type="date" office:date-value="1980-01-02"><text:p>2.1.80</text:p>
+</table:table-cell></table:table-row><table:table-row>
+<table:table-cell office:value-type="float" office:value="41"><text:p>41</text:p></table:table-cell>
+<table:table-cell office:value-type="string"><text:p>Å&amp;b</text:p></table:table-cell>
+<table:table-cell/></table:table-row></table:table></office:spreadsheet></office:body>
+</office:document-content>"""
+
+
+def test_sheets_of_open_document(tmp_path: Path) -> None:
+    path = tmp_path / "people.ods"
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("mimetype", kind)
+        file.writestr("content.xml", ODS.replace("\n", ""))
+        file.writestr(
+            "META-INF/manifest.xml",
+            '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"'
+            f'><manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/>'
+            "</manifest:manifest>",
+        )
+    found = read(path)
+    assert cells(found) == dict(zip(["age", "zip code", "born"], ROWS[:3], strict=True))
+    assert found["age"].type is ValueType.INTEGER
+
+
 def test_a_sheet_whose_columns_share_a_name(tmp_path: Path) -> None:
     path = tmp_path / "people.xlsx"
     write_book(path, ["age", "zip", "born", "age"], ["one"])

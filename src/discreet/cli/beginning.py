@@ -38,7 +38,7 @@ JOB_ENDINGS = (".yaml", ".yml")
 
 
 def init(
-    data: Annotated[Path, typer.Argument(help="Table: CSV, TSV, Parquet or Arrow file.")],
+    data: Annotated[Path, typer.Argument(help="Table: a file of any known format, or -.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Job file to write.")] = Path(
         "job.yaml"
     ),

@@ -17,6 +17,14 @@ from discreet.errors import InputError
 
 DASH = Path("-")
 NAME = "standard-input"
+_saved: list[Path] = []
+
+
+@atexit.register
+def remove_saved_input() -> None:
+    """Remove the file with standard input, where there is one; for an end without ``atexit``."""
+    for path in _saved:
+        shutil.rmtree(path.parent, ignore_errors=True)
 
 
 @cache
@@ -24,9 +32,8 @@ def saved_standard_input() -> Path:
     """Return a file with the bytes of standard input, which is read once in a process."""
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("'-' reads standard input, which is a terminal. Pipe a table into it.")
-    folder = Path(tempfile.mkdtemp(prefix="discreet-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = folder / NAME
+    path = Path(tempfile.mkdtemp(prefix="discreet-")) / NAME
+    _saved.append(path)
     with path.open("xb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return path

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks import (
     attacks,
+    check,
     codip,
     decomposition,
     first_release,
@@ -48,6 +49,7 @@ PARTS = {
     "republication": republication.results,
     "attacks": attacks.results,
     "measures": measures.results,
+    "check": check.results,
     "peers": rivals.results,
     "spark": spark.results,
 }

@@ -112,6 +112,14 @@ def test_the_roles_and_requirements_of_a_job(tmp_path):
     assert found.requirements[1].achieved["t"] == pytest.approx(3 / 12 / 2 + 4 / 12)
 
 
+def test_kinds_of_values_by_a_level_of_the_job_s_hierarchy(tmp_path):
+    (tmp_path / "job.yaml").write_text(JOB.replace("distance: hierarchical", ""))
+    kinds = {"distinct-l-diversity": {"l": 2, "level": 1, "attribute": "condition"}}
+    found = dc.check(GENERALIZED, tmp_path / "job.yaml", requirements=[kinds])
+    assert found.requirements[-1].by_attribute == {"condition": 1}
+    assert found.requirements[-1].failing.sizes == {4: 1}  # cancer alone; others have two kinds
+
+
 def test_multi_valued_attributes_become_bits():
     frame = pl.DataFrame({"zip": ["a", "a", "b", "b"], "drugs": ["x;y", "x", "y", ""]})
     job = dc.Job(

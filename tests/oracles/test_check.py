@@ -300,6 +300,26 @@ def test_disclosable_and_not_ruled_out_values(rows):
     assert [one.holds for one in found] == [first, second]
 
 
+@FEW
+@given(rows=ROWS, person=st.sampled_from([None, "who"]))
+def test_shares_of_named_values(rows, person):
+    if "flu" not in {row["ill"] for row in rows}:
+        return
+    asked = dc.GradedAlphaKAnonymity(alpha={"flu": 0.25}, others=0.75, k=2)
+    (found,) = dc.check(
+        frame_of(rows), quasi=QUASI, sensitive=["ill"], requirements=[asked], person=person or ()
+    ).requirements
+    ratios, sizes = [], []
+    for own in naive.classes_of(rows, QUASI):
+        sizes.append(len(naive.members(own, person)))
+        counts = naive.touched(own, "ill", person)
+        ratios += [
+            float(n) / sizes[-1] / (0.25 if value == "flu" else 0.75) for value, n in counts.items()
+        ]
+    assert found.achieved == pytest.approx({"share_over_alpha": max(ratios), "k": min(sizes)})
+    assert found.holds == (max(ratios) <= 1 + 1e-9 and min(sizes) >= 2)
+
+
 TERMS = {"fever": {"flu", "cold"}, "rash": {"pox"}, "cough": {"flu", "cold", "asthma"}}
 LABELS = ("asthma", "cold", "flu", "pox")
 

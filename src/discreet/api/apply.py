@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
+from discreet.api.check import task_of_check
 from discreet.errors import AuditError, InputError, PromiseError
 from discreet.io.frames import code_frame
 from discreet.job.model import Job
@@ -26,7 +26,7 @@ from discreet.pipeline.run import make_release, prove_release
 from discreet.releases.audit.audit import audit_folder, read_tables, specs_of
 from discreet.releases.manifest import Manifest
 from discreet.table.coded_table import CodedTable
-from discreet.table.roles import Distance, Role
+from discreet.table.roles import Role
 
 SAME_PERSONS = (
     "A second release of the same persons can be intersected with the first. Leave them out, or "
@@ -183,10 +183,4 @@ def _together(job: Job, releases: Sequence[Mapping[str, CodedTable]], manifest: 
             pl.DataFrame({c: one.text.gather(pl.Series(one.codes)) for c, one in cells.items()})
         )
     table = code_frame(pl.concat(parts), specs)
-    hierarchies = {
-        column.name: spec.build(column, job.folder)
-        for column in table.sensitive
-        if column.distance is Distance.HIERARCHICAL
-        and (spec := job.attributes[column.name].hierarchy) is not None
-    }
-    return check_table(Task(table, hierarchies, job.requirements, np.random.default_rng()))
+    return check_table(task_of_check(job, table, job.requirements))

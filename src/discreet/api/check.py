@@ -193,24 +193,31 @@ def _task(
     }
     table, bitmaps = expand_sets(job, replace(table, columns=columns))
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
-    hierarchies = {
-        column.name: spec.build(column, job.folder)
-        for column in table.sensitive
-        if column.name in job.attributes
-        and (spec := job.attributes[column.name].hierarchy) is not None
-    }
-    task = Task(
-        table,
-        hierarchies,
-        [
-            requirement.with_bits(bits).with_numbered_levels(hierarchies)
-            for requirement in requirements
-        ],
-        np.random.default_rng(),
-        bitmaps=bitmaps,
-        knowledge=knowledge_of_job(job),
+    required = [requirement.with_bits(bits) for requirement in requirements]
+    task = task_of_check(job, table, required)
+    return replace(task, bitmaps=bitmaps, knowledge=knowledge_of_job(job)), persons
+
+
+def task_of_check(job: Job, table: CodedTable, requirements: Sequence[Requirement]) -> Task:
+    """A table with what requirements may know: hierarchies, where a distance or level needs one."""
+    levelled = any(
+        getattr(one, "level", None) is not None
+        for requirement in requirements
+        for one in (requirement, getattr(requirement, "inner", None))
     )
-    return task, persons
+    specs = {
+        column.name: job.attributes[column.name].hierarchy
+        for column in table.sensitive
+        if column.name in job.attributes  # no bit
+        and (levelled or column.distance is Distance.HIERARCHICAL)
+    }
+    hierarchies = {
+        name: spec.build(table[name], job.folder)
+        for name, spec in specs.items()
+        if spec is not None
+    }
+    numbered = [one.with_numbered_levels(hierarchies) for one in requirements]
+    return Task(table, hierarchies, numbered, np.random.default_rng())
 
 
 def _read_rows(

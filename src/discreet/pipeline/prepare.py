@@ -36,6 +36,7 @@ from discreet.requirements.on_persons import unfit_for_persons
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
+from discreet.table.person_counts import PersonBasis
 from discreet.table.persons import Keeping
 from discreet.table.published import PERSON
 from discreet.table.roles import Role, Unit
@@ -147,6 +148,13 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
         "rows: collapse}', or another requirement."
         for name in unfit_for_persons(task.requirements)
     ]
+    if not job.method.removes_terms:
+        problems += [
+            f"requirements: {one.name} is judged on persons by quasi-sensitive alone. Use that "
+            "method, or 'person: {…, rows: collapse}'."
+            for one in task.requirements
+            if one.person_basis is PersonBasis.TERMS
+        ]
     unfit = job.method.unfit_for_persons(task.keeping)
     if unfit is not None:
         problems.append(f"method: {unfit}, or 'person: {{…, rows: collapse}}'.")

@@ -35,6 +35,7 @@ from discreet.knowledge.links import Links
 from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels import kernel
+from discreet.table.person_counts import PersonBasis
 from discreet.table.roles import Role
 from discreet.typing import Floats
 
@@ -46,6 +47,7 @@ class LinkRequirement(AttributeRequirement):
 
     role: ClassVar[Role] = Role.QUASI_SENSITIVE
     smaller_is_better: ClassVar[bool] = True
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.TERMS
 
     attribute: str | tuple[str, ...] | None = Field(
         default=None, description="The quasi-sensitive attribute or attributes; by default all."

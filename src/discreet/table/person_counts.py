@@ -37,6 +37,7 @@ class PersonBasis(Enum):
     TOUCHED = auto()
     MASS = auto()
     MATCHED = auto()
+    TERMS = auto()  # the cells of persons, with the terms of all their rows
 
 
 def count_persons(

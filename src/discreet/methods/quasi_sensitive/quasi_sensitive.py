@@ -43,11 +43,17 @@ from pydantic import Field
 from discreet.errors import InfeasibleError, JobError
 from discreet.hierarchies.cells import SUPPRESSED
 from discreet.knowledge.links import Links
+from discreet.knowledge.person_terms import term_rows
 from discreet.knowledge.terms import Terms, terms_of
-from discreet.methods.base import Generalized, Method, RowColumn, Spread, Task
+from discreet.methods.base import NOT_NUMBERED, Generalized, Method, RowColumn, Spread, Task
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.quasi_sensitive.manifest_entry import QuasiSensitiveEntry
+from discreet.methods.quasi_sensitive.person_removal import (
+    PersonRemoval,
+    remove_from_persons,
+    without_drift,
+)
 from discreet.methods.quasi_sensitive.removal import (
     OPTIMAL,
     PAPER_ADAPTIVE,
@@ -58,12 +64,14 @@ from discreet.methods.quasi_sensitive.removal import (
     remove_terms,
 )
 from discreet.methods.quasi_sensitive.state import ABSOLUTE, DIVERSITY, EUCLIDEAN, Principles
+from discreet.methods.shared.person_groups import group_persons
 from discreet.requirements.base import Domain, Requirement
 from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity, QsTCloseness
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_classes, count_values, order_by_class
 from discreet.table.kernels import kernel
+from discreet.table.persons import Keeping, Persons, Scope
 
 _PAPER = {"adaptive": PAPER_ADAPTIVE, "plain": PAPER_PLAIN}
 
@@ -75,6 +83,7 @@ class QuasiSensitive(Method):
     entry: ClassVar[type[MethodEntry]] = QuasiSensitiveEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
     removes_terms: ClassVar[bool] = True
+    reads_persons: ClassVar[bool] = True
     judges_links: ClassVar[bool] = True
 
     search: Literal["rows", "exact", "paper"] = Field(
@@ -111,10 +120,15 @@ class QuasiSensitive(Method):
         """The groups with the terms that stay, or InfeasibleError where no group can pass."""
         linked = [r for r in task.requirements if isinstance(r, LinkRequirement)]
         others = [r for r in task.requirements if not isinstance(r, LinkRequirement)]
+        if task.kept is not None:
+            return self._on_persons(task, task.kept, linked, others)
         grouped = self._grouping.run(replace(task, requirements=others, knowledge={}))
         size = np.bincount(grouped.class_of_row).astype(np.int64)
         classes = Classes(grouped.class_of_row, np.zeros(len(size), np.int64), size)
-        works = [self._remove(task, classes, name, linked) for name in task.links]
+        works = [
+            self._remove(task, classes, task.table[name], links, linked)
+            for name, links in task.links.items()
+        ]
         passes = np.ones(classes.count, bool)
         for work in works:
             passes &= work.passes
@@ -130,6 +144,37 @@ class QuasiSensitive(Method):
             row_cells={w.column.name: w.cells() for w in works if w.removed_any},
         )
 
+    def _on_persons(
+        self,
+        task: Task,
+        persons: Persons,
+        linked: Sequence[LinkRequirement],
+        others: Sequence[Requirement],
+    ) -> Generalized:
+        """The groups of persons with the terms that stay."""
+        plain = replace(task, requirements=others, knowledge={})
+        grouped = group_persons(self._grouping, plain, persons)
+        group = grouped.class_of_row
+
+        def remove(column: Column, links: Links, classes: Classes) -> _Work:
+            return self._remove(task, classes, column, links, linked)
+
+        found = remove_from_persons(task, persons, group, linked, remove)
+        passes = without_drift(task, persons, group, others, found.passes)
+        if not passes.any():
+            raise _infeasible(task, [w for w in found.works if isinstance(w, _Work)])
+        class_of_row = np.where(passes[group], group, -1).astype(np.int32)
+        facts = _facts_on_persons(task, found, passes, class_of_row)
+        cells = {name: RowColumn(c.codes, c.text) for name, c in found.columns.items()}
+        return Generalized(class_of_row, grouped.cells, facts, row_cells=cells)
+
+    def unfit_for_persons(self, keeping: Keeping) -> str | None:
+        if self.cells == "levels":
+            return "with several rows of a person, groups may be merged. Use 'cells: free'"
+        if keeping.scope is Scope.ROWS:
+            return "quasi-sensitive groups persons. Use 'scope: persons'"
+        return NOT_NUMBERED.format(self.name) if keeping.numbered else None
+
     def joined_facts(self, parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """The cost is a mean over groups; of an attribute only removals are counted by part."""
         joined = super().joined_facts(parts)
@@ -141,10 +186,15 @@ class QuasiSensitive(Method):
         return joined
 
     def _remove(
-        self, task: Task, classes: Classes, name: str, requirements: Sequence[LinkRequirement]
+        self,
+        task: Task,
+        classes: Classes,
+        column: Column,
+        links: Links,
+        requirements: Sequence[LinkRequirement],
     ) -> _Work:
         """Search the failing groups of one attribute."""
-        column, links = task.table[name], task.links[name]
+        name = column.name
         domain = Domain(links.knowledge.labels, links=links)
         own = [r for r in requirements if r.attribute is None or name in r.named]
         values = count_values(classes, column)
@@ -363,6 +413,27 @@ def _facts(
         "cost": cost / max(groups * len(works), 1),
         "suppressed_terms": sum(suppressed_terms.values()),
         "attributes": {work.column.name: _facts_of(work, suppressed_terms) for work in works},
+    }
+
+
+def _facts_on_persons(
+    task: Task, found: PersonRemoval, passes: NDArray[np.bool_], class_of_row: NDArray[np.int32]
+) -> dict[str, Any]:
+    """The same where a person has several rows; terms are counted in published rows."""
+    shown = np.flatnonzero(class_of_row >= 0)
+    removed = {}
+    for name, column in found.columns.items():
+        before, after = task.table[name].take(shown), column.take(shown)
+        removed[name] = term_rows(before).height - term_rows(after).height
+    works = [work for work in found.works if isinstance(work, _Work)]
+    return {
+        "groups": int(passes.sum()),
+        "failing_groups": int(found.failed.sum()),
+        "optimal_groups": int((passes & ~found.failed).sum()),
+        "unsolved_groups": int((~passes).sum()),
+        "suppressed_rows": int((class_of_row < 0).sum()),
+        "suppressed_terms": sum(removed.values()),
+        "attributes": {work.column.name: _facts_of(work, removed) for work in works},
     }
 
 

@@ -49,6 +49,7 @@ from discreet.releases.audit.kept_rows import (
     suppressed_persons,
 )
 from discreet.releases.audit.linked_labels import public_promise
+from discreet.releases.audit.person_terms_check import promise_on_terms
 from discreet.releases.audit.row_order import source_order_problems
 from discreet.releases.audit.shards import join_shards, judge_shard, not_derived
 from discreet.releases.group_summary import Picture
@@ -60,6 +61,7 @@ from discreet.requirements.base import TOLERANCE
 from discreet.result import Result
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
+from discreet.table.person_counts import PersonBasis
 from discreet.table.roles import Distance, Role, Unit, ValueType
 
 
@@ -206,7 +208,10 @@ def audit_tables(
     promises = found.promises
     if manifest.keeps_rows:
         persons = persons_of_tables(tables, manifest, original, source_rows)
-        promises = tuple(_on_persons(one, persons) for one in promises)
+        promises = tuple(
+            _on_persons(one, persons, tables, manifest, original, knowledge or {})
+            for one in promises
+        )
         problems += [] if persons is None else person_problems(tables, manifest, persons)
     if original is not None:
         problems += _changes(tables, manifest, original, source_rows)
@@ -222,7 +227,14 @@ def audit_tables(
     )
 
 
-def _on_persons(promise: Promise, persons: Mapping[str, TablePersons] | None) -> Promise:
+def _on_persons(
+    promise: Promise,
+    persons: Mapping[str, TablePersons] | None,
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task | None,
+    knowledge: Mapping[str, Knowledge],
+) -> Promise:
     """Judge a guarantee that counts persons, where rows of one person are published."""
     requirement = promise.to_requirement()
     if persons is None:
@@ -231,6 +243,11 @@ def _on_persons(promise: Promise, persons: Mapping[str, TablePersons] | None) ->
         return promise
     if requirement.basis_on_persons is None:
         return not_derived(requirement, "it cannot be judged on persons with several rows")
+    if requirement.person_basis is PersonBasis.TERMS:
+        ((name, own),) = persons.items()
+        return promise_on_terms(
+            promise, tables[name], own.number, own.of_class, manifest, original, knowledge
+        )
     return promise_on_persons(requirement, persons)
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.io.frames import code_series
+from discreet.methods.shared.judged_persons import verdict_on_persons
 from discreet.requirements.base import Domain
-from discreet.requirements.on_persons import verdict_on_persons
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
 from discreet.table.column_spec import ColumnSpec

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tests.persons.naive_persons import REQUIREMENTS, Members, holds, mass, touched
 
 import discreet as dc
+from discreet.methods.shared.judged_persons import verdict_on_persons
 from discreet.releases.audit.kept_rows import packed_rows
 from discreet.releases.audit.person_tally import judge_persons
-from discreet.requirements.on_persons import verdict_on_persons
 from discreet.table.classes import Classes
 from discreet.table.persons import Persons
 from discreet.table.roles import Distance

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import JobError
 from discreet.methods.base import Task
+from discreet.methods.shared.judged_persons import counts_on_persons, verdict_on_persons
 from discreet.releases.group_summary import SizeBand, size_bands
 from discreet.releases.wording import of_unit
 from discreet.requirements.base import Requirement, Verdict
@@ -30,7 +31,6 @@ from discreet.requirements.diversity import (
 )
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.multi_attribute import MultiAttributeLDiversity
-from discreet.requirements.on_persons import counts_on_persons, verdict_on_persons
 from discreet.requirements.value_bounds import AlphaKAnonymity, BetaLikeness, DeltaDisclosure
 from discreet.result import Result
 from discreet.table.counts import count_classes

@@ -30,9 +30,9 @@ from discreet.job.model import Job
 from discreet.knowledge.table import Knowledge
 from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Progress, Task, no_progress
+from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
 from discreet.pipeline.series_history import with_history
-from discreet.requirements.on_persons import unfit_for_persons
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec

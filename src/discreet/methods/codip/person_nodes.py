@@ -10,9 +10,9 @@ from discreet.methods.codip.node_table import NodeTable
 from discreet.methods.codip.plans import Block
 from discreet.methods.full_domain.person_recodings import PersonRecodings
 from discreet.methods.shared.frequency_sets import FrequencySet
+from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.methods.shared.lattice import Node
 from discreet.requirements.base import Requirement
-from discreet.requirements.on_persons import counts_on_persons
 from discreet.table.classes import Classes
 from discreet.table.counts import ClassCounts
 from discreet.table.person_counts import PersonBasis, count_persons

@@ -26,9 +26,9 @@ from discreet.methods.full_domain.lattice_search import NodeResult
 from discreet.methods.full_domain.recodings import Judgement, Recodings
 from discreet.methods.shared.frequency_sets import FrequencySet
 from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.methods.shared.lattice import Node
 from discreet.requirements.base import Requirement
-from discreet.requirements.on_persons import counts_on_persons
 from discreet.table.classes import Classes
 from discreet.table.persons import Persons, Scope
 from discreet.typing import Bools

@@ -18,8 +18,8 @@ import numpy as np
 from discreet.knowledge.links import Links, link
 from discreet.knowledge.person_terms import rows_within, union_of_rows
 from discreet.methods.base import RowColumn, Task
+from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.requirements.base import Domain, Requirement
-from discreet.requirements.on_persons import counts_on_persons
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Task
+from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.methods.shared.sound_groups import RowUnits, joined_with_nearest
 from discreet.requirements.base import Requirement
-from discreet.requirements.on_persons import counts_on_persons
 from discreet.table.classes import Classes
 from discreet.table.persons import Persons
 from discreet.typing import Bools, GroupOfRow, Ints

@@ -14,8 +14,8 @@ from discreet.errors import InfeasibleError
 from discreet.methods.base import Task
 from discreet.methods.shared.hilbert import WORD, hilbert_index
 from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.requirements.base import Requirement
-from discreet.requirements.on_persons import counts_on_persons
 from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import ClassCounts

@@ -38,7 +38,7 @@ class GradedAlphaKAnonymity(AttributeRequirement):
     """
 
     name: ClassVar[str] = "graded-alpha-k-anonymity"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.TOUCHED
     figure_name: ClassVar[str] = "share_over_alpha"
     smaller_is_better: ClassVar[bool] = True
 

@@ -25,7 +25,7 @@ class PSensitiveKAnonymity(AttributeRequirement):
     """
 
     name: ClassVar[str] = "p-sensitive-k-anonymity"
-    person_basis: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
+    counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
     figure_name: ClassVar[str] = "p"
     counts_values: ClassVar[bool] = True
     absorbing: ClassVar[bool] = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -146,6 +147,12 @@ COLLAPSED = {
 }  # fmt: skip
 
 
+KEPT = {
+    "mondrian": ("[k-anonymity: {k: 4}, distinct-l-diversity: {l: 3}]", "mondrian"),
+    "msa-diversity": ("[k-anonymity: {k: 3}, p-diversity: {l: 1.5}]", "msa-diversity"),
+}
+
+
 @pytest.fixture(scope="session")
 def encounters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a table of encounters, several of a patient, and a job for each method."""
@@ -166,6 +173,13 @@ def encounters(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "ward": rng.choice(["north", "south"], rows),
         }
     ).write_csv(folder / "encounters.csv")  # fmt: skip
+    for name, (requirements, method) in KEPT.items():
+        head = re.sub(r",? collapse: [A-Za-z-]+", "", ENCOUNTERS)
+        head = "\n".join(line for line in head.splitlines() if "visits:" not in line)
+        head = head.replace("rows: {count: visits}, order: admitted", "rows: keep")
+        head = head.replace("role: STAY", "role: drop")
+        text = f"{head}\nrequirements: {requirements}\nmethod: {method}\n"
+        (folder / f"kept-{name}.yaml").write_text(text, encoding="utf-8")
     for name, (diagnosis, stay, requirements, method) in COLLAPSED.items():
         head = ENCOUNTERS.replace("DIAGNOSIS", diagnosis)
         head = head.replace(

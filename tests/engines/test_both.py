@@ -438,3 +438,42 @@ def test_rules_are_checked_over_all_parts(spark, encounters, tmp_path):
     job = Job.parse(bare, folder=encounters)
     with pytest.raises(dc.InputError, match="one person has"):
         on_spark(spark, job, tmp_path / "spark")
+
+
+@pytest.mark.parametrize(("name", "k"), [("mondrian", 4), ("msa-diversity", 3)])
+def test_all_rows_of_persons_are_in_one_group_of_enough_persons(
+    spark, encounters, tmp_path, name, k
+):
+    job = Job.load(encounters / f"kept-{name}.yaml")
+    made = on_spark(spark, job, tmp_path / "spark", format="parquet")
+    assert made.audit.ok and not made.audit.unproved
+    assert made.private["persons"] == dc.publish(None, job, seed=1).private["persons"]
+    results = made.formed.results
+    assert len(results) > 1
+    staged = pl.concat([pl.read_parquet(result.persons) for result in results])
+    columns = results[0].person_columns
+    rows = staged.rename({f"c{place}": column for place, column in enumerate(columns)})
+    published = read_release(tmp_path / "spark")["records"]
+    there, here = (
+        sorted(map(str, frame.select(published.columns).rows())) for frame in (rows, published)
+    )
+    assert there == here
+    groups = rows.group_by("age", "zip").agg(pl.col("person").n_unique())
+    assert groups["person"].min() >= k
+    own = rows.group_by("person").agg(pl.struct("age", "zip").n_unique().alias("groups"))
+    assert own["groups"].max() == 1
+    assert len(own) == made.private["persons"]["persons"]
+    found = dc.audit(tmp_path / "spark", original=job)
+    assert found.ok, found.problems
+    assert len(found.unproved) == len(found.promises)  # no file says whose rows they are
+
+
+def test_persons_that_spark_cannot_keep_are_refused_by_name(spark, encounters, tmp_path):
+    text = (encounters / "kept-mondrian.yaml").read_text(encoding="utf-8")
+    for old, new, said in [
+        ("rows: keep", "rows: keep, link: pseudonym", "link: none"),
+        ("k-anonymity: {k: 4}", "t-closeness: {t: 0.5}", "t-closeness"),
+        ("method: mondrian", "method: full-domain", "by mondrian or msa-diversity"),
+    ]:
+        with pytest.raises(InputError, match=said):
+            on_spark(spark, Job.parse(text.replace(old, new), folder=encounters), tmp_path / "s")

@@ -34,6 +34,7 @@ from discreet.table.roles import Role
 from discreet.typing import Codes
 
 ORDER, PART = "order", "part"  # columns of a staged table beside its own, which are c0, c1, …
+PERSON_NUMBER = "person"  # of encoded rows, where persons keep several
 
 
 _PLAIN = Role.INSENSITIVE
@@ -121,17 +122,30 @@ class PartResult:
     problems: tuple[str, ...]
     left: str | None = None  # the file of the rows that found no group
     bits: frozenset[str] = frozenset()  # of multi-valued attributes: those that some row has set
+    persons: str | None = None  # the private file of its rows, each with its person
+    person_columns: tuple[str, ...] = ()  # of that file: c0, c1, …
 
 
 def stage_part(
-    plan: PartPlan, task: Task, outcome: Outcome, part: int, folder: Path, name: str
+    plan: PartPlan,
+    task: Task,
+    outcome: Outcome,
+    part: int,
+    folder: Path,
+    name: str,
+    person: NDArray[np.int64] | None = None,
 ) -> PartResult:
-    """Form the tables of a part, trace each row to its source, and write them to a folder."""
+    """Form the tables of a part, trace each row to its source, and write them to a folder.
+
+    ``person`` is that of each row, where persons keep several: they are staged beside the table.
+    """
     task = replace(task, orders=task.rng if plan.fixed_order else secret_generator())
     kind = kind_of_outcome(outcome)
     suppressed = kind.suppressed(outcome)
     tables = kind.tables(task, outcome) if suppressed < task.table.rows else {}
     groups = 0
+    persons: str | None = None
+    named: tuple[str, ...] = ()
     staged = {}
     for table in tables.values():
         frame = to_frame(table.columns, FrameKind.POLARS)
@@ -139,6 +153,10 @@ def stage_part(
         staged[table.name] = _stage(table, frame, path, part, task.orders)
         if GROUP in frame.columns:
             groups = max(groups, int(str(frame[GROUP].max())))
+        if person is not None:
+            persons = str(folder / f"persons-{name}.parquet")
+            _stage_persons(table, frame, person).write_parquet(persons)
+            named = tuple(frame.columns)
     return PartResult(
         part=part,
         rows=task.table.rows,
@@ -151,7 +169,18 @@ def stage_part(
         tables=staged,
         problems=tuple(_traced(plan, kind, task, outcome, tables, suppressed)),
         bits=frozenset(published_bits(task, tables.values())),
+        persons=persons,
+        person_columns=named,
     )
+
+
+def _stage_persons(
+    table: PublishedTable, frame: pl.DataFrame, person: NDArray[np.int64]
+) -> pl.DataFrame:
+    """The cells of every published row as text, with its person."""
+    own = person if table.source_row is None else person[table.source_row]
+    cells = [render(series).alias(f"c{place}") for place, series in enumerate(frame)]
+    return pl.DataFrame([*cells, pl.Series(PERSON_NUMBER, own)])
 
 
 def without_bits(result: PartResult, gone: Collection[str]) -> PartResult:

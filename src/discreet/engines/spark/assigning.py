@@ -60,6 +60,9 @@ def _sample(rows: EncodedRows, parts: int) -> tuple[Task, float]:
 def _cuts(rows: EncodedRows, parts: int) -> CutTree:
     """The first cuts, without those that leave a part which can't keep a guarantee."""
     task, share = _sample(rows, parts)
+    if task.kept is not None:  # a part that fails makes the job run again with fewer parts
+        of_part = max(1, int(rows.rows_of_part * share / 2))
+        return top_cuts(replace(task, requirements=[], knowledge={}, kept=None), of_part)
     asked = [r for r in task.requirements if not isinstance(r, LinkRequirement)]
     of_part = max(1, int(rows.rows_of_part * share / 2))
     tree = top_cuts(replace(task, requirements=asked, knowledge={}), of_part)

@@ -10,22 +10,24 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from discreet.engines.parts import PartPlan, PartResult, stage_part
+from discreet.engines.parts import PERSON_NUMBER, PartPlan, PartResult, stage_part
 from discreet.engines.placing import Assign
 from discreet.engines.spark.assigning import along_curve, assignment
 from discreet.engines.spark.encoded import EncodedRows, in_order, new_name, task_of_part
+from discreet.engines.spark.keeping import parts_of_persons, persons_in
 from discreet.engines.spark.session import each, spread, stream
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Outcome, Spread
 from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
 from discreet.methods.msa_diversity.share_bounds import bounds_of, require_feasible, too_many
+from discreet.methods.shared.person_groups import group_persons
 
 FEWER = 4  # times fewer parts are tried where some part can't keep a guarantee that all can
 
 
 def run_by_parts(rows: EncodedRows) -> list[PartResult]:
     """Stage the tables of all parts; of fewer ones where some can't keep a guarantee."""
-    if isinstance(rows.plan.job.method, MsaDiversity):
+    if isinstance(rows.plan.job.method, MsaDiversity) and rows.plan.task.kept is None:
         suppression = rows.plan.job.method.suppression
         require_feasible(rows.plan.task, bounds_of(rows.plan.task), suppression)
     parts = rows.parts
@@ -41,7 +43,7 @@ def run_by_parts(rows: EncodedRows) -> list[PartResult]:
 def _run(rows: EncodedRows, parts: int) -> list[PartResult]:
     method = rows.plan.job.method
     assign, parts = assignment(rows, method.spread, parts)
-    if method.spread is not Spread.CURVE:
+    if method.spread is not Spread.CURVE or rows.plan.task.kept is not None:
         return _run_parts(rows, rows.plan, assign, parts, 0)
     # rows that a part can't place are no failure yet
     lenient = rows.plan.job.using(method.model_copy(update={"suppression": 1.0}))
@@ -81,13 +83,19 @@ def _run_parts(
     shared = rows.share((plan, assign))
     place_of, staging = rows.place_of, rows.staging
 
+    kept = plan.task.kept is not None
+
     def place(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         _, assign = shared.value
+        if kept:
+            held = list(tables)
+            tables = iter([pa.concat_tables(held)] if held else [])
         for table in tables:
             columns = {
                 n: table.column(n).to_numpy() for n in table.column_names if _coded(table, n)
             }
-            yield table.append_column("part", pa.array(assign(columns).astype(np.int32)))
+            part = parts_of_persons(columns, assign) if kept else assign(columns)
+            yield table.append_column("part", pa.array(part.astype(np.int32)))
 
     def kernel(part: pa.Table) -> list[PartResult]:
         plan, _ = shared.value
@@ -98,7 +106,8 @@ def _run_parts(
 
     types = {field.name: field.dataType.simpleString() for field in rows.frame.schema.fields}
     schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
-    placed = stream(rows.frame, place, f"{schema}, part int")
+    frame = rows.frame.repartition(rows.parts, PERSON_NUMBER) if kept else rows.frame
+    placed = stream(frame, place, f"{schema}, part int")
     together = spread(placed, "part", parts)
     return [result for results in each(together, kernel) for result in results]
 
@@ -114,6 +123,12 @@ def _run_part(
     """Run the method on one part and stage its tables."""
     task = task_of_part(plan, frame, place_of, np.random.default_rng([plan.seed, 3, part]))
     name = new_name()
+    if task.kept is not None:
+        number = frame[PERSON_NUMBER].to_numpy()
+        persons = persons_in(number)
+        kept = replace(task, kept=persons)
+        grouped = group_persons(plan.job.method, kept, persons)
+        return stage_part(plan, kept, grouped, part, staging / "tables", name, number)
     try:
         outcome: Outcome | None = plan.job.method.run(task)
     except InfeasibleError:

@@ -38,29 +38,15 @@ def one_row_each(
     person = job.person
     assert person is not None
     names = list(specs)
-    numbered = frame.toDF(*(f"c{place}" for place in range(len(names))))
-    numbered = numbered.withColumn(ROW, f.monotonically_increasing_id())
-    parts = max(1, -(-frame.count() // setting(frame.sparkSession, ROWS_OF_PART)))
-    keys = [f"c{names.index(name)}" for name in person.column]
-    together = numbered.repartition(parts, *keys)
-    shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
-
-    def look(own: pa.Table) -> tuple[PersonCounts, CollapseFacts, CodedTable]:
-        job, specs, missing = shared.value
-        table, persons, _ = _coded(own, job, specs, missing)
-        return persons.counts, CollapseFacts.of(job, table, persons), _bare(table)
-
-    found = each(together, look)
-    if not found:
-        raise InputError("The table has columns but no rows. Nothing can be published.")
-    counts = _joined([counts for counts, _, _ in found])
+    placed = together(frame, job, specs)
+    counts, found = counted_persons(placed, job, specs, missing)
     stated = OneRowEach(counts, job.person_rules, person.count)
-    if not job.collapses:
+    if found is None:
         if counts.most > 1:
             raise InputError(f"{counts.sentence(person.place)} {ONE_ROW}")
         return frame, specs, stated
-    facts = CollapseFacts.joined([facts for _, facts, _ in found])
-    head = found[0][2]
+    facts, head = found
+    shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
     require_rules(job, head, facts)
     made = _specs_of(job, head, specs, facts)
     types = {n: frame.schema.fields[names.index(n)].dataType.simpleString() for n in names}
@@ -70,7 +56,7 @@ def one_row_each(
         held = list(tables)
         if held:
             job, specs, missing = shared.value
-            table, persons, named = _coded(pa.concat_tables(held), job, specs, missing)
+            table, persons, named = coded_persons(pa.concat_tables(held), job, specs, missing)
             result = collapse(job, table, persons, named, facts)
             cells = [result[n].values.gather(result[n].codes).to_arrow() for n in schema]
             types = [_ARROW.get(kind) for kind in schema.values()]
@@ -80,12 +66,42 @@ def one_row_each(
             )
 
     listed = ", ".join(f"c{place} {kind}" for place, kind in enumerate(schema.values()))
-    stream(together, collapsed, listed).write.parquet(folder.as_uri())
+    stream(placed, collapsed, listed).write.parquet(folder.as_uri())
     written = frame.sparkSession.read.parquet(folder.as_uri())
     return written.toDF(*schema), made, stated
 
 
-def _coded(own: pa.Table, job: Job, specs: Specs, missing: tuple[str, ...]) -> Part:
+def together(frame: DataFrame, job: Job, specs: Specs) -> DataFrame:
+    """The columns c0, c1, … and the number of each row, all rows of a person in one partition."""
+    assert job.person is not None
+    names = list(specs)
+    numbered = frame.toDF(*(f"c{place}" for place in range(len(names))))
+    numbered = numbered.withColumn(ROW, f.monotonically_increasing_id())
+    parts = max(1, -(-frame.count() // setting(frame.sparkSession, ROWS_OF_PART)))
+    return numbered.repartition(parts, *(f"c{names.index(name)}" for name in job.person.column))
+
+
+def counted_persons(
+    placed: DataFrame, job: Job, specs: Specs, missing: tuple[str, ...]
+) -> tuple[PersonCounts, tuple[CollapseFacts, CodedTable] | None]:
+    """Count the persons of a table; to collapse it, also the facts for it and its bare columns."""
+    shared = placed.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
+
+    def look(own: pa.Table) -> tuple[PersonCounts, CollapseFacts | None, CodedTable]:
+        job, specs, missing = shared.value
+        table, persons, _ = coded_persons(own, job, specs, missing)
+        facts = CollapseFacts.of(job, table, persons) if job.collapses else None
+        return persons.counts, facts, _bare(table)
+
+    found = each(placed, look)
+    if not found:
+        raise InputError("The table has columns but no rows. Nothing can be published.")
+    counts = _joined([counts for counts, _, _ in found])
+    facts = [facts for _, facts, _ in found if facts is not None]
+    return counts, (CollapseFacts.joined(facts), found[0][2]) if facts else None
+
+
+def coded_persons(own: pa.Table, job: Job, specs: Specs, missing: tuple[str, ...]) -> Part:
     """Code the rows of some persons, in the order of the table."""
     assert job.person is not None
     frame = pl.from_arrow(own)

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from discreet.engines.parts import PERSON_NUMBER
 from discreet.engines.spark.session import COLLECTED, reporting, setting, stream
-from discreet.errors import InputError, JobError
+from discreet.errors import InputError
 from discreet.io.column_dictionary import Dictionary, sort_dictionary
 from discreet.io.csv.layout import dialect
 from discreet.io.header import require_names
@@ -84,13 +85,6 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
 
 def require_fit(frame: DataFrame, job: Job) -> dict[str, ColumnSpec]:
     """Return each column's specification, in the table's order; raise unless all are named."""
-    if job.person is not None and job.person.rows == "keep":
-        raise JobError(
-            [
-                "person: the engine 'spark' does not keep several rows of a person. Use 'rows: "
-                "collapse', or publish with --engine local."
-            ]
-        )
     specs = specs_of_job(job)
     require_names(frame.columns, "The table")
     specs |= specs_of_others(job, frame.columns)
@@ -202,6 +196,8 @@ def encode(
         f"c{place_of[n]} {frame.schema[f'c{place_of[n]}'].dataType.simpleString()}" for n in plain
     ]
     schema += ["task int", "number int", "rank long"] if ranked is not None else []
+    kept = PERSON_NUMBER in frame.columns
+    schema += [f"{PERSON_NUMBER} long"] if kept else []
 
     def kernel_(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         from pyspark import TaskContext
@@ -222,6 +218,8 @@ def encode(
                 columns["task"] = pa.array(np.full(len(numbers), context.partitionId(), np.int32))
                 columns["number"] = pa.array(numbers.astype(np.int32))
                 columns["rank"] = pa.array(_ranks(numbers, seen))
+            if kept:
+                columns[PERSON_NUMBER] = table.column(PERSON_NUMBER)
             yield pa.table(columns)
 
     numbered = frame.withColumn("row", f.monotonically_increasing_id())

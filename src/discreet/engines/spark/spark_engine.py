@@ -23,6 +23,7 @@ from discreet.engines.spark.by_counts import run_by_counts
 from discreet.engines.spark.by_parts import run_by_parts
 from discreet.engines.spark.collapsing import one_row_each
 from discreet.engines.spark.encoded import EncodedRows
+from discreet.engines.spark.keeping import numbered_persons, require_keepable
 from discreet.engines.spark.reading import (
     Lookup,
     count_values,
@@ -110,31 +111,41 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
         ):
             if asked:
                 raise InputError(f"{key}: not supported by the engine 'spark'. Use --engine local.")
+        require_keepable(job)
 
     @reporting()
     def read(self, job: Job, data: Any, ledger: Ledger | None, progress: Progress) -> SparkRows:
         frame = read(self.session, job, data)
         specs = require_fit(frame, job)
         missing = job.source.missing if job.source else ()
-        persons, unpublished = None, [n for n, spec in specs.items() if not spec.role.published]
-        if job.person is not None:
+        persons, kept = None, None
+        unpublished = [name for name, spec in specs.items() if not spec.role.published]
+        if job.person is not None and job.person.rows == "keep":
+            with timing(self.steps, "numbering persons"):
+                progress("numbering persons", 0.0)
+                place = self.staging / "persons"
+                bare, made, kept = numbered_persons(frame, job, specs, missing, place)
+                specs = dict(made)
+        elif job.person is not None:
             with timing(self.steps, "collapsing"):
                 progress("collapsing", 0.0)
                 place = self.staging / "persons"
                 frame, made, persons = one_row_each(frame, job, specs, missing, place)
                 specs = dict(made)
-        bare, names = renamed(frame, specs), list(specs)
+        names = list(specs)
+        bare = renamed(frame, specs) if kept is None else bare
         places = [names.index(name) for name in coded_columns(specs)]
         with timing(self.steps, "counting values"):
             progress("counting values", 0.0)
             count_values(bare, places, self.staging / "values")
         types = _arrow_types(bare, specs)
         table, lookups = dictionaries(self.session, self.staging / "values", specs, types, missing)
-        identifiers = [] if persons is not None else job.with_role(Role.IDENTIFIER)
-        uses = uses_of(frame, names, identifiers, missing)
+        uses = {}  # of identifiers, where the job names no persons by them
+        if job.person is None:
+            uses = uses_of(frame, names, job.with_role(Role.IDENTIFIER), missing)
         return SparkRows(
-            replace(table, left_out=tuple(unpublished)), uses, persons, data=data, frame=bare,
-            specs=specs, lookups=lookups, missing=missing,
+            replace(table, left_out=tuple(unpublished)), uses, persons, kept, data=data,
+            frame=bare, specs=specs, lookups=lookups, missing=missing,
         )  # fmt: skip
 
     @reporting()
@@ -167,7 +178,8 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
         whole = [result for result in results if result.kind]
         suppressed = sum(result.suppressed for result in results)
         facts = job.method.joined_facts([result.facts for result in whole])
-        if job.method.spread is Spread.CURVE:  # a first pass defers rows, it does not suppress them
+        # a first pass defers rows, it does not suppress them
+        if job.method.spread is Spread.CURVE and "steps" in facts:
             facts["suppressed_rows"] = facts["steps"]["suppressed"] = suppressed
         entries = {}
         for name in dict.fromkeys(name for result in whole for name in result.tables):

@@ -22,6 +22,7 @@ from discreet.engines.spark.auditing import (
     unlike_formed,
     unread_bytes,
 )
+from discreet.engines.spark.keeping import judge_kept
 from discreet.engines.spark.reading import read
 from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
 from discreet.engines.spark.writing import WrittenFile, put_together, write_tables
@@ -34,7 +35,7 @@ from discreet.pipeline.run_state import timing
 from discreet.releases.audit.audit import Audit, read_tables
 from discreet.releases.audit.files import hash_of_table
 from discreet.releases.audit.shards import join_shards
-from discreet.releases.manifest import Manifest, ReaderFinding
+from discreet.releases.manifest import Manifest, Promise, ReaderFinding
 from discreet.releases.registry import kind_of
 from discreet.releases.table_forms import form_problems
 from discreet.requirements.base import PublishedValues
@@ -174,14 +175,20 @@ class SparkReading(Reading):
                 engine.session, readings, manifest, self._formed.task, totals_of(readings),
                 self._shards, limit,
             )  # fmt: skip
+            promises: Sequence[Promise] | None = None
+            if manifest.keeps_rows:
+                promises, own = judge_kept(
+                    engine.session, results, manifest, totals_of(readings), self._shards
+                )
+                problems += own
         found = join_shards([result.findings for result in self._results], manifest)
         problems += found.problems
         readers: tuple[ReaderFinding, ...] = ()
         if not problems and manifest.published_rows <= kind.finding_rows:
             readers = tuple(kind.readers(self.tables, manifest))
         return Audit(
-            found.promises, tuple(problems), True, manifest.unit, readers, picture=found.picture,
-            tally=found.tally,
+            tuple(promises or found.promises), tuple(problems), True, manifest.unit, readers,
+            picture=found.picture, tally=found.tally,
         )  # fmt: skip
 
     def measure(self, manifest: Manifest, settings: MeasureSettings) -> dict[str, Any]:

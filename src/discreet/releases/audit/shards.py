@@ -72,7 +72,7 @@ def join_shards(shards: Sequence[ShardFindings], manifest: Manifest) -> JoinedFi
     promises = []
     for number, promise in enumerate(manifest.promises):
         verdicts = [shard.verdicts[number] for shard in shards]
-        promises.append(_joined_guarantee(promise.to_requirement(), verdicts, manifest))
+        promises.append(joined_guarantee(promise.to_requirement(), verdicts, manifest))
     counted = sum((shard.tally for shard in shards), ReleaseTally())
     evidence = [shard.evidence for shard in shards if shard.evidence is not None]
     problems = dict.fromkeys(line for shard in shards for line in shard.problems)
@@ -91,7 +91,7 @@ class JoinedFindings:
     tally: ReleaseTally
 
 
-def _joined_guarantee(
+def joined_guarantee(
     requirement: Requirement, verdicts: Sequence[Verdict | str | None], manifest: Manifest
 ) -> Promise:
     """Judge a guarantee: it must hold in every shard, and all that it names must be published."""
@@ -132,10 +132,14 @@ def not_derived(requirement: Requirement, reason: str) -> Promise:
 def bare(findings: ShardFindings) -> ShardFindings:
     """Return findings without their details of each class, to send them to another machine."""
     verdicts = tuple(
-        replace(one, passes=np.zeros(0, bool)) if isinstance(one, Verdict) else one
-        for one in findings.verdicts
+        bare_verdict(one) if isinstance(one, Verdict) else one for one in findings.verdicts
     )
     return replace(findings, verdicts=verdicts)
+
+
+def bare_verdict(verdict: Verdict) -> Verdict:
+    """Return a verdict without the details of each class."""
+    return replace(verdict, passes=np.zeros(0, bool))
 
 
 def domains_of(tables: Mapping[str, CodedTable], manifest: Manifest) -> dict[str, Domain]:

@@ -1,0 +1,181 @@
+"""Persons who keep several rows: numbered on the workers, placed as one, and judged by class.
+
+The rows of a person are brought together once, to number the person; all of them go to the part of
+the person's most frequent values. Beside the table of a part its persons are staged in a private
+file. Guarantees on persons are judged on these files; that the published ones hold the same rows is
+shown by their fingerprints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from discreet.engines.parts import PERSON_NUMBER, PartResult
+from discreet.engines.placing import Assign
+from discreet.engines.shards import WEIGHT, Totals, coded_shard, counted_columns
+from discreet.engines.spark.collapsing import Specs, coded_persons, counted_persons, together
+from discreet.engines.spark.session import each, stream
+from discreet.errors import InputError
+from discreet.job.model import Job
+from discreet.releases.audit.person_tally import judge_persons
+from discreet.releases.audit.shards import bare_verdict, domains_of, joined_guarantee
+from discreet.releases.manifest import Manifest, Promise
+from discreet.requirements.base import Verdict
+from discreet.requirements.closeness import TCloseness
+from discreet.requirements.value_bounds import BetaLikeness, DeltaDisclosure
+from discreet.table.persons import Link, PersonCounts, Persons, Scope
+from discreet.table.roles import Role
+from discreet.typing import Codes, Ints
+
+METHODS = ("mondrian", "msa-diversity")
+OF_PARTITION = 2**32  # numbers of persons of one partition
+
+
+@dataclass(frozen=True, eq=False)
+class PersonsElsewhere(Persons):
+    """The counts of persons whose rows no machine holds whole."""
+
+    stated: PersonCounts
+
+    @property
+    def counts(self) -> PersonCounts:
+        return self.stated
+
+
+def require_keepable(job: Job) -> None:
+    """Refuse persons that keep several rows in a way that Spark does not run."""
+    person = job.person
+    if person is None or person.rows != "keep":
+        return
+    compared = [
+        r.name
+        for r in job.requirements
+        if isinstance(r, TCloseness | BetaLikeness | DeltaDisclosure)
+    ]
+    problem = None
+    if person.scope is not Scope.PERSONS or person.link is not Link.NONE:
+        problem = "keeps rows only with 'scope: persons' and 'link: none'"
+    elif job.method.name not in METHODS:
+        problem = f"keeps several rows of a person by {' or '.join(METHODS)} alone"
+    elif compared:
+        problem = f"cannot compare the persons of a part with all persons, as {compared[0]} does"
+    if problem is not None:
+        raise InputError(
+            f"person: the engine 'spark' {problem}. Use 'rows: collapse', or --engine local."
+        )
+
+
+def numbered_persons(
+    frame: DataFrame, job: Job, specs: Specs, missing: tuple[str, ...], folder: Path
+) -> tuple[DataFrame, Specs, PersonsElsewhere]:
+    """Write the published columns of every row, c0, c1, …, with the number of its person."""
+    placed = together(frame, job, specs)
+    counts, _ = counted_persons(placed, job, specs, missing)
+    published = {name: spec for name, spec in specs.items() if spec.role.published}
+    shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
+    names = list(specs)
+    taken = [f"c{names.index(name)}" for name in published]
+
+    def number(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        from pyspark import TaskContext
+
+        held = list(tables)
+        if held:
+            job, specs, missing = shared.value
+            own = pa.concat_tables(held).sort_by("row")
+            _, persons, _ = coded_persons(own, job, specs, missing)
+            context: Any = TaskContext.get()
+            number = persons.number + context.partitionId() * OF_PARTITION
+            yield pa.table(
+                [*(own.column(name) for name in taken), pa.array(number)],
+                [*(f"c{place}" for place in range(len(taken))), PERSON_NUMBER],
+            )
+
+    kinds = [placed.schema[name].dataType.simpleString() for name in taken]
+    schema = [f"c{place} {kind}" for place, kind in enumerate(kinds)]
+    stream(placed, number, ", ".join([*schema, f"{PERSON_NUMBER} long"])).write.parquet(
+        folder.as_uri()
+    )
+    kept = PersonsElsewhere(np.zeros(0, np.int64), counts.persons, counts.unnamed, counts)
+    return frame.sparkSession.read.parquet(folder.as_uri()), published, kept
+
+
+def persons_in(number: Ints) -> Persons:
+    """The persons of some rows, numbered from 0."""
+    found, own = np.unique(number, return_inverse=True)
+    return Persons(own, len(found), 0)
+
+
+def parts_of_persons(columns: Mapping[str, Any], assign: Assign) -> Codes:
+    """The part of each row: that of the most frequent codes of the row's person."""
+    persons = persons_in(columns[PERSON_NUMBER])
+    single = {
+        name: _most_frequent(persons, codes)
+        for name, codes in columns.items()
+        if name != PERSON_NUMBER
+    }
+    return assign(single).astype(np.int32)[persons.number]
+
+
+def _most_frequent(persons: Persons, codes: Ints) -> Ints:
+    """The most frequent code of each person, of equally frequent ones the least."""
+    rows = pl.DataFrame({"person": persons.number, "code": codes})
+    counted = rows.group_by("person", "code").len()
+    counted = counted.sort("person", "len", "code", descending=[False, True, False])
+    return counted.unique("person", keep="first", maintain_order=True)["code"].to_numpy()
+
+
+def judge_kept(
+    session: SparkSession,
+    results: Sequence[PartResult],
+    manifest: Manifest,
+    totals: Totals,
+    shards: int,
+) -> tuple[list[Promise], list[str]]:
+    """Judge every guarantee on the persons of each class; also that each is in one class."""
+    ((name, entry),) = manifest.tables.items()
+    paths = [Path(result.persons).as_uri() for result in results if result.persons is not None]
+    columns = next(result.person_columns for result in results if result.persons is not None)
+    place_of = {column: f"c{place}" for place, column in enumerate(columns)}
+    quasi = [place_of[c] for c, role in entry.columns.items() if role is Role.QUASI_IDENTIFIER]
+    frame = session.read.parquet(*paths).repartition(shards, *quasi)
+    shared = session.sparkContext.broadcast((manifest, totals))
+
+    def kernel(part: pa.Table) -> tuple[list[Verdict], int, int]:
+        manifest, totals = shared.value
+        requirements = [promise.to_requirement() for promise in manifest.promises]
+        own = pl.from_arrow(part)
+        assert isinstance(own, pl.DataFrame)
+        wanted = counted_columns(manifest, name)
+        cells = own.select(pl.col(place_of[c]).alias(c) for c in wanted)
+        table = coded_shard(
+            cells.with_columns(pl.lit(1, pl.Int64).alias(WEIGHT)), manifest, name, totals
+        )
+        domains, persons = domains_of({name: table}, manifest), own[PERSON_NUMBER].to_numpy()
+        of_class = table.classes.class_of_row
+        verdicts = [
+            judge_persons(one, of_class, persons, table.sensitive, domains) for one in requirements
+        ]
+        members = len(pl.DataFrame({"c": of_class, "p": persons}).unique())
+        return [bare_verdict(one) for one in verdicts], members, len(own)
+
+    found = each(frame, kernel)
+    promises = [
+        joined_guarantee(promise.to_requirement(), [own[place] for own, _, _ in found], manifest)
+        for place, promise in enumerate(manifest.promises)
+    ]
+    persons = session.read.parquet(*paths).select(PERSON_NUMBER).distinct().count()
+    problems = []
+    if sum(members for _, members, _ in found) != persons:
+        problems.append("rows of some persons are in several groups")
+    if sum(rows for _, _, rows in found) != manifest.published_rows:
+        problems.append("the persons of some rows are not known")
+    return promises, problems

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import InputError, JobError
-from discreet.io.frames import code_frame, code_series, frame_columns
+from discreet.io.frames import code_frame, code_series, frame_columns, is_spark_frame
 from discreet.io.header import check_columns
 from discreet.io.in_place.place import Place, numbered_persons, place_of
 from discreet.io.source import Tell
@@ -51,8 +51,9 @@ def check(
     """Judge a table as it is, and return the achieved figure of every requirement.
 
     ``data`` is a frame, a path, the URL of a database (with its ``table`` or a ``query``), a DuckDB
-    relation, an Ibis table, or None for the job's own source. A database counts by itself; its
-    rows stay there. Roles are those of ``quasi``, ``sensitive`` and ``person``, or of a ``job``.
+    relation, an Ibis table, a Spark frame, or None for the job's own source. A database and Spark
+    count by themselves; rows stay there. Roles are those of ``quasi``, ``sensitive`` and
+    ``person``, or of a ``job``.
 
     ``k``, ``l`` and ``t`` are short for k-anonymity, distinct ℓ-diversity and t-closeness;
     ``requirements`` takes all others. With ``person``, persons are counted instead of rows.
@@ -158,6 +159,10 @@ def _place(job: Job, data: Any, table: str | None, query: str | None) -> Place |
     """The database that counts in place; None for a file or a frame."""
     if data is None and job.source is not None and job.source.url is not None:
         return place_of(job.source.url, job.folder, job.source.table, job.source.query)
+    if is_spark_frame(data):
+        from discreet.engines.spark.spark_place import SparkPlace
+
+        return SparkPlace(data)
     return place_of(data, Path.cwd(), table, query)
 
 

@@ -17,7 +17,7 @@ from discreet.report.pages.profile_page import profile_page
 
 def write_pages(folder: Path, job: dc.Job) -> dict[str, Path]:
     """Publish, attack, measure, compare and profile; the page of each by its kind."""
-    place = make_release(None, job, seed=1).save(folder / "release")
+    place = make_release(None, job, seed=1).save(folder / "release", attack=60)
     manifest = Manifest.load(place)
     attacked = dc.attack(place, original=job)
     measured = dc.measure(place, original=job, queries=50)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +34,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1100, 400])
+@pytest.mark.parametrize("width", [360, 1000, 1600])
 @pytest.mark.parametrize("kind", ["publish", "private", "attack", "measure", "compare", "profile"])
 def test_a_page_opens_alone_and_fits_its_window(browser, pages, kind, width, dark):
     page = browser.open(pages[kind], width=width, dark=dark)
@@ -95,9 +97,73 @@ def test_the_comparison_states_what_was_compared(browser, pages):
     assert page.evaluate(drawn) == 3  # and the baseline
 
 
-def test_print_shows_where_to_sign(browser, pages):
-    page = browser.open(pages["private"])
-    hidden = "getComputedStyle(document.querySelector('.sign')).display"
-    assert page.evaluate(hidden) == "none"
+KINDS = ["publish", "private", "attack", "measure", "compare", "profile"]
+CONTRAST = """
+(() => {
+  const channel = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const light = c => 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]);
+  const parse = text => text.match(/[\\d.]+/g).map(Number);
+  const ground = e => {
+    for (; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] > 0) return c;
+    }
+    return [255, 255, 255];
+  };
+  let least = 21;
+  const read = 'h1, h2, h3, p, li, td, th, dt, dd, a, .badge, summary';
+  for (const e of document.querySelectorAll(read)) {
+    if (!e.innerText || !e.innerText.trim()) continue;
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
+    least = Math.min(least, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05));
+  }
+  return least;
+})()
+"""
+CUT_OFF = """
+[...document.querySelectorAll('table')].filter(
+  t => t.offsetParent && t.scrollWidth > document.querySelector('.sheet').clientWidth + 1
+).length
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_text_has_enough_contrast(browser, pages, kind, dark):
+    page = browser.open(pages[kind], width=1000, dark=dark)
+    assert page.evaluate(CONTRAST) >= 4.5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_table_is_cut_off_in_print(browser, pages, kind):
+    page = browser.open(pages[kind], width=680)  # A4 without its margins
     browser.call("Emulation.setEmulatedMedia", {"media": "print"}, page.session)
-    assert page.evaluate(hidden) == "grid"
+    assert page.evaluate(CUT_OFF) == 0
+
+
+def test_the_report_to_sign_states_verdict_figures_and_lines_to_sign(browser, pages):
+    release = json.loads((pages["private"].parent / "release.private.json").read_text())
+    page = browser.open(pages["private"])
+    words = ("Ready to sign", "Look at these", "Do not publish")
+    assert page.evaluate("document.querySelector('h1').innerText").strip("✓!✗ \n") in words
+    assert list(page.figures()) == ["believed", "certain", "reidentified"]
+    assert page.evaluate("getComputedStyle(document.querySelector('.sign')).display") == "grid"
+    text = page.evaluate("document.body.innerText")
+    assert release["source_sha256"] in text
+    assert "What analysts lose" in text
+    assert "before and after" in text
+
+
+def test_the_summary_to_sign_prints_on_two_pages(browser, pages):
+    page = browser.open(pages["private"])
+    page.evaluate("document.querySelectorAll('.detail, footer').forEach(e => e.remove())")
+    printed = browser.call("Page.printToPDF", {"preferCSSPageSize": True}, page.session)
+    pdf = base64.b64decode(printed["data"])
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf)) <= 2
+
+
+def test_the_attack_page_prints_on_few_pages(browser, pages):
+    page = browser.open(pages["attack"])
+    printed = browser.call("Page.printToPDF", {"preferCSSPageSize": True}, page.session)
+    pdf = base64.b64decode(printed["data"])
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf)) <= 5

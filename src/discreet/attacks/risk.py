@@ -10,14 +10,18 @@ figures are of persons.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.base import TOLERANCE, Scene
+from discreet.attacks.class_attacks import baseline_of
+from discreet.attacks.inference.beliefs import beliefs_in
 from discreet.attacks.inference.population import Population
+from discreet.attacks.intersection import of_people
 from discreet.attacks.persons.person_intersection import candidates
 from discreet.attacks.persons.person_view import PersonView
 from discreet.releases.adversary_view import AdversaryView
@@ -25,6 +29,9 @@ from discreet.releases.manifest import Manifest
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
 from discreet.table.persons import Persons
+
+ALONE = "quasi-identifiers"
+OTHERS = "quasi-identifiers and all other sensitive values"
 
 
 @dataclass(frozen=True)
@@ -124,3 +131,54 @@ def _risk(
         marketer_population=float((held / people).sum() / total),
         unique_population=float(held[people == 1].sum() / total),
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RowAtRisk:
+    """One row of the source, and the attacker who learns its value."""
+
+    row: int  # of the source, counted from 1
+    attribute: str
+    knows: str
+    belief: float
+
+
+def rows_at_risk(scene: Scene) -> list[RowAtRisk]:
+    """Return rows believed above the threshold, or certain if other values are known too.
+
+    Rows that are so without the release are left out.
+    """
+    found: dict[tuple[int, str], RowAtRisk] = {}
+    for one in _found(scene):
+        found.setdefault((one.row, one.attribute), one)
+    return sorted(found.values(), key=lambda one: (one.row, one.attribute))
+
+
+def _found(scene: Scene) -> Iterator[RowAtRisk]:
+    for view in scene.readings:
+        reading = of_people(view, scene)
+        people = _rows_of_targets(view)
+        if reading.sampled:
+            scene.omitted["rows at risk"] = f"targets of '{view.name}' are a sample"
+            continue
+        for attribute in reading.sensitive:
+            others = [name for name in reading.sensitive if name != attribute]
+            choices: Sequence[tuple[str, list[str], float]] = [(ALONE, [], scene.threshold)]
+            if others:
+                choices = [*choices, (OTHERS, others, 1 - TOLERANCE)]
+            for knows, known, limit in choices:
+                beliefs = beliefs_in(reading, attribute, known)
+                without = baseline_of(reading, attribute, beliefs)
+                least = limit - 2 * TOLERANCE if known else limit + TOLERANCE
+                risky = (beliefs.belief > least) & (without <= limit)
+                for target in np.flatnonzero(risky[beliefs.line_of_target]):
+                    belief = float(beliefs.belief[beliefs.line_of_target[target]])
+                    yield RowAtRisk(int(people[target]) + 1, attribute, knows, belief)
+
+
+def _rows_of_targets(view: AdversaryView) -> NDArray[np.int64]:
+    """The original row of each target."""
+    if view.placement.sole:
+        return np.flatnonzero(view.group_of_person >= 0)
+    place = view.members.kind_of_person
+    return np.flatnonzero((place >= 0) & (np.diff(view.placement.start)[place] > 0))

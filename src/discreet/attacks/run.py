@@ -22,7 +22,7 @@ from discreet.attacks.base import (
 from discreet.attacks.inference.population import Population
 from discreet.attacks.persons.person_view import PersonView
 from discreet.attacks.registry import all_attacks
-from discreet.attacks.risk import Risk, risks_of, risks_of_persons
+from discreet.attacks.risk import Risk, RowAtRisk, risks_of, risks_of_persons, rows_at_risk
 from discreet.errors import InputError
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.audit.kept_rows import persons_of_rows, persons_of_tables
@@ -53,6 +53,7 @@ class AttackReport(Result):
     rows: int | None = None  # published rows of these persons
     omitted: Mapping[str, str] = field(default_factory=dict)  # what applies and was left out: why
     seconds: float | None = None  # time limit of all attacks together
+    at_risk: tuple[RowAtRisk, ...] | None = None  # rows of the source; None where not listed
 
     @property
     def ok(self) -> bool:
@@ -185,12 +186,13 @@ def run_attacks(
     source_rows: Mapping[str, NDArray[np.int32]] | None = None,
     threshold: float = 0.5,
     seconds: float | None = None,
+    list_rows: bool = False,
     progress: Progress = no_progress,
 ) -> AttackReport:
     """Run some attacks, or all, on published tables; after ``seconds`` the rest is left out.
 
     ``source_rows``, the original's row behind each published row, is needed where a person may
-    have several: the targets are then persons.
+    have several: the targets are then persons. ``list_rows`` also lists the rows at risk.
     """
     view = _person_view(tables, manifest, task, source_rows) if manifest.keeps_rows else None
     ends = None if seconds is None else time.monotonic() + seconds
@@ -225,7 +227,11 @@ def run_attacks(
         risks = interruptible(
             lambda: risks_of(dict(tables), manifest, task.table, readings, population)
         )
-        return replace(report, risks=tuple(risks))
+        listed = None
+        if list_rows and readings:
+            listed = tuple(interruptible(lambda: rows_at_risk(scene)))
+        omitted = dict(scene.omitted)
+        return replace(report, risks=tuple(risks), at_risk=listed, omitted=omitted)
     return replace(
         report,
         risks=tuple(risks_of_persons(task.table, task.kept, view)),

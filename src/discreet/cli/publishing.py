@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,7 +22,7 @@ from discreet.cli.console import (
 )
 
 if TYPE_CHECKING:
-    from discreet.releases.manifest import Manifest
+    from discreet.pipeline.release import Release
 
 
 class Format(StrEnum):
@@ -69,8 +68,15 @@ def publish(
         Path | None,
         typer.Option("--sign", help="Private key that signs the manifest (discreet keys new)."),
     ] = None,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", help="Do not write report.html.")
+    no_report: Annotated[bool, typer.Option("--no-report", help="Do not write reports.")] = False,
+    attack: Annotated[
+        float,
+        typer.Option(
+            "--attack", min=0, help="Time limit of attacks for the private report, in seconds."
+        ),
+    ] = 60,
+    no_attack: Annotated[
+        bool, typer.Option("--no-attack", help="Try no attacker; the private report says so.")
     ] = False,
     verbose: Verbose = False,
     json: Json = False,
@@ -115,22 +121,25 @@ def publish(
                 report=not no_report,
                 progress=progress,
                 sign=key,
+                attack=None if no_attack or no_report else attack,
             )
-        _say(release.manifest, release.private, place, json=json, verbose=verbose)
+        _say(release, place, json=json, verbose=verbose)
 
 
-def _say(
-    manifest: Manifest, private: Mapping[str, Any], place: Path, *, json: bool, verbose: bool
-) -> None:
+def _say(release: Release, place: Path, *, json: bool, verbose: bool) -> None:
     """Print what was published; in JSON, ``private`` has what only the publisher may know."""
+    manifest, private = release.manifest, release.private
     if json:
         figures = {key: private[key] for key in ("utility", "method", "promises")}
+        if release.review is not None:
+            figures["risk"] = release.verdict().to_dict()
         data = manifest.model_dump(mode="json", exclude_none=True)
         say_json({"release": str(place), **data, "private": figures})
         return
     from discreet.report.terminal import published_details, published_lines
 
-    say_lines(published_lines(manifest, private, place))
+    verdict = [] if release.review is None else release.verdict().lines()
+    say_lines([*published_lines(manifest, private, place), *verdict])
     if verbose:
         say_lines(published_details(manifest, private))
 

@@ -30,6 +30,7 @@ from discreet.io.regular_files import require_regular
 from discreet.io.source import Source
 from discreet.job.parts import Attribute, Output, Part, Verify
 from discreet.job.person import Person, person_problems
+from discreet.job.sign_off import SignOff
 from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method
@@ -80,6 +81,10 @@ class Job(Part):
         description="Attacks to run before the release appears: 'attacks', or their settings.",
     )
 
+    sign_off: SignOff = Field(
+        default_factory=SignOff,
+        description="Thresholds of the verdict about risk in the report for the signer.",
+    )
     measure: MeasureSettings = Field(
         default_factory=MeasureSettings, description="How releases are measured and compared."
     )
@@ -101,6 +106,7 @@ class Job(Part):
             output: Output | Mapping[str, Any] = ...,
             ledger: LedgerSettings | Mapping[str, Any] | None = ...,
             verify: Verify | Mapping[str, Any] | Literal["attacks"] | None = ...,
+            sign_off: SignOff | Mapping[str, Any] = ...,
             measure: MeasureSettings | Mapping[str, Any] | Literal["none"] = ...,
         ) -> None: ...
 

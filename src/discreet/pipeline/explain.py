@@ -8,6 +8,7 @@ from pathlib import Path
 from discreet.io.atomic import write_private
 from discreet.io.signatures import SigningKey
 from discreet.pipeline.release import Release
+from discreet.pipeline.verify import risk_file
 from discreet.releases.audit.files import REPORT
 from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
@@ -36,7 +37,12 @@ def write_private_files(path: Path, release: Release, report: bool) -> None:
     text = json.dumps(release.private, indent=1) + "\n"
     write_private(path.with_name(f"{path.name}.private.json"), text)
     place = path.with_name(f"{path.name}.private.html")
-    if report:
-        write_private(place, release.private_page().html())
-    else:
-        place.unlink(missing_ok=True)  # the page of a release that this one replaces
+    rows = path.with_name(f"{path.name}.private.rows.csv")
+    place.unlink(missing_ok=True)  # of a release that this one replaces
+    rows.unlink(missing_ok=True)
+    if not report:
+        return
+    write_private(place, release.private_page().html())
+    attacks = None if release.review is None else release.review.attacks
+    if attacks is not None and attacks.at_risk:
+        write_private(rows, risk_file(attacks.at_risk))

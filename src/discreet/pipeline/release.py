@@ -31,6 +31,8 @@ from discreet.table.coded_table import CodedTable
 if TYPE_CHECKING:
     from discreet.report.charts.chart import Chart
     from discreet.report.pieces import Page
+    from discreet.report.review import Review
+    from discreet.report.risk_verdict import RiskVerdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,7 @@ class Release(Result):
     private: dict[str, Any]
     draft: Draft | None = None  # the record for a ledger
     proof: Proof | None = None
+    review: Review | None = None  # what the signer must see; made by ``save``
 
     @cached_property
     def tables(self) -> dict[str, Any]:
@@ -129,19 +132,20 @@ class Release(Result):
         progress: Progress = no_progress,
         ledger: Ledger | None = None,
         sign: SigningKey | str | Path | None = None,
+        attack: float | None = None,
     ) -> Path:
         """Write the release folder: tables, audit of the written files, manifest, report.
 
         ``format`` is ``csv``, but for a release that Spark made ``parquet``, unless it is given.
         With a ledger the release is recorded in the same step in which it appears; an open one may
         be given, whose lock the caller holds. ``sign`` is the private key that signs the
-        manifest.
+        manifest. ``attack`` is the time limit, in seconds, of attacks for the private report.
         """
         from discreet.pipeline.run import save_release
 
         return save_release(
             self, Path(path), format=format, force=force, report=report, progress=progress,
-            ledger=ledger, sign=sign,
+            ledger=ledger, sign=sign, attack=attack,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,9 +172,23 @@ class Release(Result):
 
     def private_page(self) -> Page:
         """Return the publisher's page, with facts that the release must not contain."""
-        from discreet.report.pages.release_page import private_page
+        from discreet.report.pages.signing_page import signing_page
 
-        return private_page(self.manifest, self.job, self._picture, self.private, self.attacks)
+        return signing_page(self.manifest, self.job, self._picture, self.private, self._reviewed())
+
+    def verdict(self) -> RiskVerdict:
+        """Return the verdict about the release's risk, by the job's ``sign_off``."""
+        from discreet.report.pages.signing_page import verdict_of
+
+        return verdict_of(self.manifest, self.job, self.private, self._reviewed())
+
+    def _reviewed(self) -> Review:
+        from discreet.report.review import Review
+
+        if self.review is not None:
+            return self.review
+        why = "" if self.attacks is not None else "No attacker was tried: see 'dc.attack'."
+        return Review(self.attacks, why)
 
     def __str__(self) -> str:
         return "\n".join(self.explanation)

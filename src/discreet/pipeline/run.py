@@ -35,7 +35,7 @@ from discreet.pipeline.record import (
 )
 from discreet.pipeline.release import Proof, Release
 from discreet.pipeline.run_state import RunState
-from discreet.pipeline.verify import verify_attacks
+from discreet.pipeline.verify import review_release, verify_attacks
 from discreet.releases.manifest import Manifest
 
 
@@ -46,6 +46,7 @@ class Saving(TypedDict, total=False):
     force: bool
     report: bool
     sign: SigningKey | str | Path | None
+    attack: float | None
 
 
 def make_release(
@@ -99,8 +100,12 @@ def save_release(
     progress: Progress = no_progress,
     ledger: Ledger | None = None,
     sign: SigningKey | str | Path | None = None,
+    attack: float | None = None,
 ) -> Path:
-    """Write a release beside its place, prove the written files, and put it in place."""
+    """Write a release beside its place, prove the written files, and put it in place.
+
+    ``attack`` is the time limit, in seconds, of attacks for the report; None for no attack.
+    """
     key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.load(sign)
     tables, manifest = release.formed, release.manifest.model_copy(deep=True)
     with locked_ledger(release.draft, ledger, path) as ledger, release.timed("save"):
@@ -120,6 +125,8 @@ def save_release(
                 proof = release.proof_of(reading)  # of publish(), if the files have the same cells
                 proof = proof or _prove(release, manifest, reading, progress, ledger)
             write_explanation(folder, manifest, proof.audit.picture, report, key)
+            if report:
+                release.review = review_release(release, manifest, reading, attack, progress)
     reading.moved_to(path.absolute())
     release.adopt(proof, manifest)
     write_private_files(path, release, report)

@@ -1,19 +1,43 @@
-"""Attacking a release before it appears."""
+"""Attack a release before it appears, and collect what the person who signs it must see."""
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
+from discreet import __version__
 from discreet.attacks.base import TOLERANCE, Finding
 from discreet.attacks.inference.population import Population
 from discreet.attacks.registry import attacks_inside
+from discreet.attacks.risk import RowAtRisk
 from discreet.attacks.run import AttackReport, run_attacks
 from discreet.errors import AuditError
 from discreet.job.model import Job
 from discreet.methods.base import Progress
 from discreet.pipeline.engine import FormedTables, Reading
 from discreet.pipeline.prepare import prepare, prepare_population
+from discreet.pipeline.release import Release
+from discreet.releases.analyst_errors import AnalystErrors, analyst_errors
 from discreet.releases.manifest import Manifest
+from discreet.releases.measure import read_utility
+from discreet.report.review import ColumnChange, Review, SampledRows
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.interrupts import interruptible
+from discreet.utility.reading import DIVERGENCE_ROWS
+
+SAMPLED = 10  # rows that are shown before and after
+SHOWN_COLUMNS = 8
+NOT_ASKED = "No attacker was tried: the release was made without attacks."
+IN_PARTS = (
+    "No attacker was tried: the release was made in parts. Run 'discreet attack RELEASE "
+    "--original JOB'."
+)
 
 
 def verify_attacks(
@@ -76,3 +100,118 @@ def _sentence(finding: Finding, ceiling: float) -> str:
         f"{finding.title} on {finding.shown_aim}: an attacker who {finding.knowledge} reaches a "
         f"belief of {finding.greatest:.6g}, above {limit}"
     )
+
+
+def review_release(
+    release: Release,
+    manifest: Manifest,
+    reading: Reading,
+    seconds: float | None,
+    progress: Progress,
+) -> Review:
+    """Attack a release within some seconds, or not at all, and describe it for its signer."""
+    formed = release.formed
+    rows = formed.source_rows()
+    facts = _provenance(release, manifest)
+    if rows is None:  # in parts: no machine has all of it
+        return Review(not_attacked=IN_PARTS, facts=facts)
+    attacks = None
+    if seconds is not None:
+        attacks = _attacked(release, manifest, reading, seconds, progress)
+    return Review(
+        attacks=attacks,
+        not_attacked="" if attacks is not None else NOT_ASKED,
+        errors=interruptible(lambda: _errors(formed, manifest, reading))
+        if release.job.measure.divergence and release.job.measure.figures
+        else None,
+        samples=tuple(_samples(formed, reading)),
+        columns=tuple(_columns(formed, reading)),
+        facts=facts,
+    )
+
+
+def _attacked(
+    release: Release, manifest: Manifest, reading: Reading, seconds: float, progress: Progress
+) -> AttackReport:
+    wanted = release.job.verify
+    population = None
+    if wanted is not None and wanted.population is not None:
+        population = read_population(release.job.folder / wanted.population, release.job)
+    return run_attacks(
+        reading.tables,
+        release.formed.original,
+        manifest,
+        population=population,
+        source_rows=release.formed.source_rows(),
+        threshold=0.5 if wanted is None else wanted.threshold,
+        seconds=seconds,
+        list_rows=release.job.person is None,
+        progress=progress,
+    )
+
+
+def _errors(formed: FormedTables, manifest: Manifest, reading: Reading) -> AnalystErrors | None:
+    """The errors of analysts; None for tables so large that p2 takes as long as a method."""
+    found = read_utility(reading.tables, formed.original, manifest)
+    if not found.original.rows or found.original.rows > DIVERGENCE_ROWS:
+        return None
+    return analyst_errors(found.original, found.implied)
+
+
+def _samples(formed: FormedTables, reading: Reading) -> Iterator[SampledRows]:
+    """Some published rows, with the quasi-identifiers that they have in the source."""
+    original, rows = formed.original.table, formed.source_rows() or {}
+    for name, table in reading.tables.items():
+        quasi = [c for c in table.quasi_identifiers if c.name in original.columns]
+        if name not in rows or not quasi or not table.rows or len(rows[name]) != table.entries:
+            continue
+        chosen = np.random.default_rng().permutation(table.entries)[:SAMPLED]
+        shown = quasi[:SHOWN_COLUMNS]
+        yield SampledRows(
+            name,
+            [column.name for column in shown],
+            [
+                [
+                    (_cell(original[column.name], int(rows[name][row])), _cell(column, int(row)))
+                    for column in shown
+                ]
+                for row in chosen
+            ],
+        )
+
+
+def _cell(column: Column, row: int) -> str:
+    value = column.text[int(column.codes[row])]
+    return "(missing)" if value is None else str(value)
+
+
+def _columns(formed: FormedTables, reading: Reading) -> Iterator[ColumnChange]:
+    original: CodedTable = formed.original.table
+    for table in reading.tables.values():
+        for column in table:
+            if column.name in original.columns:
+                before = original[column.name].cardinality
+                yield ColumnChange(column.name, str(column.role), before, column.cardinality)
+
+
+def _provenance(release: Release, manifest: Manifest) -> dict[str, str]:
+    job = release.job
+    facts = {"made by": f"discreet {__version__}"}
+    facts["date (UTC)"] = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
+    if job.source is not None and job.source.path is not None:
+        facts["source"] = Path(job.source.path).name
+    if "source_sha256" in release.private:
+        facts["source sha256"] = release.private["source_sha256"]
+    written = job.model_dump_json(exclude_none=True).encode()
+    facts["job sha256"] = hashlib.sha256(written).hexdigest()
+    facts["engine"] = str(release.private.get("engine", ""))
+    return facts
+
+
+def risk_file(found: tuple[RowAtRisk, ...]) -> str:
+    """``RELEASE.private.rows.csv``: the rows at risk by their number in the source."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["row", "attribute", "attacker_knows", "belief"])
+    writer.writerows([one.row, one.attribute, one.knows, f"{one.belief:.4f}"] for one in found)
+    return text.getvalue()

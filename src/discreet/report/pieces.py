@@ -43,6 +43,7 @@ class Section:
     title: str
     body: Html
     short: str = ""  # its name in the list of contents, which has only sections with one
+    detail: bool = False  # behind the summary, and behind the lines to sign
 
     @property
     def anchor(self) -> str:
@@ -50,7 +51,8 @@ class Section:
 
     def html(self) -> Html:
         anchor = f" id='{escape(self.anchor)}'" if self.short else ""
-        return Html(f"<section{anchor}><h2>{text(self.title)}</h2>{self.body}</section>")
+        kind = " class='detail'" if self.detail else ""
+        return Html(f"<section{anchor}{kind}><h2>{text(self.title)}</h2>{self.body}</section>")
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,9 @@ class Page:
             f"<style>{style()}</style></head><body class='discreet page'><div class='sheet'>"
             f"<header>{self._head('h1')}{cards(self.cards)}"
             f"<nav aria-label='Contents'>{contents}</nav></header><main>"
-            f"{''.join(one.html() for one in self.sections)}</main>"
+            f"{''.join(one.html() for one in self.sections if not one.detail)}"
             + (f"<div class='sign'>{sign}</div>" if self.to_sign else "")
+            + f"{''.join(one.html() for one in self.sections if one.detail)}</main>"
             + f"<footer>Made by discreet {__version__}. This file has no script and uses no "
             "network.</footer></div></body></html>\n"
         )

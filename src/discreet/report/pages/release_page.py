@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from discreet.releases.audit.audit import Audit
 from discreet.releases.explanation import (
     collapsed,
-    explain_privately,
-    people_of_rows,
     published,
     readers,
     treatment,
@@ -43,13 +41,12 @@ from discreet.report.pieces import (
 from discreet.table.roles import Unit
 
 if TYPE_CHECKING:
-    from discreet.attacks.run import AttackReport
-    from discreet.job.model import Job
+    pass
 
 
 def release_page(manifest: Manifest, picture: Picture) -> Page:
     """Return the page that is published: a function of the manifest and the published tables."""
-    heading, tone = _headline(manifest)
+    heading, tone = _headline(manifest, picture)
     return Page(
         kind="Release report",
         subject=f"by {manifest.method.name}",
@@ -74,69 +71,36 @@ def release_page(manifest: Manifest, picture: Picture) -> Page:
             ),
             Section("What attackers can learn", _learnt(manifest, picture), "Attackers"),
             Section("Figures of the files", _figure_table(manifest), "Figures"),
-            Section("What is in the folder", _tables(manifest)),
+            Section("What is in the folder", tables_of(manifest)),
             *origin(manifest, None),
         ],
     )
 
 
-def private_page(
-    manifest: Manifest,
-    job: Job,
-    picture: Picture,
-    private: Mapping[str, Any],
-    attacks: AttackReport | None = None,
-) -> Page:
-    """Return the page for the person who signs: also what the release must not hold."""
-    heading, tone = _headline(manifest)
-    utility = private.get("utility", {})
-    hidden = [name for name, one in job.attributes.items() if not one.role.published]
-    said = [f"Never published: {', '.join(hidden)}."] if hidden else []
-    said += [*collapsed(manifest), *treatment(manifest), *explain_privately(manifest, private)[1:]]
-    sections = [
-        Section("In plain words", sentences(said), "In plain words"),
-        Section(
-            "What is guaranteed", promise_table(manifest.promises, manifest.unit), " Guarantees"
-        ),
-        Section("What attackers can learn", _learnt(manifest, picture, attacks), "Attackers"),
-        Section(
-            "Information loss",
-            figures(loss_charts(utility), beside=figure_table(utility)),
-            "Loss",
-        ),
-        Section("What the method did", _method_facts(private.get("method", {}))),
-        Section("What is in the folder", _tables(manifest)),
-        *origin(manifest, job),
-    ]
-    return Page(
-        kind="Private report",
-        subject=f"by {manifest.method.name}",
-        heading=heading,
-        tone=tone,
-        lede=(
-            *warnings(manifest.promises),
-            *uncovered(manifest),
-            "PRIVATE: for the publisher only. Figures of this page were computed with the original "
-            "and would let an attacker narrow down values. Do not publish it.",
-            published(manifest, people_of_rows(manifest, private)),
-        ),
-        cards=list(_private_cards(manifest, picture, attacks, utility)),
-        sections=[section for section in sections if section.body],
-        to_sign=True,
-    )
-
-
-def _headline(manifest: Manifest) -> tuple[str, Tone]:
-    """Return the verdict; a warning where no guarantee covers a sensitive attribute."""
+def _headline(manifest: Manifest, picture: Picture) -> tuple[str, Tone]:
+    """Return the verdict about guarantees; where all hold, what the files show of the risk."""
     heading, tone = verdict(manifest.promises)
-    return heading, "warn" if tone == "good" and uncovered(manifest) else tone
+    certain = max((one.certain for one in manifest.readers), default=0)
+    if tone != "good":
+        return heading, tone
+    if certain:
+        return f"{heading}; up to {certain:,} values are certain to an attacker", "warn"
+    beliefs = picture.beliefs
+    if beliefs:
+        name = max(beliefs, key=lambda one: beliefs[one].greatest)
+        most = beliefs[name].greatest
+        if most >= 1 - 1e-9:
+            return f"{heading}; some values of '{name}' are certain within a group", "warn"
+        heading = f"{heading}; by its group, a value is believed at most {most:.0%}"
+        tone = "good" if most <= 0.5 else "warn"
+    return heading, "warn" if uncovered(manifest) else tone
 
 
 def _figure_table(manifest: Manifest) -> Html:
     return figure_table(manifest.utility.model_dump(exclude_none=True))
 
 
-def _method_facts(facts: Mapping[str, Any]) -> Html:
+def method_facts(facts: Mapping[str, Any]) -> Html:
     if not facts:
         return Html("")
     return table(("", ""), [(name.replace("_", " "), inline(fact)) for name, fact in facts.items()])
@@ -263,29 +227,7 @@ def _cards(manifest: Manifest, picture: Picture) -> Iterator[Card]:
         )  # fmt: skip
 
 
-def _private_cards(
-    manifest: Manifest,
-    picture: Picture,
-    attacks: AttackReport | None,
-    utility: Mapping[str, Any],
-) -> Iterator[Card]:
-    yield from _cards(manifest, picture)
-    if attacks is not None and attacks.strongest is not None:
-        worst = attacks.strongest
-        tone: Tone = "good" if attacks.ok else "bad"
-        yield Card(
-            "strongest-reader", "strongest attacker that was tried", worst.greatest,
-            f"{worst.greatest:.1%}", f"{worst.attack} on '{worst.aim}'", tone,
-        )  # fmt: skip
-    loss = utility.get("loss")
-    if loss is not None:
-        yield Card(
-            "loss", "information loss of quasi-identifiers", loss, f"{loss:.1%}",
-            "0 % = exact values, 100 % = suppressed",
-        )  # fmt: skip
-
-
-def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None = None) -> Html:
+def _learnt(manifest: Manifest, picture: Picture) -> Html:
     parts: list[str] = []
     if picture.beliefs:
         parts.append(
@@ -299,11 +241,6 @@ def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None =
     if said:
         parts += [subheading("Attackers with the sensitive table, or with several releases"),
                   sentences(said)]  # fmt: skip
-    if attacks is not None:
-        from discreet.report.pages.attack_page import attack_details, worst_attackers
-
-        parts += [subheading("Attacks before publication"), paragraph(attacks.summary)]
-        parts += [worst_attackers(attacks), attack_details(attacks)]
     parts += [
         subheading("What is not covered"),
         sentences(known_weaknesses(manifest)),
@@ -317,7 +254,7 @@ def _learnt(manifest: Manifest, picture: Picture, attacks: AttackReport | None =
     return joined(parts)
 
 
-def _tables(manifest: Manifest) -> Html:
+def tables_of(manifest: Manifest) -> Html:
     rows = []
     for entry in manifest.tables.values():
         by_role: dict[str, list[str]] = {}

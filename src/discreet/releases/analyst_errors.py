@@ -1,0 +1,122 @@
+"""What analysts lose, in their terms: errors of counts, shares and means by one quasi-identifier.
+
+All follow from two-way tables of a quasi-identifier and a sensitive attribute, as the release
+implies them and as the original has them:
+
+- *counts*: median of |estimate − count|/count over cells with at least ``FEW`` rows;
+- *shares*: mean difference, in percentage points, between the estimated and the true share of a
+  value among the rows with a value of the quasi-identifier, weighted by these rows;
+- *means*: median relative error of a numeric attribute's mean by value of the quasi-identifier.
+
+Beside each, the same for tables without any link (shares of the whole table everywhere).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.table.coded_table import CodedTable, Column
+from discreet.typing import Floats
+from discreet.utility.implied import Implied
+
+FEW = 10  # rows of a cell, or of a quasi-identifier's value, that are judged
+CELLS = 2**20  # of a two-way table that is judged
+
+
+@dataclass(frozen=True)
+class AnalystError:
+    """The error of one kind of figure, in a release and without any link."""
+
+    release: float
+    unlinked: float
+
+
+@dataclass(frozen=True)
+class AnalystErrors:
+    """The errors of counts, shares and means; None where nothing could be compared."""
+
+    counts: AnalystError | None
+    shares: AnalystError | None
+    means: AnalystError | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The errors as plain data."""
+        return {name: one for name, one in asdict(self).items() if one is not None}
+
+
+def analyst_errors(original: CodedTable, implied: Implied) -> AnalystErrors:
+    """Compare the two-way tables of a release with those of the original."""
+    found = [_TwoWayErrors.of(original, implied, *pair) for pair in _pairs(original)]
+    weight = sum(float(one.rows.sum()) for one in found)
+    shares = None
+    if weight:
+        off = [sum(float(one.shares[side] @ one.rows) for one in found) for side in (0, 1)]
+        shares = AnalystError(off[0] / weight, off[1] / weight)
+    return AnalystErrors(
+        _medians([one.counts for one in found]), shares, _medians([one.means for one in found])
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _TwoWayErrors:
+    """The errors in one two-way table, of the release and without any link."""
+
+    counts: tuple[Floats, Floats]  # of cells with enough rows
+    shares: tuple[Floats, Floats]  # of the quasi-identifier's values with enough rows
+    means: tuple[Floats, Floats]
+    rows: Floats  # with these values
+
+    @classmethod
+    def of(
+        cls, original: CodedTable, implied: Implied, quasi: Column, sensitive: Column
+    ) -> _TwoWayErrors:
+        truth = np.zeros((quasi.cardinality, sensitive.cardinality))
+        np.add.at(truth, (quasi.codes, sensitive.codes), 1.0)
+        rows = truth.sum(axis=1)
+        unlinked = np.outer(rows, truth.sum(axis=0)) / max(original.rows, 1)
+        both = implied.pair_table(quasi, sensitive), unlinked
+        cells, values = truth >= FEW, rows >= FEW
+        share = _shares(truth)[values]
+        numbers = sensitive.numbers
+        mean = np.zeros(0)
+        if numbers is not None and not np.isnan(numbers).any():
+            mean = share @ numbers
+        known = np.abs(mean) > 1e-12
+
+        def off(one: Floats) -> tuple[Floats, Floats, Floats]:
+            of_value = _shares(one)[values]
+            counts = np.abs(one - truth)[cells] / truth[cells]
+            means = np.zeros(0)
+            if len(mean):
+                means = np.abs(of_value @ numbers - mean)[known] / np.abs(mean[known])
+            return counts, np.abs(of_value - share).mean(axis=1), means
+
+        release, base = off(both[0]), off(both[1])
+        return cls(
+            (release[0], base[0]), (release[1], base[1]), (release[2], base[2]), rows[values]
+        )
+
+
+def _pairs(original: CodedTable) -> Iterator[tuple[Column, Column]]:
+    for quasi in original.quasi_identifiers:
+        for sensitive in original.sensitive:
+            if quasi.cardinality * sensitive.cardinality <= CELLS:
+                yield quasi, sensitive
+
+
+def _shares(table: Floats) -> Floats:
+    rows = table.sum(axis=1, keepdims=True)
+    shares: Floats = np.divide(table, rows, out=np.zeros_like(table), where=rows > 0)
+    return shares
+
+
+def _medians(found: list[tuple[Floats, Floats]]) -> AnalystError | None:
+    if not sum(len(one) for one, _ in found):
+        return None
+    release = np.concatenate([one for one, _ in found])
+    unlinked = np.concatenate([one for _, one in found])
+    return AnalystError(float(np.median(release)), float(np.median(unlinked)))

@@ -28,6 +28,7 @@ def test_publish_writes_the_release_and_nothing_else(hospital, run):
     ]  # fmt: skip
     assert sorted(path.name for path in hospital.iterdir()) == [
         "job.yaml", "patients.csv", "release", "release.private.html", "release.private.json",
+        "release.private.rows.csv",
     ]  # fmt: skip
     assert "of 600 rows" in done.stdout
     assert "\nPublished to " in done.stdout  # after the warning of unprotected attributes

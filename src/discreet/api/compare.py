@@ -7,6 +7,8 @@ not stop the others. Methods that need a ledger run as if nothing had been publi
 
 from __future__ import annotations
 
+import json
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,8 +22,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.api.shared.settings_grid import Setting, settings_of
+from discreet.api.shared.settings_grid import Setting, settings_of, suited_settings
+from discreet.by_name import nearest
 from discreet.errors import DiscreetError, InputError, PromiseError
+from discreet.io.regular_files import require_regular
 from discreet.job.model import Job
 from discreet.job.parts import Attribute
 from discreet.ledger.ledger import Ledger
@@ -162,43 +166,54 @@ def compare(
     data: Any,
     job: Job | str | Path,
     *,
-    methods: Sequence[Method | str | Mapping[str, Any]],
+    methods: Sequence[Method | str | Mapping[str, Any]] | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
     uses: Sequence[Use | str] | Use | str | None = None,
     learning: bool = False,
     queries: int | None = None,
     ceiling: float = CEILING,
     seed: int = 0,
+    budget: float | None = None,
     progress: Progress = no_progress,
 ) -> Comparison:
     """Run several methods on one table, and compare utility against disclosure risk.
 
     ``data`` is a frame, a path, or None for the job's own source. ``methods`` are names or methods
-    with parameters; ``vary`` gives values of parameters, and every method runs with each
-    combination of those that it takes. ``uses`` are the purposes of a release (``queries``,
-    ``associations``, ``records``, ``learning``; all but the last if left out). A release is
-    recommended only where the belief of 99 in 100 people is at most ``ceiling``.
+    with parameters, by default all that suit the job, with its k and l translated and some larger
+    l; after ``budget`` seconds no further setting begins. ``vary`` gives values of parameters, and
+    every method runs with each combination of those that it takes. ``uses`` are the purposes of a
+    release (``queries``, ``associations``, ``records``, ``learning``; all but the last if left
+    out). A release is recommended only where the belief of 99 in 100 people is at most ``ceiling``
+    and two tables without a link do not outdo it.
     """
     job = Job.of(job)
     if not 0 <= ceiling <= 1:
         raise InputError(f"ceiling: a belief is between 0 and 1; found {ceiling:g}.")
     wanted = _uses(uses, learning)
-    settings = settings_of(job, methods, vary or {})
+    if methods is None and not vary:
+        settings = suited_settings(job)
+    else:
+        settings = settings_of(job, methods or [job.method.name], vary or {})
+    ends = math.inf if budget is None else time.monotonic() + budget
     original = Original.read(job, data, progress)
     workload = job.measure.workload(queries)
     taught = None
     if learning or Use.LEARNING in wanted:
         taught = School(original, job.measure.targets, seed)
     runner = _Runner(original, workload, taught, seed)
-    points = []
+    points: list[Point] = []
+    untried: list[str] = []
     for number, setting in enumerate(settings):
+        if points and time.monotonic() > ends:
+            untried.append(setting.label)
+            continue
 
         def tell(phase: str, share: float, before: int = number, of: str = setting.label) -> None:
             progress(f"{of} ({before + 1} of {len(settings)}): {phase}", share)
 
         points.append(runner.point(setting, tell))
-    marked = mark_dominated(points)
     unlinked = runner.unlinked()
+    marked = mark_dominated(points, unlinked)
     return Comparison(
         marked,
         unlinked,
@@ -206,7 +221,27 @@ def compare(
         original.table.rows,
         ceiling,
         None if original.kept is None else original.kept.count,
+        untried=tuple(untried),
     )
+
+
+def compared_job(job: Job | str | Path, folder: str | Path | None, name: str | None) -> Job:
+    """Return a job by the method and setting of a compared release, to publish it by its name."""
+    job = Job.of(job)
+    if folder is None or name is None:
+        raise InputError("--compared and --release go together: a folder, and a release in it.")
+    place = Path(folder) / "comparison.json"
+    require_regular(place, "Comparison")
+    try:
+        points = json.loads(place.read_text(encoding="utf-8"))["points"]
+        found = {one["label"]: one for one in points if "failure" not in one}
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{place}: not a comparison that discreet wrote.") from None
+    if name not in found:
+        raise InputError(f"{place}: no release '{name}'. {nearest(name, sorted(found))}")
+    one = found[name]
+    setting = Setting(one["method"], one["parameters"], one.get("given", {}), one.get("note"))
+    return setting.applied(job)
 
 
 def _uses(uses: Sequence[Use | str] | Use | str | None, learning: bool) -> list[Use]:
@@ -229,7 +264,10 @@ class _Runner:
     def point(self, setting: Setting, progress: Progress) -> Point:
         """Return the result of one setting; a failure is a point too."""
         started = time.perf_counter()
-        point = Point(setting.label, setting.method, dict(setting.parameters))
+        point = Point(
+            setting.label, setting.method, dict(setting.parameters), given=dict(setting.given),
+            note=setting.note,
+        )  # fmt: skip
         try:
             job = setting.job(self.original.job, [c.name for c in self.original.table.sensitive])
             release = self.original.release(job, self.seed, None, progress)

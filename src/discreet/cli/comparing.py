@@ -14,7 +14,10 @@ def compare(
     job: Annotated[
         Path, typer.Argument(help="Job file; its method runs only if --methods names it.")
     ],
-    methods: Annotated[str, typer.Option("--methods", help="Comma-separated methods.")],
+    methods: Annotated[
+        str | None,
+        typer.Option("--methods", help="Comma-separated methods; default: all that suit the job."),
+    ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option("--vary", help="Parameter and values: l=2,3,5. Repeatable."),
@@ -36,6 +39,10 @@ def compare(
         ),
     ] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of methods, queries and learning.")] = 0,
+    budget: Annotated[
+        str,
+        typer.Option("--budget", help="Time after which no setting begins, as 90s, 5m or 1h."),
+    ] = "5m",
     output: Annotated[
         Path | None,
         typer.Option("--output", help="Folder for comparison.html, .json and .csv."),
@@ -52,13 +59,16 @@ def compare(
             found = run_compare(
                 None,
                 job,
-                methods=[name.strip() for name in methods.split(",") if name.strip()],
+                methods=None
+                if methods is None
+                else [name.strip() for name in methods.split(",") if name.strip()],
                 vary=_varied(vary or []),
                 uses=uses or None,
                 learning=learning,
                 queries=queries,
                 ceiling=ceiling,
                 seed=seed,
+                budget=_seconds(budget),
                 progress=progress,
             )
         if output is not None:
@@ -75,6 +85,18 @@ def compare(
             say(str(found))
         if not found.published:
             raise typer.Exit(1 if any(point.infeasible for point in found.points) else 2)
+
+
+def _seconds(written: str) -> float:
+    """Parse ``90s``, ``5m`` or ``1h`` into seconds."""
+    from discreet.errors import InputError
+
+    units = {"s": 1, "m": 60, "h": 3600}
+    number, unit = (written[:-1], written[-1:]) if written[-1:] in units else (written, "s")
+    try:
+        return float(number) * units[unit]
+    except ValueError:
+        raise InputError(f"--budget {written}: give a time, such as 90s, 5m or 1h.") from None
 
 
 def _varied(given: list[str]) -> dict[str, list[Any]]:

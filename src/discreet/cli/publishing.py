@@ -68,6 +68,14 @@ def publish(
         Path | None,
         typer.Option("--sign", help="Private key that signs the manifest (discreet keys new)."),
     ] = None,
+    compared: Annotated[
+        Path | None,
+        typer.Option("--compared", help="Folder of 'discreet compare'; with --release."),
+    ] = None,
+    release_name: Annotated[
+        str | None,
+        typer.Option("--release", help="Name of the compared release whose setting is used."),
+    ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not write reports.")] = False,
     attack: Annotated[
         float,
@@ -95,6 +103,10 @@ def publish(
         from discreet.table.entropy import WARNING, fixed_order
 
         loaded = Job.load(job)
+        if compared is not None or release_name is not None:
+            from discreet.api.compare import compared_job
+
+            loaded = compared_job(loaded, compared, release_name)
         if ledger is not None:
             loaded = loaded.with_ledger(ledger)
         place = output or loaded.folder / loaded.output.path

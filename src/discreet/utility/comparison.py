@@ -8,7 +8,9 @@ Every point is measured by what all kinds of release share, the distribution p2 
   ``belief_max`` the greatest, both of the worst attribute; over persons where these have several
   rows.
 
-A point is *dominated* where another one has no greater D and no greater belief, and less of one.
+The unlinked baseline, quasi-identifiers and sensitive attributes in two tables without a link, is a
+candidate like any other: ``belief_gain`` is what a release adds to its belief. A point is
+*dominated* where another candidate has no greater D, belief and query error, and less of one.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,7 @@ class Point:
     divergence_ratio: float | None = None  # D
     belief_99: float | None = None
     belief_max: float | None = None
+    belief_gain: float | None = None  # belief_99 above that of the unlinked baseline
     query_error: float | None = None  # the median
     kl_divergence: float | None = None  # nats
     association: float | None = None  # lost between quasi-identifiers and sensitive attributes
@@ -63,6 +66,8 @@ class Point:
     failure: str | None = None  # why there is no release
     infeasible: bool = False  # because a guarantee cannot be met
     seconds: float = 0.0  # of the method, from data to audited tables
+    given: Mapping[str, Any] = field(default_factory=dict)  # the method's other parameters
+    note: str | None = None  # how the job's requirements were translated
 
     @property
     def failed(self) -> bool:
@@ -88,6 +93,7 @@ class Comparison(Result):
     rows: int  # of the source
     ceiling: float = CEILING  # the greatest belief_99 that a recommended release may have
     persons: int | None = None  # of the source, where one may have several rows
+    untried: tuple[str, ...] = ()  # settings that the time budget left out
 
     def __getitem__(self, label: str) -> Point:
         for point in self.points:
@@ -135,6 +141,10 @@ class Comparison(Result):
             if point.failure is not None:
                 failed.setdefault(point.failure, []).append(point.label)
         lines += [f"{', '.join(labels)}: {reason}" for reason, labels in failed.items()]
+        notes = {point.note: point.method for point in self.points if point.note}
+        lines += [f"{method}: {note}." for note, method in notes.items()]
+        if self.untried:
+            lines.append(f"Not tried within the time budget: {', '.join(self.untried)}.")
         return "\n".join([*advice, *lines])
 
     def save(self, folder: str | Path) -> Path:
@@ -154,6 +164,7 @@ class Comparison(Result):
             **({} if self.persons is None else {"persons": self.persons}),
             "ceiling": self.ceiling,
             "points": [_written(point) for point in self.points],
+            "untried": list(self.untried),
             "unlinked": _written(self.unlinked),
             "recommendations": [
                 {"for": str(one.use), "label": one.label, "sentence": one.sentence}
@@ -164,7 +175,7 @@ class Comparison(Result):
     def to_csv(self) -> str:
         """``comparison.csv``: a line for each point, the baseline last."""
         varied = list(dict.fromkeys(key for point in self.points for key in point.parameters))
-        figures = [name for name in asdict(self.unlinked) if name != "parameters"]
+        figures = [name for name in asdict(self.unlinked) if name not in ("parameters", "given")]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*figures[:2], *varied, *figures[2:]])
@@ -206,18 +217,26 @@ def _written(point: Point) -> dict[str, Any]:
     return {name: value for name, value in asdict(point).items() if value is not None}
 
 
-def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
-    """The same points, those that another one outdoes in utility and risk marked."""
-    placed = [p for p in points if p.divergence_ratio is not None and p.belief_99 is not None]
+def mark_dominated(points: Sequence[Point], unlinked: Point) -> tuple[Point, ...]:
+    """The same points, those that another one or the unlinked baseline outdoes marked."""
+    candidates = [*points, unlinked]
     return tuple(
-        replace(point, dominated=any(_outdoes(other, point) for other in placed))
+        replace(
+            point,
+            dominated=any(outdoes(other, point) for other in candidates),
+            belief_gain=None
+            if point.belief_99 is None or unlinked.belief_99 is None
+            else point.belief_99 - unlinked.belief_99,
+        )
         for point in points
     )
 
 
-def _outdoes(one: Point, other: Point) -> bool:
-    mine, theirs = (one.divergence_ratio, one.belief_99), (other.divergence_ratio, other.belief_99)
-    if None in mine or None in theirs:
+def outdoes(one: Point, other: Point) -> bool:
+    """Whether a point is no worse than another in D, belief and query error, and better in one."""
+    names = ("divergence_ratio", "belief_99", "query_error")
+    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+    if None in pairs[0] or None in pairs[1]:
         return False
-    pairs = list(zip(mine, theirs, strict=True))
-    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)  # type: ignore[operator]
+    compared = [(a, b) for a, b in pairs if a is not None and b is not None]
+    return all(a <= b for a, b in compared) and any(a < b for a, b in compared)

@@ -1,6 +1,8 @@
 """Recommend a release for a use, with the reason.
 
-Of the releases whose 99th-percentile belief is within a ceiling, the one with the best figure:
+The unlinked baseline is a candidate too. Of the candidates whose 99th-percentile belief is within a
+ceiling, and that the baseline does not outdo, the one with the best figure; of equal ones the one
+with the lowest belief, then D, then query error, so that no candidate dominates it:
 
 ============  ==================================================================================
 use           figure
@@ -17,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from discreet.utility.comparison import Point, Recommendation, Use
+from discreet.utility.comparison import Point, Recommendation, Use, outdoes
 
 ROUNDING = 1e-9  # by which a belief of exactly the ceiling may pass it
 
@@ -52,13 +54,21 @@ _MERITS = {
 
 
 def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float) -> Recommendation:
-    """Return the recommended release for a use."""
+    """Return the recommended release for a use; the unlinked baseline where nothing beats it."""
     merit = _MERITS[use]
     able = [p for p in points if not p.failed and merit.figure(p) is not None]
     judged = [point for point in able if point.belief_99 is not None]
     none = f"Recommended for {use}: none."
     if not judged:
         return Recommendation(use, None, f"{none} No release {merit.lacking}.")
+    known = unlinked.belief_99
+    if known is not None and known > ceiling + ROUNDING:
+        return Recommendation(
+            use,
+            None,
+            f"{none} No release can meet the ceiling of {ceiling:g}: without any link the true "
+            f"value is already believed with {known:.3f}, since some value is that frequent.",
+        )
     safe = [point for point in judged if _belief(point) <= ceiling + ROUNDING]
     if not safe:
         least = min(judged, key=_belief)
@@ -68,7 +78,25 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
             f"{none} The lowest 99th-percentile belief is {_belief(least):.3f} ({least.label}), "
             f"above the ceiling of {ceiling:g}.",
         )
-    best = min(safe, key=lambda point: (merit.figure(point) or 0.0, _belief(point)))
+    candidates = [point for point in safe if not outdoes(unlinked, point)]
+    if merit.figure(unlinked) is not None and known is not None:
+        candidates.append(unlinked)
+    if not candidates:
+        return Recommendation(
+            use,
+            None,
+            f"{none} Two tables without a link are no worse than every release within the ceiling, "
+            "in divergence, belief and query error.",
+        )
+    best = min(candidates, key=lambda point: _order(merit, point))
+    if best is unlinked:
+        return Recommendation(
+            use,
+            unlinked.label,
+            f"Recommended for {use}: no release beats two tables without a link, the "
+            f"quasi-identifiers and the sensitive attributes ({merit.noun} "
+            f"{merit.shown(unlinked):.3f}, 99th-percentile belief {known:.3f}).",
+        )
     base = merit.shown(unlinked)
     beside = "" if base is None else f" (unlinked baseline: {base:.3f})"
     whole = " with whole rows" if use is Use.RECORDS else ""
@@ -77,12 +105,18 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
         if len(safe) == 1
         else f"the {merit.best} of {len(safe)} releases{whole} within the ceiling"
     )
+    without = "" if known is None else f", {known:.3f} without any link"
     return Recommendation(
         use,
         best.label,
         f"Recommended for {use}: {best.label}. Its {merit.noun} is {merit.shown(best):.3f}"
-        f"{beside}, {rank}; 99th-percentile belief {_belief(best):.3f}.",
+        f"{beside}, {rank}; 99th-percentile belief {_belief(best):.3f}{without}.",
     )
+
+
+def _order(merit: _Merit, point: Point) -> tuple[float, ...]:
+    others = (point.belief_99, point.divergence_ratio, point.query_error)
+    return merit.figure(point) or 0.0, *(figure or 0.0 for figure in others)
 
 
 def _belief(point: Point) -> float:

@@ -8,6 +8,7 @@ under any name that a method gives it. Where neither the method nor a requiremen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -28,6 +29,7 @@ from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import PDiversity
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.registry import requirement_from_mapping
+from discreet.table.roles import Role
 
 USUAL: dict[str, type[Requirement]] = {"k": KAnonymity, "l": PDiversity, "t": TCloseness}
 
@@ -46,6 +48,7 @@ class Setting:
     method: str
     parameters: Mapping[str, Any]  # that were varied
     given: Mapping[str, Any]  # the method's other parameters
+    note: str | None = None  # how the job's requirements were translated; None as they are
 
     @property
     def label(self) -> str:
@@ -55,7 +58,7 @@ class Setting:
     def job(self, base: Job, sensitive: Sequence[str]) -> Job:
         """Return the job, or raise a JobError with the reason."""
         own = dict(self.given)
-        requirements = list(base.requirements)
+        requirements = [] if self.note else list(base.requirements)
         for name, value in self.parameters.items():
             taken = _of_method(self.method, name, value, sensitive)
             own |= taken or {}
@@ -64,7 +67,7 @@ class Setting:
                 _with(one, name, value) if takes else one
                 for one, takes in zip(requirements, taking, strict=True)
             ]
-            if taken is None and not any(taking):
+            if taken is None and not any(taking) and name in USUAL:
                 requirements.append(requirement_from_mapping({USUAL[name].name: {name: value}}))
         job = Job(
             attributes=base.attributes,
@@ -74,6 +77,52 @@ class Setting:
         )
         job._folder = base.folder
         return job
+
+    def applied(self, base: Job) -> Job:
+        """Return the whole job, with its source and output, by this method and setting."""
+        made = self.job(base, base.with_role(Role.SENSITIVE))
+        changed = {"method": made.method, "requirements": made.requirements}
+        job = base.model_copy(update=changed)
+        job._folder = base.folder
+        return job
+
+
+def suited_settings(job: Job) -> list[Setting]:
+    """Return the methods that fit a job, with what its k and l mean to each; the usual ones first.
+
+    Each method runs with the job's own l, then with larger ones: a coarse search that a time
+    budget may cut.
+    """
+    ell = _asked_l(job)
+    several = len(job.with_role(Role.SENSITIVE)) > 1
+    own = Setting(job.method.name, {}, job.method.parameters())
+    given: dict[str, dict[str, Any]] = {"mondrian": {}, "local-recoding": {}, "msa-diversity": {}}
+    given["decomposition" if several else "anatomy"] = {}
+    if several:
+        given["codip"] = {"recoding": "mondrian"}
+    rounds = []
+    for number, l_value in enumerate(dict.fromkeys([ell, ell + 1, 2 * ell])):
+        for method, parameters in given.items():
+            note = _SETS_ALONE if method == "decomposition" else None
+            varied: list[dict[str, Any]] = [{"l": l_value}]
+            if method == "codip":
+                varied = [{"l": l_value, "beta": beta} for beta in _BETAS[number % len(_BETAS)]]
+            rounds += [Setting(method, one, parameters, note) for one in varied]
+    return [own, *rounds]
+
+
+_BETAS = ((0.5,), (0.25,), (0.75,))  # the greatest information exposure, by round
+_SETS_ALONE = (
+    "groups list at least l values of each attribute (sa-diversity), which is what this method can "
+    "promise; the job's other requirements are left out"
+)
+
+
+def _asked_l(job: Job) -> int:
+    """The l of a job's requirements or method, at least 2."""
+    asked = [getattr(one, "l", None) for one in (*job.requirements, job.method)]
+    plain = [v for one in asked for v in (one.values() if isinstance(one, Mapping) else [one])]
+    return max([2, *(math.ceil(v) for v in plain if isinstance(v, int | float))])
 
 
 def settings_of(

@@ -224,18 +224,23 @@ def frontier_chart(comparison: Comparison) -> Chart | None:
         return None
     ratios = [max(p.divergence_ratio or 0.0, LEAST_RATIO) for p in placed]
     low, high = min(ratios) / 1.3, max(1.6, max(ratios) * 1.6)
+    no_link = comparison.unlinked.divergence_ratio
     return Chart(
         name="frontier",
         form="points",
         title="Utility against disclosure risk",
         note="Down and to the left is better. The whisker ends at the greatest belief in any row; "
-        "faint points are dominated by another. Right of the line, the release is worse than "
-        "independent attributes.",
+        "faint points are dominated by another. Right of the line, two tables without a link say "
+        "more.",
         x=Scale("divergence ratio D (logarithmic)", low, high, log=True, percent=False),
         y=Scale("belief in the true value: 99th percentile over rows"),
         marks=tuple(_point(p, at) for p, at in zip(placed, ratios, strict=True)),
         rules=(
-            ReferenceLine("x", 1.0, "independent attributes"),
+            *(
+                [ReferenceLine("x", max(no_link, LEAST_RATIO), "no link")]
+                if no_link is not None
+                else []
+            ),
             ReferenceLine("y", comparison.ceiling, f"ceiling {comparison.ceiling:.0%}"),
         ),
         head=("release", "D", "belief, 99 %", "greatest belief", "dominated"),

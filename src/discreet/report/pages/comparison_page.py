@@ -26,6 +26,7 @@ from discreet.utility.comparison import Comparison, Point
 COLUMNS = (
     ("divergence ratio D", "divergence_ratio", ".3f"),
     ("belief, 99 %", "belief_99", ".1%"),
+    ("above no link", "belief_gain", "+.1%"),
     ("greatest belief", "belief_max", ".1%"),
     ("query error", "query_error", ".3f"),
     ("associations lost", "association", ".1%"),
@@ -38,13 +39,16 @@ COLUMNS = (
 def comparison_page(comparison: Comparison, job: Job | None = None) -> Page:
     """Return the page, with the varied job if it is given."""
     chosen = next((one for one in comparison.recommendations if one.label is not None), None)
+    label = comparison.unlinked.label
     heading = "No release is recommended" if chosen is None else f"Recommended: {chosen.label}"
+    if chosen is not None and chosen.label == label:
+        heading = "No release beats two tables without a link"
     said = comparison.recommendations
     return Page(
         kind="Comparison",
         subject=f"of {len(comparison.points)} releases of {comparison.counted_source}",
         heading=heading,
-        tone="warn" if chosen is None else "",
+        tone="warn" if chosen is None or chosen.label == label else "",
         lede=tuple(one.sentence for one in said[:1]),
         cards=list(_cards(comparison)),
         sections=[*_sections(comparison), *origin(None, job)],
@@ -93,10 +97,19 @@ def _sections(comparison: Comparison) -> Iterator[Section]:
         said = [one.sentence for one in comparison.recommendations]
         yield Section("Recommendations", sentences(said), "Recommendations")
     yield Section("All releases", _table(comparison), "All releases")
+    notes = {point.note: point.method for point in comparison.points if point.note}
+    said = [f"{method}: {note}." for note, method in notes.items()]
+    if comparison.untried:
+        said.append(f"Not tried within the time budget: {', '.join(comparison.untried)}.")
+    if said:
+        yield Section("Settings", sentences(said), "Settings")
     failed = [f"{point.label}: {point.failure}" for point in comparison.points if point.failed]
     if failed:
         yield Section("Failed runs", sentences(failed), "Failures")
-    repeat = code("discreet compare JOB --methods METHODS --vary PARAMETER=VALUES")
+    repeat = code(
+        "discreet compare JOB --methods METHODS --vary PARAMETER=VALUES --output FOLDER\n"
+        "discreet publish JOB --compared FOLDER --release 'NAME'"
+    )
     yield Section("How to repeat the run", repeat)
 
 

@@ -1,0 +1,140 @@
+"""A recommendation is never dominated, by another release or by two tables without a link."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.api.compare import compared_job
+from discreet.utility.comparison import Point, Use
+from discreet.utility.recommendation import recommend
+
+AXES = ("divergence_ratio", "belief_99", "query_error")
+
+
+def table(seed: int) -> pl.DataFrame:
+    """Tables with all strengths of association, many and few values, skewed or even."""
+    rng = np.random.default_rng(seed)
+    rows = 120
+    age = rng.integers(20, 20 + 5 * (1 + seed % 4), rows)
+    zip_code = rng.integers(0, 3 + seed % 5, rows)
+    values = 3 + seed % 6
+    noise = rng.random(rows) < (seed % 3) / 2
+    ill = np.where(noise, rng.integers(0, values, rows), (age + zip_code) % values)
+    if seed % 2:
+        ill = np.minimum(ill, rng.integers(0, values, rows))
+    pay = np.where(rng.random(rows) < 0.5, ill % 4, rng.integers(0, 4, rows))
+    return pl.DataFrame(
+        {
+            "age": age,
+            "zip": [f"z{one}" for one in zip_code],
+            "ill": [f"i{one}" for one in ill],
+            "pay": [f"p{one}" for one in pay],
+        }
+    )
+
+
+def job() -> dc.Job:
+    return dc.Job(
+        attributes={
+            "age": {
+                "role": "quasi-identifier",
+                "type": "integer",
+                "hierarchy": {"intervals": [5, 10, "*"]},
+            },
+            "zip": {"role": "quasi-identifier", "hierarchy": "suppress"},
+            "ill": {"role": "sensitive"},
+            "pay": {"role": "sensitive"},
+        },
+        requirements=[dc.KAnonymity(k=4), dc.DistinctLDiversity(l=2, attribute="ill")],
+        method=dc.Mondrian(),
+    )
+
+
+def no_worse_and_somewhere_better(one: dict, other: dict) -> bool:
+    """Dominance from the written figures alone."""
+    shared = [(one[name], other[name]) for name in AXES if name in one and name in other]
+    return len(shared) >= 2 and all(a <= b for a, b in shared) and any(a < b for a, b in shared)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_candidate_dominates_a_recommendation(seed):
+    found = dc.compare(table(seed), job(), queries=80, ceiling=0.6, seed=seed).to_dict()
+    made = [point for point in found["points"] if "failure" not in point]
+    assert {point["method"] for point in made} >= {"mondrian", "decomposition", "codip"}, [
+        (p["label"], p.get("failure")) for p in found["points"]
+    ]
+    for advice in found["recommendations"]:
+        if advice["label"] is None:
+            continue
+        every = {point["label"]: point for point in [*made, found["unlinked"]]}
+        chosen = every[advice["label"]]
+        assert chosen["belief_99"] <= 0.6 + 1e-9
+        rivals = made if advice["for"] != "records" else [p for p in made if p.get("has_records")]
+        for rival in [*rivals, found["unlinked"]]:
+            assert not no_worse_and_somewhere_better(rival, chosen), (advice, rival)
+    for point in made:
+        beaten = any(no_worse_and_somewhere_better(one, point) for one in every_candidate(found))
+        assert point["dominated"] == beaten, point["label"]
+        gain = point["belief_99"] - found["unlinked"]["belief_99"]
+        assert point["belief_gain"] == pytest.approx(gain)
+
+
+def every_candidate(found: dict) -> list[dict]:
+    return [*(p for p in found["points"] if "failure" not in p), found["unlinked"]]
+
+
+def point(label: str, **figures) -> Point:
+    return Point(label, label, {}, **figures)
+
+
+UNLINKED = point("unlinked", divergence_ratio=0.9, belief_99=0.3, query_error=0.1)
+
+
+def test_where_nothing_beats_unlinked_tables_the_sentence_says_so():
+    worse = point("m", divergence_ratio=0.95, belief_99=0.4, query_error=0.2, has_records=True,
+                  loss=0.1)  # fmt: skip
+    found = recommend([worse], UNLINKED, Use.QUERIES, 0.5)
+    assert found.label == "unlinked"
+    assert "no release beats two tables without a link" in found.sentence
+    assert recommend([worse], UNLINKED, Use.RECORDS, 0.5).label is None
+    better = point("b", divergence_ratio=0.5, belief_99=0.4, query_error=0.05)
+    assert recommend([worse, better], UNLINKED, Use.QUERIES, 0.5).label == "b"
+
+
+def test_a_ceiling_below_what_is_known_without_a_release_cannot_be_met():
+    some = point("m", divergence_ratio=0.5, belief_99=0.25, query_error=0.05)
+    found = recommend([some], UNLINKED, Use.QUERIES, 0.2)
+    assert found.label is None
+    assert "No release can meet the ceiling of 0.2" in found.sentence
+    assert "0.300" in found.sentence
+
+
+def test_a_compared_release_is_published_by_its_name(tmp_path):
+    frame = table(2)
+    frame.write_csv(tmp_path / "table.csv")
+    asked = job().model_copy(update={"source": dc.Source(path=str(tmp_path / "table.csv"))})
+    found = dc.compare(frame, asked, queries=20)
+    folder = found.save(tmp_path / "comparison")
+    written = json.loads((folder / "comparison.json").read_text())
+    name = next(p["label"] for p in written["points"] if p["label"].startswith("codip"))
+    chosen = compared_job(asked, folder, name)
+    assert chosen.method == dc.Codip(recoding="mondrian", beta=0.5)
+    release = dc.publish(None, chosen, seed=1)
+    assert release.manifest.method.name == "codip"
+    split = compared_job(asked, folder, "decomposition l=2")
+    assert split.requirements == ()
+    assert split.method == dc.Decomposition(l={"ill": 2, "pay": 2})
+    with pytest.raises(dc.InputError, match="no release 'codipp'"):
+        compared_job(asked, folder, "codipp")
+
+
+def test_a_budget_leaves_settings_out_and_names_them():
+    found = dc.compare(table(1), job(), queries=0, budget=0)
+    assert [one.label for one in found.points] == ["mondrian"]
+    assert "codip l=2 beta=0.5" in found.untried
+    assert "Not tried within the time budget: " in str(found)

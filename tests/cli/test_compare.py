@@ -125,7 +125,7 @@ def test_parameters_go_where_each_method_has_them(job):
     )
     jobs = {one.method: one.job(loaded, ["diagnosis"]) for one in settings}
     asked = {name: [r.model_dump() for r in one.requirements] for name, one in jobs.items()}
-    assert asked["mondrian"] == [{"k": 3}, {"attribute": None, "l": 4.0}]
+    assert asked["mondrian"] == [{"k": 3}, {"attribute": None, "level": None, "l": 4.0}]
     assert asked["decomposition"] == [{"k": 3}]
     assert jobs["decomposition"].method.l == {"diagnosis": 4}
     assert (jobs["li-ye"].method.alpha_qi, jobs["li-ye"].method.alpha_sa) == (4, 4)

@@ -132,8 +132,12 @@ class Persons:
     def rows_in_order(self, order: Codes | None = None) -> NDArray[np.int64]:
         """The rows, person by person; those of one person by a column, else as in the table."""
         if order is None:
-            return np.argsort(self.number, kind="stable")
+            return self._in_order
         return np.lexsort((order, self.number))
+
+    @cached_property
+    def _in_order(self) -> NDArray[np.int64]:
+        return np.argsort(self.number, kind="stable")
 
     @cached_property
     def start(self) -> NDArray[np.int64]:
@@ -199,12 +203,15 @@ def chosen_codes(
 
 
 def _most_frequent(column: Column, persons: Persons) -> Codes:
-    values = column.cardinality
-    pair, times = np.unique(persons.number * values + column.codes, return_counts=True)
+    values, in_order = column.cardinality, column.codes[persons.rows_in_order()]
+    chosen: Codes = np.minimum.reduceat(in_order, persons.start)
+    varies = chosen != np.maximum.reduceat(in_order, persons.start)
+    rows = np.flatnonzero(varies[persons.number])
+    pair, times = np.unique(persons.number[rows] * values + column.codes[rows], return_counts=True)
     person, code = np.divmod(pair, values)
     if column.has_null:
         times[code == values - 1] = 0  # a value, where there is one
     best = np.lexsort((code, -times, person))
-    first = np.searchsorted(person[best], np.arange(persons.count))
-    chosen: Codes = code[best][first].astype(np.int32)
+    others = np.flatnonzero(varies)
+    chosen[others] = code[best][np.searchsorted(person[best], others)]
     return chosen

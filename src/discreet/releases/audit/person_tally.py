@@ -55,8 +55,10 @@ def tally_persons(
     size = persons["size"].to_numpy().astype(np.int64)
     if basis is PersonBasis.PERSONS:
         return ClassCounts(size, {})
-    whole = pairs.group_by(CLASS, OF).len(WHOLE).cast(pl.Int64)
-    scale = _scale(whole[WHOLE]) if basis is PersonBasis.MASS else 1
+    whole, scale = pairs, 1
+    if basis is PersonBasis.MASS:
+        whole = pairs.group_by(CLASS, OF).len(WHOLE).cast(pl.Int64)
+        scale = _scale(whole[WHOLE])
     values = {}
     for column in sensitive:
         rows = pairs.with_columns(pl.Series(VALUE, column.codes.astype(np.int64)))

@@ -103,3 +103,22 @@ requirements:
     assert json.loads(here.stdout) == json.loads(there.stdout)
     by_query = ("sqlite:///people.db", "--query", "SELECT * FROM people -- all", *ROLES)
     assert run(*by_query, "--k", "4").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "COPY people TO 'stolen.csv'",
+        "SELECT 1) AS source; COPY people TO 'stolen.csv'; SELECT * FROM (SELECT 1",
+        "SELECT * FROM nothing",
+    ],
+)
+def test_a_query_of_duckdb_only_reads(run, query):
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    with duckdb.connect("people.duckdb") as base:
+        base.sql("CREATE TABLE people AS FROM 'people.csv'")
+    place = ("duckdb:///people.duckdb", *ROLES, "--k", "3")
+    assert run(*place, "--query", query).exit_code == 2
+    assert not Path("stolen.csv").exists()
+    here = run("people.csv", *ROLES, "--k", "3", "--json").stdout
+    assert run(*place, "--table", "people", "--json").stdout == here

@@ -105,5 +105,7 @@ def main() -> NoReturn:
         if saved is not None:
             saved.remove_saved_input()
         os._exit(status)
+    if "duckdb" in sys.modules:  # at Python's end its bindings list their objects on stderr
+        os._exit(status)
     gc.freeze()  # the memory of modules ends with the process; to search it for garbage takes time
     sys.exit(status)

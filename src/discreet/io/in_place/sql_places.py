@@ -184,7 +184,11 @@ class DuckDBFile(Place):
             raise InputError(f"{self.path}: there is no such database. Check the URL.")
         try:
             with duckdb.connect(str(self.path), read_only=True) as connection:
-                yield RelationPlace(connection.sql(self.select), self.name)
+                # COPY, which writes files of a read-only database too, is no subquery
+                statement = f"SELECT * FROM (\n{self.select}\n) AS source"
+                if len(connection.extract_statements(statement)) > 1:
+                    raise InputError(f"{self.name}: the query is several statements. Use one.")
+                yield RelationPlace(connection.sql(statement), self.name)
         except duckdb.Error as error:
             raise InputError(
                 f"{self.name}: the table or query cannot be read ({type(error).__name__})."

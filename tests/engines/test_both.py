@@ -215,6 +215,25 @@ def test_what_is_not_supported_is_refused_by_name(spark, people, tmp_path):
     assert not (tmp_path / "r").exists()
 
 
+def test_text_without_a_header_and_with_dates_of_another_format(spark, tmp_path):
+    rows = [f"{1 + n % 28:02}.0{1 + n % 9}.19{50 + n % 3};{n % 5},5" for n in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    text = (
+        "source: {path: t.csv, header: false, decimal: ','}\nattributes:\n"
+        "  column_1: {role: quasi-identifier, type: date, format: '%d.%m.%Y'}\n"
+        "  column_2: {role: ROLE, type: number}\nrequirements: [k-anonymity: {k: 4}]\n"
+        "method: mondrian\n"
+    )
+    job = Job.parse(text.replace("ROLE", "sensitive"), folder=tmp_path)
+    assert on_spark(spark, job, tmp_path / "spark").audit.ok
+    assert dc.audit(tmp_path / "spark", original=job).ok
+    cells = read_release(tmp_path / "spark")["records"]["column_2"].to_list()
+    assert sorted(cells) == sorted(f"{n % 5}.5" for n in range(60))
+    job = Job.parse(text.replace("ROLE", "insensitive"), folder=tmp_path)
+    with pytest.raises(InputError, match="attributes.column_2: .* without `format:`"):
+        on_spark(spark, job, tmp_path / "r")
+
+
 def test_infeasible_requirements_are_said_as_they_are_here(spark, people, tmp_path):
     text = (people / "mondrian.yaml").read_text().replace("k: 4", "k: 9000")
     job = Job.parse(text, folder=people)

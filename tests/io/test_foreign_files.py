@@ -311,6 +311,8 @@ def test_text_without_a_header(tmp_path: Path) -> None:
     assert cells(table) == {
         "column_1": ["30", "41"], "column_2": ["flu", "ache"], "column_3": ["1.5", None],
     }  # fmt: skip
+    path.write_text("1,5;2,5\n1,5;2,5\n", encoding="utf-8")  # a comma would cut as evenly
+    assert cells(read(path, header=False, decimal=","))["column_1"] == ["1,5", "1,5"]
     path.write_text("30;flu\n41\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2: the row has 1 cell, the first row 2"):
         read(path, header=False)

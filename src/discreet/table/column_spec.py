@@ -21,3 +21,10 @@ class ColumnSpec:
     separator: str | None = None  # between the members of a multi-valued cell
     date_format: str | None = None  # of dates in text, such as %d.%m.%Y; ISO if not given
     decimal: str = "."  # the decimal sign of numbers in text
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether cells are converted before they are published: dates, or decimal signs."""
+        if self.type is ValueType.DATE:
+            return self.date_format is not None
+        return self.type in (ValueType.INTEGER, ValueType.NUMBER) and self.decimal != "."

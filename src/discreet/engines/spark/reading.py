@@ -17,7 +17,7 @@ from pyspark.sql import functions as f
 
 from discreet.engines.parts import PERSON_NUMBER
 from discreet.engines.spark.session import COLLECTED, reporting, setting, stream
-from discreet.errors import InputError
+from discreet.errors import InputError, JobError
 from discreet.io.column_dictionary import Dictionary, sort_dictionary
 from discreet.io.csv.layout import dialect
 from discreet.io.header import require_names
@@ -89,6 +89,14 @@ def require_fit(frame: DataFrame, job: Job) -> dict[str, ColumnSpec]:
     require_names(frame.columns, "The table")
     specs |= specs_of_others(job, frame.columns)
     require_columns(frame.columns, specs, "the table")
+    foreign = [
+        f"attributes.{name}: the engine 'spark' publishes insensitive cells as they are, without "
+        "`format:` and `decimal:`. Convert them, set `type: text`, or publish with --engine local."
+        for name, spec in specs.items()
+        if spec.role is Role.INSENSITIVE and spec.is_foreign
+    ]
+    if foreign:
+        raise JobError(foreign)
     return {name: specs[name] for name in frame.columns}
 
 

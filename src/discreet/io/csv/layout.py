@@ -111,8 +111,10 @@ def open_layout(file: IO[bytes], source: Source) -> tuple[Layout, bytes, int]:
 
 def _sniff(text: str, source: Source) -> str:
     """Return the delimiter that cuts the header in most names, best where rows agree with it."""
-    best, best_score = ",", (False, 1)
+    best, best_score = ";" if source.decimal == "," else ",", (False, 1)
     for delimiter in DELIMITERS:
+        if delimiter == source.decimal:
+            continue
         records = islice(_sample_records(text, delimiter, source.quote), SAMPLE_RECORDS)
         widths = [len(names) for names, _ in records if names]
         if widths and widths[0] > 1:

@@ -297,3 +297,20 @@ def test_rows_of_several_batches(url, monkeypatch):
     found = read_frame(url, Path("/"), "people", None).sort("name")
     assert found["name"].to_list() == PEOPLE["name"].to_list()
     assert found["income"].to_list() == PEOPLE["income"].to_list()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, dc.InputError("too many rows")])
+def test_an_end_amid_the_rows_is_not_hidden(url, monkeypatch, error):
+    """The server still sends, and the cursor cannot be closed properly."""
+
+    def stop(*_: object) -> None:
+        raise error
+
+    frame = pl.DataFrame({"cell": [f"{number:0100}" for number in range(50_000)]})
+    with writing_tables(url, Path("/"), {"long": frame}, force=False):
+        pass
+    monkeypatch.setattr("discreet.io.formats.database_tables.add_piece", stop)
+    monkeypatch.setattr("discreet.io.formats.database_tables._texts", stop)
+    with pytest.raises(type(error) if isinstance(error, Exception) else error) as raised:
+        read_frame(url, Path("/"), "long", None)
+    assert "in progress" not in str(raised.value)

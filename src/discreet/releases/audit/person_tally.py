@@ -113,7 +113,12 @@ def _mass(touched: pl.DataFrame, scale: int) -> pl.DataFrame:
 
 
 def _matched(touched: pl.DataFrame) -> pl.DataFrame:
-    """Once each value that a greatest matching gives to a person of its own."""
+    """Once each value that a greatest matching gives to a person of its own.
+
+    No class can supply more values than it has, or persons. Where that bound is least lies the
+    worst class, so a class that reaches it by simple choices decides nothing; the others are
+    matched exactly. The worst figure, and whether all classes reach a given one, are exact.
+    """
     box, owner = (_numbered(touched[CLASS], touched[side]) for side in (VALUE, OF))
     edges = touched.select(CLASS, VALUE, pl.Series("box", box), pl.Series("owner", owner))
     given = _greedy(box, owner)
@@ -124,7 +129,7 @@ def _matched(touched: pl.DataFrame) -> pl.DataFrame:
     most = np.minimum(
         np.bincount(of_class, minlength=classes), np.bincount(owners, minlength=classes)
     )
-    open_ = np.bincount(of_class, given, classes) < most  # a better matching may exist
+    open_ = np.bincount(of_class, given, classes) < (most.min() if classes else 0)
     unsure = pl.Series(open_)[edges[CLASS]] if classes else pl.Series([], dtype=pl.Boolean)
     sets = edges.filter(unsure).group_by(CLASS, "box").agg(pl.col("owner").sort())
     by_class: dict[int, dict[int, list[int]]] = {}

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from discreet.attacks.base import Attack, Finding, Scene, wilson
 from discreet.attacks.class_attacks import IN_TABLE
-from discreet.attacks.inference.permanents import matching_beliefs_within
+from discreet.attacks.inference.permanents import matching_beliefs_of_groups
 from discreet.releases.adversary_view import AdversaryView, KnownMembers
 from discreet.table.code_maps import recoded
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, order_by_class
 from discreet.table.interrupts import stop_flag
-from discreet.table.kernels import kernel
-from discreet.typing import Codes, Floats, StopFlag
+from discreet.table.kernels.lists import entries_of, places_of, starts_of, stretches
+from discreet.typing import Codes, Floats, Ints, StopFlag
 
 ROUNDS = 30
 PEOPLE = 50_000  # at most so many learn and are guessed: whole groups, drawn at random
@@ -79,9 +79,8 @@ class Definetti(Attack):
         counts = reading.counts.values[attribute]
         with stop_flag() as stop:
             guess, share = _learn(
-                values, sizes, members.group.astype(np.int64),
-                starts, counts.start, counts.value, counts.count, column.cardinality, stop,
-            )  # fmt: skip
+                values, sizes, members.group.astype(np.int64), starts, counts, stop
+            )
         people = len(members.row)
         right = _expected_right(
             members, reading.members, guess, truth, column.cardinality + 1, counts
@@ -153,60 +152,47 @@ def _expected_right(
     start, order = order_by_class(everybody.kind, none, kinds, 1)
     key = members.kind.astype(np.int64) * counts.classes + members.group
     by_key = np.argsort(key, kind="stable")
-    return _hits(
-        start, everybody.group[order], truth_start, truth[by_kind], key[by_key], guess[by_key],
-        counts.start, counts.value, counts.count,
-    )  # fmt: skip
-
-
-@kernel
-def _hits(
-    start: NDArray[np.int64],  # (kinds + 1,) of the members
-    group: NDArray[np.int32],
-    truth_start: NDArray[np.int64],  # (kinds + 1,) of the people
-    truth: Codes,  # ascending within a kind
-    key: NDArray[np.int64],  # (guessed,) kind and group, ascending
-    guess: NDArray[np.int64],
-    value_start: NDArray[np.int64],
-    value: Codes,
-    count: NDArray[np.int64],
-) -> float:
-    groups = len(value_start) - 1
+    key, guess, group = key[by_key], guess[by_key], everybody.group[order].astype(np.int64)
+    value, value_start, held = _distinct(truth_start, truth[by_kind])
+    counted = counts.class_of_entry * cardinality + counts.value
+    people, alike, distinct = np.diff(start), np.diff(truth_start), np.diff(value_start)
+    chosen = np.unique(key // counts.classes)
+    chosen = chosen[(people[chosen] > 0) & (alike[chosen] > 0)]
     right = 0.0
-    for kind in range(len(start) - 1):
-        people, alike = start[kind + 1] - start[kind], truth_start[kind + 1] - truth_start[kind]
-        if people == 0 or alike == 0:
-            continue
-        values = np.empty(alike, np.int64)
-        held = np.zeros(alike, np.int64)
-        distinct = 0
-        for at in range(truth_start[kind], truth_start[kind + 1]):
-            if distinct == 0 or values[distinct - 1] != truth[at]:
-                values[distinct] = truth[at]
-                distinct += 1
-            held[distinct - 1] += 1
-        weight = np.zeros((people, distinct))
-        for p in range(people):
-            g = group[start[kind] + p]
-            for v in range(distinct):
-                low, high = value_start[g], value_start[g + 1]
-                at = low + np.searchsorted(value[low:high], values[v])
-                if at < high and value[at] == values[v]:
-                    weight[p, v] = count[at]
-        if distinct == 1 or people != alike:
-            chance = weight * held[:distinct]
-        else:
-            chance, _ = matching_beliefs_within(weight, held[:distinct], SMALL_STATES)
-        for p in range(people):
-            wanted = np.int64(kind) * groups + group[start[kind] + p]
-            total = chance[p].sum()
-            at = np.searchsorted(key, wanted)
-            if total == 0 or at == len(key) or key[at] != wanted:
-                continue
-            for v in range(distinct):
-                if values[v] == guess[at]:
-                    right += chance[p, v] / total
+    for part in stretches(people[chosen] * distinct[chosen]):
+        member, kind = entries_of(start, chosen[part])
+        kind = chosen[part][kind]
+        entry, person = entries_of(value_start, kind)
+        found = places_of(counted, group[member[person]] * cardinality + value[entry])
+        weight = np.where(found >= 0, counts.count[found], 0).astype(np.float64)
+        chance = weight * held[entry]
+        several = (distinct > 1) & (people == alike)
+        pairs = several[kind[person]]
+        if pairs.any():
+            kinds = chosen[part][several[chosen[part]]]
+            exact = np.zeros(int(pairs.sum()))
+            matching_beliefs_of_groups(
+                starts_of(people[kinds]), starts_of(distinct[kinds]),
+                held[entries_of(value_start, kinds)[0]],
+                starts_of(people[kinds] * distinct[kinds]), weight[pairs], SMALL_STATES, exact,
+                np.zeros(1, np.uint8),
+            )  # fmt: skip
+            chance[pairs] = exact
+        total = np.bincount(person, chance, len(member))
+        at = places_of(key, kind * counts.classes + group[member])
+        hit = (total > 0) & (at >= 0)
+        hit = hit[person] & (value[entry] == guess[at[person]])
+        right += float((chance[hit] / total[person[hit]]).sum())
     return right
+
+
+def _distinct(start: Ints, truth: Codes) -> tuple[Ints, Ints, Ints]:
+    """The distinct values of each kind, where those of a kind start, and how many have each."""
+    kind = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    first = np.flatnonzero((np.diff(kind, prepend=-1) > 0) | (np.diff(truth, prepend=-1) != 0))
+    held = np.diff(np.append(first, len(truth)))
+    distinct = np.bincount(kind[first], minlength=len(start) - 1)
+    return truth[first].astype(np.int64), starts_of(distinct), held
 
 
 def _binned(column: Column) -> tuple[Codes, int]:
@@ -239,105 +225,42 @@ def _classifier_accuracy(
     return right / max(len(truth), 1)
 
 
-@kernel
 def _learn(
     values: NDArray[np.int64],  # (quasi-identifiers, people)
     sizes: NDArray[np.int64],
     group_of_person: NDArray[np.int64],
     start: NDArray[np.int64],  # where each chosen group's people start
-    value_start: NDArray[np.int64],
-    value: Codes,
-    count: NDArray[np.int64],
-    cardinality: int,
+    counts: ValueCounts,
     stop: StopFlag,
 ) -> tuple[NDArray[np.int64], Floats]:
     """The best guess for every person, and the greatest share in each one's group."""
-    columns, people = values.shape
-    offset = np.zeros(columns + 1, np.int64)
-    for j in range(columns):
-        offset[j + 1] = offset[j] + sizes[j]
-    entry = np.zeros(people + 1, np.int64)
-    for p in range(people):
-        g = group_of_person[p]
-        entry[p + 1] = entry[p] + value_start[g + 1] - value_start[g]
-    belief = np.empty(entry[people])
-    share = np.zeros(people)
-    for p in range(people):
-        g = group_of_person[p]
-        low = value_start[g]
-        total = 0
-        for e in range(low, value_start[g + 1]):
-            total += count[e]
-        for e in range(low, value_start[g + 1]):
-            belief[entry[p] + e - low] = count[e] / total
-            share[p] = max(share[p], count[e] / total)
+    group = group_of_person[start[:-1]]
+    value_of_group, _ = entries_of(counts.start, group)
+    value_start = starts_of(np.diff(counts.start)[group])
+    pair_start = starts_of(np.diff(start) * np.diff(value_start))
+    entry, person = entries_of(counts.start, group_of_person)
+    first = starts_of(np.diff(counts.start)[group_of_person])[:-1]
+    value = counts.value[entry]
+    rows = np.bincount(counts.class_of_entry, counts.count, counts.classes)
+    belief = counts.count[entry] / rows[group_of_person][person]
+    share = np.maximum.reduceat(belief, first)
     for _ in range(ROUNDS):
-        likelihood = _likelihoods(
-            values, sizes, offset, group_of_person, entry, value_start, value, belief, cardinality
-        )
-        moved = 0
-        for number in range(len(start) - 1):
-            if stop[0]:
-                break
-            first, last = start[number], start[number + 1]
-            g = group_of_person[first]
-            low, high = value_start[g], value_start[g + 1]
-            weight = np.empty((last - first, high - low))
-            for p in range(first, last):
-                best = -np.inf
-                for e in range(low, high):
-                    score = 0.0
-                    for j in range(columns):
-                        score += likelihood[offset[j] + values[j, p], value[e]]
-                    weight[p - first, e - low] = score
-                    best = max(best, score)
-                for e in range(high - low):
-                    weight[p - first, e] = np.exp(weight[p - first, e] - best)
-            found, _ = matching_beliefs_within(weight, count[low:high], SMALL_STATES)
-            for p in range(first, last):
-                for e in range(high - low):
-                    at = entry[p] + e
-                    moved += abs(belief[at] - found[p - first, e]) > MOVED
-                    belief[at] = found[p - first, e]
+        score = np.zeros(len(entry))
+        total = np.bincount(value, belief, counts.cardinality)
+        for column, size in zip(values, sizes, strict=True):  # ln P(q_j | s), 1 added to each count
+            place = column[person] * counts.cardinality + value
+            seen = 1.0 + np.bincount(place, belief, size * counts.cardinality)
+            likely = np.log(seen.reshape(size, -1) / (total + size))
+            score += likely.reshape(-1)[place]
+        weight = np.exp(score - np.maximum.reduceat(score, first)[person])
+        last = belief.copy()
+        matching_beliefs_of_groups(
+            start, value_start, counts.count[value_of_group], pair_start, weight, SMALL_STATES,
+            belief, stop,
+        )  # fmt: skip
+        moved = int((np.abs(belief - last) > MOVED).sum())
         if stop[0] or moved <= STILL * len(belief):
             break
-    guess = np.empty(people, np.int64)
-    for p in range(people):
-        low = value_start[group_of_person[p]]
-        best = entry[p]
-        for at in range(entry[p], entry[p + 1]):
-            if belief[at] > belief[best]:
-                best = at
-        guess[p] = value[low + best - entry[p]]
-    return guess, share
-
-
-@kernel
-def _likelihoods(
-    values: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    offset: NDArray[np.int64],
-    group_of_person: NDArray[np.int64],
-    entry: NDArray[np.int64],
-    value_start: NDArray[np.int64],
-    value: Codes,
-    belief: Floats,
-    cardinality: int,
-) -> Floats:
-    """ln P(q_j | s) by believed counts, with 1 added to each."""
-    columns, people = values.shape
-    seen = np.ones((offset[columns], cardinality))
-    total = np.zeros(cardinality)
-    for p in range(people):
-        low = value_start[group_of_person[p]]
-        for at in range(entry[p], entry[p + 1]):
-            s = value[low + at - entry[p]]
-            total[s] += belief[at]
-            for j in range(columns):
-                seen[offset[j] + values[j, p], s] += belief[at]
-    for j in range(columns):
-        for s in range(cardinality):
-            whole = total[s] + sizes[j]
-            for v in range(offset[j], offset[j + 1]):
-                seen[v, s] = np.log(seen[v, s] / whole)
-    return seen
+    best = np.flatnonzero(belief == np.maximum.reduceat(belief, first)[person])
+    best = best[np.diff(person[best], prepend=-1) > 0]  # of equal beliefs the first
+    return value[best].astype(np.int64), share

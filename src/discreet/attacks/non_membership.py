@@ -132,6 +132,7 @@ def non_membership_beliefs(
     return Beliefs(belief, lines.size, place, value, lines.class_of_row), exact
 
 
+# Compiled: for every place and target a search over pairs of values, with tables of its own.
 @kernel
 def _greatest(
     start: NDArray[np.int64],  # (groups + 1,) of the distinct rows
@@ -218,6 +219,7 @@ def _greatest(
     return belief, exact
 
 
+# Compiled: called for every place and true value.
 @kernel
 def _tally(
     rows: NDArray[np.int64],
@@ -243,6 +245,7 @@ def _tally(
                     pairs[rows[row, b], rows[row, a]] += mass[row]
 
 
+# Compiled: all pairs of values, for every target.
 @kernel
 def _best(
     single: Floats,
@@ -276,6 +279,7 @@ def _best(
     return float(min(best, 1.0))
 
 
+# Compiled: passes over the rows of a place for every first fact.
 @kernel
 def _two_facts(
     rows: NDArray[np.int64],
@@ -350,6 +354,7 @@ def _two_facts(
                 is_own[local[lines[line, a]]] = False
 
 
+# Compiled: called for every target.
 @kernel
 def _best_fact(
     single: Floats, of_truth: Floats, truth: int, is_own: NDArray[np.bool_], total: float
@@ -364,14 +369,7 @@ def _best_fact(
     return chosen, greatest
 
 
-@kernel
-def _is_own(value: int, own: NDArray[np.int64]) -> bool:
-    for a in range(len(own)):
-        if own[a] == value:
-            return True
-    return False
-
-
+# Compiled: passes over the rows of a place for every fact and target.
 @kernel
 def _greedy(
     rows: NDArray[np.int64], mass: Floats, own: NDArray[np.int64], values: int, bits: int
@@ -398,7 +396,7 @@ def _greedy(
             break
         chosen, greatest = -1, -1.0
         for f in range(values):
-            if _is_own(f, own) or single[f] == 0 or total - single[f] <= 1e-12:
+            if (own == f).any() or single[f] == 0 or total - single[f] <= 1e-12:
                 continue
             share = (whole - of_truth[f]) / (total - single[f])
             if share > greatest:

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.placement import Placement
 from discreet.table.classes import group_codes
-from discreet.table.counts import order_by_class
-from discreet.table.kernels import kernel
-from discreet.typing import Codes
+from discreet.table.kernels.lists import entries_of, places_of, stretches
+from discreet.typing import Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,85 +78,60 @@ def weighted_beliefs(
     if not known:
         return _beliefs_of_groups(reading, of_row, truth, cardinality)
     known_of_row, known_of_target, combinations = _known(reading, known)
-    placement, groups = reading.placement, reading.groups
-    both = group_codes(
-        [reading.group_of_row, known_of_row, of_row], [groups, combinations, cardinality],
-        reading.rows,
-    )  # fmt: skip
-    alone = group_codes([reading.group_of_row, known_of_row], [groups, combinations], reading.rows)
     lines = group_codes(
         [reading.place_of_target, known_of_target, truth],
-        [placement.places, combinations + 1, cardinality + 1],
+        [reading.placement.places, combinations, cardinality + 1],
         reading.targets,
     )
     first = lines.first_row
-    row, other = both.first_row, alone.first_row
-    joint_key = _keys(reading.group_of_row[row], known_of_row[row], of_row[row],
-                      combinations, cardinality)  # fmt: skip
-    known_key = _keys(reading.group_of_row[other], known_of_row[other],
-                      np.zeros(len(other), np.int32), combinations, 1)  # fmt: skip
-    by_joint, by_known = np.argsort(joint_key), np.argsort(known_key)
-    belief = _mix(
-        placement.start, placement.group, placement.weight, reading.size,
-        reading.place_of_target[first], known_of_target[first], truth[first],
-        joint_key[by_joint], both.size[by_joint], known_key[by_known], alone.size[by_known],
-        combinations, cardinality,
-    )  # fmt: skip
-    return Beliefs(
-        belief, lines.size, reading.place_of_target[first], truth[first], lines.class_of_row
-    )
+    place, value = reading.place_of_target[first], truth[first]
+    known_value = known_of_target[first]
+    sizes = [combinations, cardinality + 1]
+    top = _fitting_weight(reading, [known_of_row, of_row], sizes, place, [known_value, value])
+    bottom = _fitting_weight(reading, [known_of_row], sizes[:1], place, [known_value])
+    belief = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), 0.0)
+    return Beliefs(belief, lines.size, place, value, lines.class_of_row)
 
 
 def _beliefs_of_groups(
     reading: AdversaryView, of_row: Codes, truth: Codes, cardinality: int
 ) -> Beliefs:
-    """The beliefs of an attacker who knows no sensitive value: all values of a place at once."""
-    placement, groups = reading.placement, reading.groups
-    pairs = group_codes([reading.group_of_row, of_row], [groups, cardinality], reading.rows)
-    first = pairs.first_row
-    start, order = order_by_class(reading.group_of_row[first], of_row[first], groups, cardinality)
+    """The beliefs of an attacker who knows no sensitive value."""
     lines = group_codes(
-        [reading.place_of_target, truth], [placement.places, cardinality + 1], reading.targets
+        [reading.place_of_target, truth],
+        [reading.placement.places, cardinality + 1],
+        reading.targets,
     )
     place, value = reading.place_of_target[lines.first_row], truth[lines.first_row]
-    line_start, by_place = order_by_class(place, value, placement.places, cardinality + 1)
-    found = _mix_places(
-        placement.start, placement.group, placement.weight, reading.size, start,
-        of_row[first][order], pairs.size[order], line_start, value[by_place], cardinality,
-    )  # fmt: skip
-    belief = np.empty(len(found))
-    belief[by_place] = found
+    belief = _fitting_weight(reading, [of_row], [cardinality + 1], place, [value])
     return Beliefs(belief, lines.size, place, value, lines.class_of_row)
 
 
-@kernel
-def _mix_places(
-    start: NDArray[np.int64],
-    group: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    size: NDArray[np.int64],
-    value_start: NDArray[np.int64],  # (groups + 1,)
-    value: Codes,
-    count: NDArray[np.int64],
-    line_start: NDArray[np.int64],  # (places + 1,)
-    truth: Codes,
-    cardinality: int,
-) -> NDArray[np.float64]:
-    belief = np.zeros(len(truth))
-    share = np.zeros(cardinality + 1)  # the last: a value that was not published
-    for place in range(len(start) - 1):
-        if line_start[place] == line_start[place + 1]:
-            continue
-        for edge in range(start[place], start[place + 1]):
-            g = group[edge]
-            for entry in range(value_start[g], value_start[g + 1]):
-                share[value[entry]] += weight[edge] * (count[entry] / size[g])
-        for line in range(line_start[place], line_start[place + 1]):
-            belief[line] = share[truth[line]]
-        for edge in range(start[place], start[place + 1]):
-            for entry in range(value_start[group[edge]], value_start[group[edge] + 1]):
-                share[value[entry]] = 0.0
-    return belief
+def _fitting_weight(
+    reading: AdversaryView,
+    of_row: Sequence[Codes],  # (rows,) each
+    cardinalities: Sequence[int],
+    place: NDArray[np.int32],  # (lines,)
+    of_line: Sequence[Codes],  # (lines,) each
+) -> Floats:
+    """Return the weight of the rows with a line's codes: Σ w(g) · count(g) / n(g)."""
+    classes = group_codes(
+        [reading.group_of_row, *of_row], [reading.groups, *cardinalities], reading.rows
+    )
+    first = classes.first_row
+    key = _keys(reading.group_of_row[first], [codes[first] for codes in of_row], cardinalities)
+    ascending = np.argsort(key)
+    key, count = key[ascending], classes.size[ascending]
+    start, group = reading.placement.start, reading.placement.group
+    weight = np.zeros(len(place))
+    for part in stretches(np.diff(start)[place]):
+        edge, line = entries_of(start, place[part])
+        of_edge = group[edge]
+        found = places_of(key, _keys(of_edge, [c[part][line] for c in of_line], cardinalities))
+        share = np.where(found >= 0, count[found], 0) / reading.size[of_edge]
+        mass = reading.placement.weight[edge] * share
+        weight[part] = np.bincount(line, mass, len(weight[part]))
+    return weight
 
 
 def _known(reading: AdversaryView, known: Sequence[str]) -> tuple[Codes, Codes, int]:
@@ -170,44 +144,8 @@ def _known(reading: AdversaryView, known: Sequence[str]) -> tuple[Codes, Codes, 
     return of_row, of_target, classes.count
 
 
-def _keys(
-    group: Codes, known: Codes, value: Codes, combinations: int, cardinality: int
-) -> NDArray[np.int64]:
-    return (group.astype(np.int64) * combinations + known) * cardinality + value
-
-
-@kernel
-def _mix(
-    start: NDArray[np.int64],
-    group: NDArray[np.int32],
-    weight: NDArray[np.float64],
-    size: NDArray[np.int64],
-    place: NDArray[np.int32],
-    known: Codes,
-    value: Codes,
-    joint_key: NDArray[np.int64],
-    joint_count: NDArray[np.int64],
-    known_key: NDArray[np.int64],
-    known_count: NDArray[np.int64],
-    combinations: int,
-    cardinality: int,
-) -> NDArray[np.float64]:
-    belief = np.zeros(len(place))
-    for line in range(len(place)):
-        if value[line] >= cardinality or known[line] >= combinations:
-            continue
-        top, bottom = 0.0, 0.0
-        for edge in range(start[place[line]], start[place[line] + 1]):
-            g = group[edge]
-            key = np.int64(g) * combinations + known[line]
-            at = np.searchsorted(known_key, key)
-            if at == len(known_key) or known_key[at] != key:
-                continue
-            bottom += weight[edge] * (known_count[at] / size[g])
-            key = key * cardinality + value[line]
-            at = np.searchsorted(joint_key, key)
-            if at < len(joint_key) and joint_key[at] == key:
-                top += weight[edge] * (joint_count[at] / size[g])
-        if bottom > 0:
-            belief[line] = top / bottom
-    return belief
+def _keys(group: Codes, others: Sequence[Codes], cardinalities: Sequence[int]) -> NDArray[np.int64]:
+    key = group.astype(np.int64)
+    for codes, cardinality in zip(others, cardinalities, strict=True):
+        key = key * cardinality + codes
+    return key

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
-from discreet.typing import Floats
+from discreet.typing import Floats, Ints, StopFlag
 
 EXACT_STATES = 4096
 SCALING_ROUNDS = 200
@@ -28,27 +28,20 @@ def matching_beliefs(weight: Floats, count: NDArray[np.int64]) -> tuple[Floats, 
     return matching_beliefs_within(weight, count, EXACT_STATES)
 
 
+# Compiled: a sum over the states of each person in turn, in thousands of small groups.
 @kernel
 def matching_beliefs_within(
     weight: Floats, count: NDArray[np.int64], most_states: int
 ) -> tuple[Floats, bool]:
     """The same with another limit on the states of the exact way."""
+    people, values = weight.shape
+    step = np.empty(values, np.int64)  # the mixed radix of the states
     states = 1
-    for value in range(len(count)):
+    for value in range(values):
+        step[value] = states
         states *= count[value] + 1
         if states > most_states:
             return _scaled(weight, count), False
-    return _counted(weight, count, states), True
-
-
-@kernel
-def _counted(weight: Floats, count: NDArray[np.int64], states: int) -> Floats:
-    people, values = weight.shape
-    step = np.empty(values, np.int64)  # the mixed radix of the states
-    radix = 1
-    for value in range(values):
-        step[value] = radix
-        radix *= count[value] + 1
     left = np.empty((states, values), np.int64)  # rows of each value that a state has left
     for state in range(states):
         for value in range(values):
@@ -63,7 +56,9 @@ def _counted(weight: Floats, count: NDArray[np.int64], states: int) -> Floats:
                 if left[state, value] > 0:  # each of the rows left with the value is one way
                     ways = weight[person, value] * left[state, value]
                     forward[person + 1, state + step[value]] += forward[person, state] * ways
-        _rescale(forward[person + 1])
+        greatest = forward[person + 1].max()  # kept within the range of floats: ratios matter
+        if greatest > 0:
+            forward[person + 1] /= greatest
     backward = np.zeros(states)
     backward[states - 1] = 1.0
     belief = np.zeros((people, values))
@@ -82,19 +77,14 @@ def _counted(weight: Floats, count: NDArray[np.int64], states: int) -> Floats:
                     total += forward[person, state] * ways
         for value in range(values):
             belief[person, value] /= total if total > 0 else 1.0
-        _rescale(before)
+        greatest = before.max()
+        if greatest > 0:
+            before /= greatest
         backward = before
-    return belief
+    return belief, True
 
 
-@kernel
-def _rescale(mass: Floats) -> None:
-    """Keep the numbers of worlds within the range of floats; only ratios matter."""
-    greatest = mass.max()
-    if greatest > 0:
-        mass /= greatest
-
-
+# Compiled: called by the kernel above, for each group in turn.
 @kernel
 def _scaled(weight: Floats, count: NDArray[np.int64]) -> Floats:
     people, values = weight.shape
@@ -117,3 +107,28 @@ def _scaled(weight: Floats, count: NDArray[np.int64]) -> Floats:
         if total > 0:
             belief[person] /= total
     return belief
+
+
+# Compiled: thousands of small groups, each with the kernels above.
+@kernel
+def matching_beliefs_of_groups(
+    start: Ints,  # (groups + 1,) of the people
+    value_start: Ints,  # (groups + 1,)
+    count: Ints,  # (values of all groups,)
+    entry: Ints,  # (groups + 1,) of the pairs of a person and a value of the person's group
+    weight: Floats,  # (pairs,)
+    most_states: int,
+    belief: Floats,  # (pairs,) written
+    stop: StopFlag,
+) -> None:
+    """P(person has value) for every pair of each group, until the work must end."""
+    for group in range(len(start) - 1):
+        if stop[0]:
+            break
+        people = start[group + 1] - start[group]
+        low, high = value_start[group], value_start[group + 1]
+        pairs = weight[entry[group] : entry[group + 1]].reshape(people, high - low)
+        found, _ = matching_beliefs_within(pairs, count[low:high], most_states)
+        for person in range(people):
+            for value in range(high - low):
+                belief[entry[group] + person * (high - low) + value] = found[person, value]

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignatures
 from discreet.table.assignments import Sets
 from discreet.table.classes import group_codes
-from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import entries_of, places_of, starts_of, stretches
 from discreet.typing import Codes, Floats, Ints
 
 PAIRS = 50_000_000  # pairs of values whose counts are kept
@@ -69,48 +69,33 @@ def row_beliefs(
     likely as they are common in T^S.
     """
     start, _ = sets.of(known or 0)
+    group = np.repeat(np.arange(sets.groups), np.diff(start))  # of each entry of the known set
+    slot = group if known is None else np.arange(len(group))
     target_start, target_value = sets.of(target)
-    weight = signatures.count[row].astype(np.float64) if chance is None else chance
-    share, total = _tally_rows(
-        start, begin, row, weight, signatures.codes[:, target], target_start, target_value,
-        known is not None,
-    )  # fmt: skip
+    width = np.diff(target_start) if known is None else np.diff(target_start)[group]
+    share_start = starts_of(width)
+    cardinality = _cardinality(signatures, target)
+    key = _keys(target_start, target_value, cardinality)
+    share, total = np.zeros(share_start[-1]), np.zeros(len(width))
+    for part in stretches(np.diff(begin)):
+        within = slice(begin[part.start], begin[part.stop])
+        entry = np.repeat(np.arange(part.start, part.stop), np.diff(begin)[part])
+        mass = signatures.count[row[within]] if chance is None else chance[within]
+        value = signatures.codes[row[within], target]
+        place = np.searchsorted(key, group[entry] * cardinality + value)
+        at = share_start[slot[entry]] + place - target_start[group[entry]]
+        share += np.bincount(at, mass, len(share))
+        total += np.bincount(slot[entry], mass, len(total))
     return _mixed(people, sets, target, known, share, total, rng, chance is not None)
 
 
-@kernel
-def _tally_rows(
-    set_start: Ints,
-    begin: Ints,
-    row: Codes,
-    mass: Floats,
-    value_of_row: Codes,
-    target_start: Ints,
-    target_value: Codes,
-    by_entry: bool,
-) -> tuple[Floats, Floats]:
-    """The mass of each value of the target's set, by known value of the group or by group."""
-    groups = len(set_start) - 1
-    length = 0
-    for g in range(groups):
-        entries = set_start[g + 1] - set_start[g] if by_entry else 1
-        length += entries * (target_start[g + 1] - target_start[g])
-    share = np.zeros(length)
-    total = np.zeros(set_start[groups] if by_entry else groups)
-    at = 0
-    for g in range(groups):
-        low, high = target_start[g], target_start[g + 1]
-        for entry in range(set_start[g], set_start[g + 1]):
-            slot = entry if by_entry else g
-            for place in range(begin[entry], begin[entry + 1]):
-                j = np.searchsorted(target_value[low:high], value_of_row[row[place]])
-                share[at + j] += mass[place]
-                total[slot] += mass[place]
-            if by_entry:
-                at += high - low
-        if not by_entry:
-            at += high - low
-    return share, total
+def _cardinality(signatures: SensitiveSignatures, attribute: int) -> int:
+    return int(signatures.offset[attribute + 1] - signatures.offset[attribute])
+
+
+def _keys(start: Ints, value: Codes, cardinality: int) -> Ints:
+    """Number the entries of all groups' sets, ascending, so that one can be searched for."""
+    return np.repeat(np.arange(len(start) - 1), np.diff(start)) * cardinality + value
 
 
 def pair_beliefs(
@@ -130,29 +115,11 @@ def pair_beliefs(
     np.add.at(together, (codes[:, known], codes[:, target]), signatures.count)
     start, value = sets.of(known)
     target_start, target_value = sets.of(target)
-    share, total = _tally_pairs(start, value, target_start, target_value, together)
+    group = np.repeat(np.arange(sets.groups), np.diff(start))
+    place, entry = entries_of(target_start, group)
+    share = together[value[entry], target_value[place]]
+    total = np.bincount(entry, share, len(group))
     return _mixed(people, sets, target, known, share, total, rng)
-
-
-@kernel
-def _tally_pairs(
-    set_start: Ints, set_value: Codes, target_start: Ints, target_value: Codes, together: Floats
-) -> tuple[Floats, Floats]:
-    groups = len(set_start) - 1
-    length = 0
-    for g in range(groups):
-        entries = set_start[g + 1] - set_start[g]
-        length += entries * (target_start[g + 1] - target_start[g])
-    share = np.zeros(length)
-    total = np.zeros(set_start[groups])
-    at = 0
-    for g in range(groups):
-        for entry in range(set_start[g], set_start[g + 1]):
-            for place in range(target_start[g], target_start[g + 1]):
-                share[at] = together[set_value[entry], target_value[place]]
-                total[entry] += share[at]
-                at += 1
-    return share, total
 
 
 def _mixed(
@@ -176,58 +143,30 @@ def _mixed(
         count = count[order]
     start, value = sets.of(known or 0)
     target_start, target_value = sets.of(target)
-    width = np.diff(target_start) * (1 if known is None else np.diff(start))
-    belief, weight = _mix_sets(
-        people.start, people.group, people.weight, kind, of_known, truth, known is not None,
-        start, value, target_start, target_value,
-        np.concatenate(([0], np.cumsum(width))).astype(np.int64), share, total,
-        is_chance,
-    )  # fmt: skip
+    width = np.diff(target_start)
+    share_start = starts_of(width * (1 if known is None else np.diff(start)))
+    bound = int(max(of_known.max(initial=0), value.max(initial=0))) + 1  # above all known values
+    above = int(max(truth.max(initial=0), target_value.max(initial=0))) + 1
+    known_key, target_key = _keys(start, value, bound), _keys(target_start, target_value, above)
+    total = np.append(total, 0.0)  # found by the place −1, of a value that a set does not have
+    belief, weight = np.zeros(len(kind)), np.zeros(len(kind))
+    for part in stretches(np.diff(people.start)[kind]):
+        edge, line = entries_of(people.start, kind[part])
+        group = people.group[edge].astype(np.int64)
+        at, slot = share_start[group], group
+        if known is not None:
+            slot = places_of(known_key, group * bound + of_known[part][line])
+            at = at + (slot - start[group]) * width[group]
+        possible = np.flatnonzero(total[slot] > 0)
+        edge, line, group = edge[possible], line[possible], group[possible]
+        at, whole = at[possible], total[slot[possible]]
+        likely = people.weight[edge] * whole if is_chance else people.weight[edge]
+        bottom = np.bincount(line, likely, len(kind[part]))
+        np.maximum.at(weight[part], line, whole)
+        place = places_of(target_key, group * above + truth[part][line])
+        held = np.flatnonzero(place >= 0)
+        of_truth = share[at[held] + place[held] - target_start[group[held]]]
+        mass = likely[held] * of_truth / whole[held]
+        top = np.bincount(line[held], mass, len(bottom))
+        belief[part] = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), 0.0)
     return Found(belief, count, weight, sampled)
-
-
-@kernel
-def _mix_sets(
-    start: Ints,
-    group: Codes,
-    weight: Floats,
-    kind: Codes,
-    known: Codes,
-    truth: Codes,
-    is_known: bool,
-    set_start: Ints,
-    set_value: Codes,
-    target_start: Ints,
-    target_value: Codes,
-    share_start: Ints,  # (groups + 1,)
-    share: Floats,
-    total: Floats,
-    is_chance: bool,  # whether a total is the probability of the known value in the group
-) -> tuple[Floats, Floats]:
-    belief = np.zeros(len(kind))
-    held = np.zeros(len(kind))
-    for line in range(len(kind)):
-        top, bottom = 0.0, 0.0
-        for edge in range(start[kind[line]], start[kind[line] + 1]):
-            g = group[edge]
-            low, high = target_start[g], target_start[g + 1]
-            at, slot = share_start[g], np.int64(g)
-            if is_known:
-                entry = set_start[g] + np.searchsorted(
-                    set_value[set_start[g] : set_start[g + 1]], known[line]
-                )
-                if entry == set_start[g + 1] or set_value[entry] != known[line]:
-                    continue
-                at += (entry - set_start[g]) * (high - low)
-                slot = entry
-            if total[slot] <= 0:
-                continue
-            likely = weight[edge] * total[slot] if is_chance else weight[edge]
-            bottom += likely
-            held[line] = max(held[line], total[slot])
-            j = low + np.searchsorted(target_value[low:high], truth[line])
-            if j < high and target_value[j] == truth[line]:
-                top += likely * share[at + j - low] / total[slot]
-        if bottom > 0:
-            belief[line] = top / bottom
-    return belief, held

@@ -1,0 +1,59 @@
+"""Operations on lists of entries by NumPy alone, where a kernel would loop over both.
+
+Lists lie one after the other: list i has the entries ``start[i]`` to ``start[i + 1]``. Sums over
+them are ``np.bincount`` with weights, which adds in order, as a loop does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from discreet.typing import AnyInts, Floats, Ints
+
+AT_ONCE = 2_000_000  # entries that are laid out at once; 16 MB for each array
+
+
+def starts_of(length: AnyInts) -> Ints:
+    """Return where lists of such lengths start, and the end of the last."""
+    start = np.zeros(len(length) + 1, np.int64)
+    np.cumsum(length, out=start[1:])
+    return start
+
+
+def entries_of(start: Ints, lists: AnyInts) -> tuple[Ints, Ints]:
+    """Return the entries of some lists in turn, and the place of each one's list among these."""
+    length = start[lists + 1] - start[lists]
+    place = np.repeat(np.arange(len(lists)), length)
+    before = np.cumsum(length) - length
+    return np.arange(len(place)) + np.repeat(start[lists] - before, length), place
+
+
+def stretches(length: AnyInts, most: int = AT_ONCE) -> Iterator[slice]:
+    """Cut lists into stretches with at most so many entries each, at least one list."""
+    end = np.cumsum(length)
+    first = 0
+    while first < len(length):
+        before = int(end[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(end, before + most, side="right")))
+        yield slice(first, last)
+        first = last
+
+
+def places_of(keys: Ints, wanted: Ints) -> Ints:
+    """Return the place of each wanted key among ascending keys, −1 where it is missing."""
+    if not len(keys):
+        return np.full(len(wanted), -1)
+    place = np.searchsorted(keys, wanted)
+    place[place == len(keys)] = 0
+    return np.where(keys[place] == wanted, place, -1)
+
+
+def greatest_of(start: Ints, value: Floats, least: float = 0.0) -> Floats:
+    """Return the greatest value of each list, or ``least`` if that is greater."""
+    greatest = np.full(len(start) - 1, least)
+    some = np.flatnonzero(np.diff(start))
+    if len(some):
+        greatest[some] = np.maximum(np.maximum.reduceat(value, start[some]), least)
+    return greatest

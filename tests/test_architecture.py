@@ -66,6 +66,19 @@ def test_no_folder_has_more_than_15_modules():
     assert [folder for folder, count in counted.items() if count > 15] == []
 
 
+def test_there_are_fewer_than_120_kernels_and_each_says_why_it_must_be_compiled():
+    kernels, unexplained = 0, []
+    for path in modules():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines):
+            if re.match(r"@kernel\b", line):
+                kernels += 1
+                if not lines[number - 1].startswith("# Compiled: "):
+                    unexplained.append(f"{path.relative_to(PACKAGE)}: {lines[number + 1]}")
+    assert unexplained == []
+    assert 0 < kernels < 120
+
+
 def test_no_class_name_is_used_twice():
     homes = defaultdict(list)
     for path in modules():

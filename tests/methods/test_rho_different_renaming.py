@@ -98,14 +98,18 @@ def test_renaming_moves_no_belief(seed):
             kind, belief = beliefs(group_of, PublishedGroups(*groups), matrix)
             assert kind is BeliefStatus.EXACT
             found.append(belief)
-        name = names_of(shapes.original[own], 2, np.zeros(0, np.int64), shapes.alike)
+        no_start, nothing = np.zeros(len(shapes.start), np.int64), np.zeros(0, np.int64)
+        name = names_of(
+            np.array([family]), shapes.start, shapes.original, 2, no_start, nothing, shapes.alike
+        )[0]
         assert found[0] == pytest.approx(found[1][:, :, name], abs=1e-9)
 
 
 def test_names_are_a_permutation_among_those_alike():
     alike = alike_values(matrix_of(("b", "b", 1.0), ("e", "e", 1.0)))
     shapes = shapes_of([(BOTH, ["fed", "fdd"])], alike)
-    name = names_of(shapes.original, 2, np.array([2, 2]), alike)
+    now_start, now = np.array([0, 2]), np.array([2, 2])
+    name = names_of(np.array([0]), shapes.start, shapes.original, 2, now_start, now, alike)[0]
     assert sorted(name) == list(range(6))
     assert (alike[name] == alike).all()
     # among a, c, d, f: f and d are in the first group, d twice in the second; c is new. And of b

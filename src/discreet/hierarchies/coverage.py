@@ -39,6 +39,7 @@ from discreet.hierarchies.cells import (
 )
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import entries_of
 from discreet.table.roles import Role, ValueType
 
 Run = tuple[int, int]  # codes from the first up to, not including, the second
@@ -59,6 +60,19 @@ class Coverage:
     def size(self) -> NDArray[np.int64]:
         """The number of values that each cell covers, at least 1."""
         return np.bincount(self.cell_of_run, self.high - self.low, self.cells).astype(np.int64)
+
+    @cached_property
+    def run_start(self) -> NDArray[np.int64]:
+        """Where the runs of each cell start. (cells + 1,)"""
+        return np.searchsorted(self.cell_of_run, np.arange(self.cells + 1))
+
+    def covers(self, cell: NDArray[np.integer], value: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return for each pair of a cell and a value whether the cell covers the value."""
+        if len(self.low) == self.cells:  # one run each
+            return np.asarray((self.low[cell] <= value) & (value < self.high[cell]))
+        run, pair = entries_of(self.run_start, cell)
+        within = (self.low[run] <= value[pair]) & (value[pair] < self.high[run])
+        return np.asarray(np.bincount(pair[within], minlength=len(cell)) > 0)
 
     def sums(self, of_value: NDArray[np.generic]) -> NDArray[np.float64]:
         """Return the sum over the values that each cell covers.
@@ -97,11 +111,7 @@ class Coverage:
             place = self.low[cell] * columns + column
             laid = np.bincount(place, mass, self.cardinality * columns)
             return laid.reshape(self.cardinality, columns).astype(np.float64)
-        run_start = np.searchsorted(self.cell_of_run, np.arange(self.cells + 1))
-        length = np.diff(run_start)[cell]
-        entry = np.repeat(np.arange(len(cell)), length)
-        first = np.cumsum(length) - length
-        run = run_start[cell][entry] + np.arange(len(entry)) - first[entry]
+        run, entry = entries_of(self.run_start, cell)
         each = (mass / self.size[cell])[entry]
         at = column[entry]
         change = np.bincount(self.low[run] * columns + at, each, (self.cardinality + 1) * columns)

@@ -109,6 +109,7 @@ def _sole_groups(
     return start, group[group >= 0].astype(np.int32)
 
 
+# Compiled: a search for every group, through as many as billions of pairs.
 @kernel(work=4)
 def _pairs(
     value_of_kind: NDArray[np.int64],  # (columns, kinds)
@@ -155,7 +156,16 @@ def _pairs(
                         kind = kinds_by_value[place]
                         place += 1
                         work += 1
-                        if not _fits(kind, g, value_of_kind, cell_of_group, run_start, low, high):
+                        column, fits = 0, True
+                        while column < columns and fits:
+                            held = value_of_kind[column, kind]
+                            inner = run_start[cell_of_group[column, g]]
+                            ends = run_start[cell_of_group[column, g] + 1]
+                            while inner < ends and not low[inner] <= held < high[inner]:
+                                inner += 1
+                            fits = inner < ends
+                            column += 1
+                        if not fits:
                             continue
                         if found == capacity:
                             if found >= edge_limit:
@@ -169,24 +179,3 @@ def _pairs(
         if work > work_limit:
             return found_group[:0], found_kind[:0], False
     return found_group[:found], found_kind[:found], True
-
-
-@kernel
-def _fits(
-    kind: int,
-    group: int,
-    value_of_kind: NDArray[np.int64],
-    cell_of_group: NDArray[np.int64],
-    run_start: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-) -> bool:
-    for column in range(len(value_of_kind)):
-        value, cell, within = value_of_kind[column, kind], cell_of_group[column, group], False
-        for run in range(run_start[cell], run_start[cell + 1]):
-            if low[run] <= value < high[run]:
-                within = True
-                break
-        if not within:
-            return False
-    return True

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.knowledge.table import Knowledge, every_label
 from discreet.knowledge.terms import Terms, terms_of
 from discreet.table.coded_table import Column
-from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import starts_of, stretches
 
 UNLINKED = -1
 
@@ -62,7 +62,7 @@ def link_terms(terms: Terms, knowledge: Knowledge) -> Links:
         terms.start,
         terms.codes_in(knowledge.terms),
         knowledge.labels_of_term,
-        len(knowledge.labels),
+        every_label(len(knowledge.labels)),
     )
     start, label = _members(bits)
     return Links(knowledge, set_of_value, start, label, knowledge.weight)
@@ -82,103 +82,33 @@ def estimated_prior(links: Links, count_of_value: NDArray[np.int64]) -> NDArray[
     return np.asarray(np.bincount(links.label, share, labels) / linked, np.float64)
 
 
-@kernel
 def _label_sets(
     start: NDArray[np.int64],
     term: NDArray[np.int32],  # codes in the knowledge table, −1 for a term that it lacks
     labels_of_term: NDArray[np.uint64],
-    labels: int,
+    everything: NDArray[np.uint64],
 ) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
     """The number of each value's label set, and the distinct sets as bit rows."""
-    values, words = len(start) - 1, labels_of_term.shape[1]
-    set_of_value = np.empty(values, np.int32)
-    capacity, count = 1024, 0
-    slots = np.full(capacity, -1, np.int32)
-    hashes = np.empty(capacity, np.uint64)
-    sets = np.empty((capacity, words), np.uint64)
-    row = np.empty(words, np.uint64)
-    everything = every_label(labels)
-    for value in range(values):
-        row[:] = everything
-        for occurrence in range(start[value], start[value + 1]):
-            if term[occurrence] < 0:
-                row[:] = np.uint64(0)
-                break
-            for word in range(words):
-                row[word] &= labels_of_term[term[occurrence], word]
-        some = np.uint64(0)
-        for word in range(words):
-            some |= row[word]
-        if some == np.uint64(0):
-            set_of_value[value] = -1
-            continue
-        if 2 * count >= capacity:
-            capacity *= 2
-            grown = np.empty((capacity, words), np.uint64)
-            grown[:count] = sets[:count]
-            sets = grown
-            longer = np.empty(capacity, np.uint64)
-            longer[:count] = hashes[:count]
-            hashes = longer
-            slots = np.full(capacity, -1, np.int32)
-            for known in range(count):
-                slot = np.int64(hashes[known] & np.uint64(capacity - 1))
-                while slots[slot] >= 0:
-                    slot = (slot + 1) & (capacity - 1)
-                slots[slot] = known
-        code = hash_row(row)
-        slot = np.int64(code & np.uint64(capacity - 1))
-        while slots[slot] >= 0 and not _equal(sets[slots[slot]], row):
-            slot = (slot + 1) & (capacity - 1)
-        if slots[slot] < 0:
-            slots[slot] = count
-            hashes[count] = code
-            sets[count] = row
-            count += 1
-        set_of_value[value] = slots[slot]
-    return set_of_value, sets[:count].copy()
+    nothing = np.zeros((1, len(everything)), np.uint64)
+    labels_of_term = np.concatenate((labels_of_term, nothing))  # the last for the code −1
+    set_of_value = np.empty(len(start) - 1, np.int32)
+    number_of_row: dict[bytes, int] = {nothing.tobytes(): UNLINKED}
+    for part in stretches(np.diff(start) * len(everything)):
+        within = term[start[part.start] : start[part.stop]]
+        bits = np.tile(everything, (part.stop - part.start, 1))
+        some = np.flatnonzero(np.diff(start)[part])
+        if len(some):
+            first = start[part.start + some] - start[part.start]
+            bits[some] = np.bitwise_and.reduceat(labels_of_term[within], first, axis=0)
+        packed, width = bits.tobytes(), bits.itemsize * bits.shape[1]
+        rows = (packed[at : at + width] for at in range(0, len(packed), width))
+        set_of_value[part] = [number_of_row.setdefault(row, len(number_of_row) - 1) for row in rows]
+    sets = np.frombuffer(b"".join(list(number_of_row)[1:]), np.uint64)
+    return set_of_value, sets.reshape(-1, len(everything))
 
 
-@kernel(wraps=True)
-def hash_row(row: NDArray[np.uint64]) -> np.uint64:
-    """A hash of a bit row."""
-    code = np.uint64(0)
-    for word in range(len(row)):
-        code = (code ^ row[word]) * np.uint64(0x9E3779B97F4A7C15)
-        code ^= code >> np.uint64(29)
-    return code
-
-
-@kernel
-def _equal(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> bool:
-    for word in range(len(first)):
-        if first[word] != second[word]:
-            return False
-    return True
-
-
-@kernel
 def _members(bits: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Bit rows as lists of the places that are set."""
-    start = np.zeros(len(bits) + 1, np.int64)
-    for row in range(len(bits)):
-        size = 0
-        for word in range(bits.shape[1]):
-            rest = bits[row, word]
-            while rest:
-                rest &= rest - np.uint64(1)
-                size += 1
-        start[row + 1] = start[row] + size
-    member = np.empty(start[-1], np.int32)
-    place = 0
-    for row in range(len(bits)):
-        for word in range(bits.shape[1]):
-            rest = bits[row, word]
-            bit = word * 64
-            while rest:
-                if rest & np.uint64(1):
-                    member[place] = bit
-                    place += 1
-                rest >>= np.uint64(1)
-                bit += 1
-    return start, member
+    by_byte = bits.astype("<u8").view(np.uint8)  # the first bit of a row is the first of a byte
+    row, member = np.nonzero(np.unpackbits(by_byte, axis=1, bitorder="little"))
+    return starts_of(np.bincount(row, minlength=len(bits))), member.astype(np.int32)

@@ -11,8 +11,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.kernels import kernel
-
 WORD = 64  # labels in a word of a bit row
 
 
@@ -56,15 +54,12 @@ def words_for(labels: int) -> int:
     return max(1, -(-labels // WORD))
 
 
-@kernel
 def every_label(labels: int) -> NDArray[np.uint64]:
     """The bit row of all labels."""
-    row = np.zeros(max(1, (labels + 63) // 64), np.uint64)
-    for word in range(labels // 64):
-        row[word] = ~np.uint64(0)
-    rest = labels % 64
-    if rest:
-        row[labels // 64] = (np.uint64(1) << np.uint64(rest)) - np.uint64(1)
+    row = np.zeros(words_for(labels), np.uint64)
+    row[: labels // WORD] = ~np.uint64(0)
+    if labels % WORD:
+        row[labels // WORD] = (1 << labels % WORD) - 1
     return row
 
 

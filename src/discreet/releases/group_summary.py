@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from discreet.releases.kinds.base import Kind, View
 from discreet.table.counts import ValueCounts
-from discreet.table.kernels import kernel
 
 BINS = 20  # of a belief, in equal steps from 0 to 1
 STEPS = (1, 2, 3, 4, 5, 7)  # bounds of sizes, in every power of ten
@@ -129,35 +128,16 @@ def _masked(values: Sequence[str | None]) -> int:
 
 def _shares(values: ValueCounts, size: NDArray[np.int64], masked: int) -> Shares:
     histogram = np.zeros(BINS, np.int64)
-    greatest = _believe(values.start, values.value, values.count, size, masked, histogram)
     known = values.value != masked
+    belief = values.count[known] / size[values.class_of_entry[known]]
+    place = np.clip((belief * BINS - 1e-9).astype(np.int64), 0, BINS - 1)
+    np.add.at(histogram, place, values.count[known])
     sizes, place = np.unique(size[values.class_of_entry[known]], return_inverse=True)
     squares = np.zeros(len(sizes), np.int64)
     np.add.at(squares, place, values.count[known] ** 2)
     return Shares(
         int(histogram.sum()),
-        greatest,
+        float(belief.max(initial=0.0)),
         tuple(int(count) for count in histogram),
         dict(zip(sizes.tolist(), squares.tolist(), strict=True)),
     )
-
-
-@kernel
-def _believe(
-    start: NDArray[np.int64],
-    value: NDArray[np.int32],
-    count: NDArray[np.int64],
-    size: NDArray[np.int64],
-    masked: int,
-    histogram: NDArray[np.int64],
-) -> float:
-    greatest = 0.0
-    for group in range(len(size)):
-        for entry in range(start[group], start[group + 1]):
-            if value[entry] == masked:
-                continue
-            belief = count[entry] / size[group]
-            greatest = max(greatest, belief)
-            place = int(belief * len(histogram) - 1e-9)
-            histogram[min(max(place, 0), len(histogram) - 1)] += count[entry]
-    return greatest

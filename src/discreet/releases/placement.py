@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.graphs import smallest_connected
-from discreet.table.kernels import kernel
 
 EXACT_STATES = 4000  # states in any step of a component's dynamic program
 EXACT_PEOPLE = 64  # in a component that is counted exactly
@@ -95,7 +94,6 @@ def weigh(
     return Placement(start, group, weight, EXACT if exact else SCALING)
 
 
-@kernel
 def scale(
     start: NDArray[np.int64],
     group: NDArray[np.int32],
@@ -103,23 +101,16 @@ def scale(
     size: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """The weights x(kind)·y(group) that sum to 1 over groups, and over people to the sizes."""
-    kinds = len(start) - 1
+    kind = np.repeat(np.arange(len(start) - 1), np.diff(start))
     of_group = size.copy()
     weight = np.empty(len(group))
     for _ in range(SCALING_ROUNDS):
-        filled = np.zeros(len(size))
-        for kind in range(kinds):
-            total = 0.0
-            for edge in range(start[kind], start[kind + 1]):
-                total += of_group[group[edge]]
-            for edge in range(start[kind], start[kind + 1]):
-                weight[edge] = of_group[group[edge]] / total
-                filled[group[edge]] += people[kind] * weight[edge]
-        worst = 0.0
-        for g in range(len(size)):
-            if filled[g] > 0:
-                worst = max(worst, abs(filled[g] - size[g]) / size[g])
-                of_group[g] *= size[g] / filled[g]
+        weight = of_group[group]
+        weight /= np.bincount(kind, weight, len(start) - 1)[kind]
+        filled = np.bincount(group, people[kind] * weight, len(size))
+        some = filled > 0
+        worst = np.abs((filled[some] - size[some]) / size[some]).max(initial=0.0)
+        of_group[some] *= size[some] / filled[some]
         if worst < SCALING_PRECISION:
             break
     return weight

@@ -27,7 +27,6 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain, Domains
 from discreet.requirements.exact_ratios import by_class
 from discreet.table.counts import ValueCounts
-from discreet.table.kernels import kernel
 from discreet.table.person_counts import PersonBasis
 from discreet.table.roles import Distance
 from discreet.typing import Codes, Floats, Ints
@@ -119,10 +118,9 @@ def earth_movers_distance(
         occurs = reference > 0
         rank_of_value = np.cumsum(occurs) - 1
         cumulative = np.cumsum(reference[occurs])
-        return _ordered(values.start, values.value, values.count, size, rank_of_value, cumulative)
+        return _ordered(values, size, rank_of_value, cumulative)
     if domain.distance is Distance.EQUAL:
-        itself = np.arange(values.cardinality, dtype=np.int32)
-        return _equal(values.start, values.value, values.count, size, reference, itself)
+        return _equal(values, size, reference)
     if domain.hierarchy is None:
         raise InputError("The hierarchical distance of an attribute needs a hierarchy for it.")
     return _hierarchical(values, size, reference, domain.hierarchy)
@@ -132,74 +130,45 @@ def _hierarchical(values: ValueCounts, size: Ints, reference: Ints, hierarchy: H
     distance = np.zeros(values.classes)
     for level in hierarchy.levels[: hierarchy.height]:
         at_level = np.bincount(level.node_of_leaf, reference, level.nodes).astype(np.int64)
-        distance += _equal(
-            values.start, values.value, values.count, size, at_level, level.node_of_leaf
-        )
+        distance += _equal(values, size, at_level, level.node_of_leaf)
     return distance / max(hierarchy.height, 1)
 
 
-@kernel
 def _equal(
-    start: Ints,
-    value: Codes,
-    count: Ints,
-    size: Ints,
-    reference: Ints,  # (nodes,)
-    node_of_value: Codes,
+    values: ValueCounts, size: Ints, reference: Ints, node_of_value: Codes | None = None
 ) -> Floats:
-    """Σ (p − q) over the nodes where p > q."""
-    distance = np.zeros(len(start) - 1)
-    rows = reference.sum()
-    in_class = np.zeros(len(reference), np.int64)
-    for c in range(len(start) - 1):
-        for entry in range(start[c], start[c + 1]):
-            in_class[node_of_value[value[entry]]] += count[entry]
-        for entry in range(start[c], start[c + 1]):
-            node = node_of_value[value[entry]]
-            excess = in_class[node] / size[c] - reference[node] / rows
-            in_class[node] = 0  # seen: the excess of 0 is not above 0
-            if excess > 0:
-                distance[c] += excess
-    return distance
+    """Σ (p − q) over the values where p > q, or over nodes; ``reference`` has as many."""
+    of_class, node, count = values.class_of_entry, values.value, values.count
+    if node_of_value is not None:  # several values of a class may be one node
+        node = node_of_value[values.value]
+        key, of_entry = np.unique(of_class * len(reference) + node, return_inverse=True)
+        count = np.bincount(of_entry, count)
+        of_class, node = np.divmod(key, len(reference))
+    excess = count / size[of_class] - reference[node] / reference.sum()
+    return np.bincount(of_class, np.maximum(excess, 0.0), values.classes).astype(np.float64)
 
 
-@kernel
-def _ordered(
-    start: Ints,
-    value: Codes,
-    count: Ints,
-    size: Ints,
-    rank_of_value: Ints,
-    cumulative: Ints,  # (m,) rows of the reference up to each rank
-) -> Floats:
-    """Σ |P(≤ i) − Q(≤ i)| / (m − 1), in rows of the reference until the end."""
-    distance = np.zeros(len(start) - 1)
+def _ordered(values: ValueCounts, size: Ints, rank_of_value: Ints, cumulative: Ints) -> Floats:
+    """Σ |P(≤ i) − Q(≤ i)| / (m − 1); ``cumulative`` is (m,), rows of the reference to each rank."""
     m = len(cumulative)
     if m < 2:
-        return distance
+        return np.zeros(values.classes)
     rows = cumulative[m - 1]
-    prefix = np.zeros(m + 1)  # a float, since sums of sums of persons' weights pass 64 bits
-    for i in range(m):
-        prefix[i + 1] = prefix[i] + cumulative[i]
-    for c in range(len(start) - 1):
-        work = prefix[rank_of_value[value[start[c]]]]  # before its first value P is 0
-        held = 0
-        for entry in range(start[c], start[c + 1]):
-            held += count[entry]
-            level = float(held) * rows / size[c]
-            low = rank_of_value[value[entry]]
-            high = m if entry + 1 == start[c + 1] else rank_of_value[value[entry + 1]]
-            split, end = low, high
-            while split < end:  # to the first rank where the reference is above the class
-                middle = (split + end) // 2
-                if cumulative[middle] > level:
-                    end = middle
-                else:
-                    split = middle + 1
-            work += level * (split - low) - (prefix[split] - prefix[low])
-            work += (prefix[high] - prefix[split]) - level * (high - split)
-        distance[c] = work / rows / (m - 1)
-    return distance
+    # floats, since sums of sums of persons' weights pass 64 bits
+    prefix = np.concatenate(([0.0], np.cumsum(cumulative, dtype=np.float64)))
+    first, last = values.start[:-1], values.start[1:] - 1
+    before = np.cumsum(values.count) - values.count
+    held = before + values.count - np.repeat(before[first], np.diff(values.start))
+    level = held.astype(np.float64) * rows / size[values.class_of_entry]
+    low = rank_of_value[values.value]
+    high = np.append(low[1:], m)
+    high[last] = m
+    # the first rank where the reference is above the class
+    split = np.clip(np.searchsorted(cumulative, level, side="right"), low, high)
+    work = level * (split - low) - (prefix[split] - prefix[low])
+    work += (prefix[high] - prefix[split]) - level * (high - split)
+    moved = prefix[low[first]] + np.bincount(values.class_of_entry, work, values.classes)
+    return np.asarray(moved / rows / (m - 1), np.float64)  # before its first value P is 0
 
 
 def _steps(domain: Domain, share: Floats) -> float:

@@ -429,6 +429,7 @@ class MDiversity(PDiversity):
         )
 
 
+# Compiled: called for every step of searches; NumPy would sort the counts of each class.
 @kernel
 def head_and_tail(
     start: NDArray[np.int64],

@@ -32,8 +32,7 @@ from numpy.typing import NDArray
 from discreet.requirements.feasibility import value_entropy
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
-from discreet.table.kernels import kernel
-from discreet.typing import Codes, Floats
+from discreet.typing import Floats
 
 Plan = Sequence[Sequence[int]]  # the numbers of the attributes in each table
 
@@ -101,10 +100,8 @@ def mutual_information(first: Column, second: Column) -> float:
 def joint_counts(first: Column, second: Column) -> NDArray[np.int64]:
     """Return how often each pair of values occurs, in no particular order."""
     if first.cardinality * second.cardinality <= DENSE_LIMIT:
-        if first.weights is not None:
-            cells = first.codes.astype(np.int64) * second.cardinality + second.codes
-            return np.bincount(cells, first.weights).astype(np.int64)
-        return _joint(first.codes, second.codes, first.cardinality, second.cardinality)
+        cells = first.codes.astype(np.int64) * second.cardinality + second.codes
+        return np.bincount(cells, first.weights).astype(np.int64)
     cardinalities = [first.cardinality, second.cardinality]
     codes = [first.codes, second.codes]
     return group_codes(codes, cardinalities, len(first.codes), first.weights).size
@@ -130,11 +127,3 @@ def _within(matrix: Floats, block: Sequence[int]) -> float:
     """The sum over the pairs of a block."""
     chosen = np.array(block, np.int64)
     return float(np.triu(matrix[np.ix_(chosen, chosen)], 1).sum())
-
-
-@kernel
-def _joint(first: Codes, second: Codes, rows: int, columns: int) -> NDArray[np.int64]:
-    count = np.zeros(rows * columns, np.int64)
-    for row in range(len(first)):
-        count[first[row] * columns + second[row]] += 1
-    return count

@@ -23,8 +23,8 @@ stays what it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,10 @@ from discreet.errors import InputError
 from discreet.knowledge.links import Links
 from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain
 from discreet.table.counts import ClassCounts, ValueCounts
-from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import entries_of, stretches
 from discreet.table.person_counts import PersonBasis
 from discreet.table.roles import Role
-from discreet.typing import Floats
+from discreet.typing import Floats, Ints
 
 Weights = Literal["equal", "prior"]
 
@@ -166,37 +166,52 @@ class LabelPosteriors:
 
     def head_and_tail(self, ell: int) -> tuple[Floats, Floats]:
         """For every class p1, and p_ℓ + …; both 0 for a class that links to nothing."""
-        return _head_and_tail(self._evidence(), ell)
+        head, tail = np.zeros(self.values.classes), np.zeros(self.values.classes)
+        for part, belief in self._beliefs():
+            belief.sort(axis=1)
+            head[part] = belief[:, -1]
+            tail[part] = belief[:, : max(belief.shape[1] - ell + 1, 0)].sum(axis=1)
+        return head, tail
 
     def distance(self, distance: Literal["l2", "l1"]) -> Floats:
         """For every class its distance from the prior; 0 for a class that links to nothing."""
-        return _distances(self._evidence(), _known_prior(self.links), distance == "l2")
+        prior, result = _known_prior(self.links), np.zeros(self.values.classes)
+        for part, belief in self._beliefs():
+            if distance == "l2":
+                result[part] = np.sqrt(((belief - prior) ** 2).sum(axis=1))
+            else:
+                result[part] = np.abs(belief - prior).sum(axis=1) / 2
+        return result
 
     def changes(self) -> tuple[Floats, Floats]:
         """For every class the mean and the greatest |β − α| over the labels."""
-        return _changes(self._evidence(), _known_prior(self.links))
+        prior = _known_prior(self.links)
+        mean, greatest = np.zeros(self.values.classes), np.zeros(self.values.classes)
+        for part, belief in self._beliefs():
+            change = np.abs(belief - prior)
+            mean[part], greatest[part] = change.mean(axis=1), change.max(axis=1)
+        return mean, greatest
 
-    def _evidence(self) -> _Evidence:
-        values, links = self.values, self.links
-        return _Evidence(
-            values.start,
-            links.set_of_value[values.value],
-            values.count,
-            links.start,
-            links.label,
-            self.weight,
-        )
-
-
-class _Evidence(NamedTuple):
-    """What the beliefs of all classes follow from, as the kernels read it."""
-
-    start: NDArray[np.int64]  # (classes + 1,)
-    set_of_entry: NDArray[np.int32]
-    rows_of_entry: NDArray[np.int64]
-    set_start: NDArray[np.int64]
-    set_label: NDArray[np.int32]
-    weight: NDArray[np.float64]  # (labels,)
+    def _beliefs(self) -> Iterator[tuple[Ints, Floats]]:
+        """Classes with a linked row, some at a time, and the belief of each in every label."""
+        values, links, labels = self.values, self.links, len(self.weight)
+        of_set = np.repeat(np.arange(len(links.start) - 1), links.size)
+        weight = self.weight[links.label]
+        total = np.bincount(of_set, weight, len(links.start) - 1)[of_set]
+        # labels that never occur, all of them: nothing to choose by, so equally likely
+        share = np.where(total > 0, weight / np.where(total > 0, total, 1), 1 / links.size[of_set])
+        set_of_entry = links.set_of_value[values.value]
+        linked = set_of_entry >= 0
+        rows = np.bincount(values.class_of_entry[linked], values.count[linked], values.classes)
+        classes = np.flatnonzero(rows)
+        for part in stretches(np.full(len(classes), labels)):
+            entry, place = entries_of(values.start, classes[part])
+            entry, place = entry[linked[entry]], place[linked[entry]]
+            at, of_entry = entries_of(links.start, set_of_entry[entry])
+            mass = values.count[entry][of_entry] * share[at]
+            cell = place[of_entry] * labels + links.label[at]
+            belief = np.bincount(cell, mass, (part.stop - part.start) * labels)
+            yield classes[part], belief.reshape(-1, labels) / rows[classes[part], None]
 
 
 def _known_prior(links: Links) -> Floats:
@@ -205,74 +220,3 @@ def _known_prior(links: Links) -> Floats:
             "The prior over the labels was estimated from the original table and is not known here."
         )
     return links.prior
-
-
-@kernel
-def _belief(evidence: _Evidence, of_class: int, belief: NDArray[np.float64]) -> int:
-    """Fill ``belief`` with β of one class; returns the number of linked rows."""
-    belief[:] = 0.0
-    linked = 0
-    for entry in range(evidence.start[of_class], evidence.start[of_class + 1]):
-        which = evidence.set_of_entry[entry]
-        if which < 0:
-            continue
-        count = evidence.rows_of_entry[entry]
-        linked += count
-        low, high = evidence.set_start[which], evidence.set_start[which + 1]
-        total = 0.0
-        for place in range(low, high):
-            total += evidence.weight[evidence.set_label[place]]
-        for place in range(low, high):
-            label = evidence.set_label[place]
-            # labels that never occur, all of them: nothing to choose by, so equally likely
-            share = evidence.weight[label] / total if total > 0 else 1 / (high - low)
-            belief[label] += count * share
-    if linked:
-        belief /= linked
-    return linked
-
-
-@kernel
-def _head_and_tail(
-    evidence: _Evidence, ell: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    classes = len(evidence.start) - 1
-    head, tail = np.zeros(classes), np.zeros(classes)
-    belief = np.empty(len(evidence.weight))
-    for c in range(classes):
-        if _belief(evidence, c, belief):
-            ordered = np.sort(belief)  # ascending
-            head[c] = ordered[-1]
-            for place in range(len(ordered) - ell + 1):
-                tail[c] += ordered[place]
-    return head, tail
-
-
-@kernel
-def _distances(
-    evidence: _Evidence, prior: NDArray[np.float64], euclidean: bool
-) -> NDArray[np.float64]:
-    classes = len(evidence.start) - 1
-    distance = np.zeros(classes)
-    belief = np.empty(len(evidence.weight))
-    for c in range(classes):
-        if _belief(evidence, c, belief):
-            if euclidean:
-                distance[c] = np.sqrt(((belief - prior) ** 2).sum())
-            else:
-                distance[c] = np.abs(belief - prior).sum() / 2
-    return distance
-
-
-@kernel
-def _changes(
-    evidence: _Evidence, prior: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    classes = len(evidence.start) - 1
-    mean, greatest = np.zeros(classes), np.zeros(classes)
-    belief = np.empty(len(evidence.weight))
-    for c in range(classes):
-        if _belief(evidence, c, belief):
-            change = np.abs(belief - prior)
-            mean[c], greatest[c] = change.mean(), change.max()
-    return mean, greatest

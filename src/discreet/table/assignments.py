@@ -25,6 +25,7 @@ from discreet.table.coded_table import Derives
 from discreet.table.graphs import greatest_flow, usable_edges
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lengthening import lengthened
+from discreet.table.kernels.lists import starts_of, stretches
 from discreet.typing import Ints, Ints32
 
 EDGES = 2**26  # pairs of a group and a row within its sets; above, assignments are not judged
@@ -68,8 +69,9 @@ def supporting_rows(
     attributes = np.array(sorted(range(len(several)), key=lambda a: (a != known, -several[a])))
     order = np.lexsort(codes[:, attributes[::-1]].T).astype(np.int32)
     values = codes.max(axis=0, initial=-1).astype(np.int64) + 1
+    base = starts_of(values)
     begin, found = _supporting_rows(
-        sets.start, sets.value, sets.groups, codes, order, attributes, values, limit
+        sets.start, sets.value, sets.groups, codes, order, attributes, base, limit
     )
     return begin, found[: begin[-1]].copy() if begin[-1] <= limit else None
 
@@ -125,9 +127,19 @@ def _usable(first: Ints, box: Ints32, supply: Ints, count: Ints) -> NDArray[np.b
 def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> NDArray[np.bool_]:
     """Return which entries of the sets no possible row of their group has."""
     values = codes.max(axis=0, initial=-1).astype(np.int64) + 1
-    return _impossible_values(
-        sets.start, sets.value, sets.groups, codes, values, possible.start, possible.row
-    )
+    impossible = np.zeros(len(sets.value), np.bool_)
+    row_group = np.repeat(np.arange(sets.groups), np.diff(possible.start))
+    for attribute, width in enumerate(values.tolist()):
+        first = sets.start[attribute * sets.groups]
+        start, _ = sets.of(attribute)
+        for part in stretches(np.full(sets.groups, width), 2**24):
+            within = slice(possible.start[part.start], possible.start[part.stop])
+            occurs = np.zeros((part.stop - part.start, width), np.bool_)
+            occurs[row_group[within] - part.start, codes[possible.row[within], attribute]] = True
+            group = np.repeat(np.arange(len(occurs)), np.diff(start)[part])
+            entries = slice(first + start[part.start], first + start[part.stop])
+            impossible[entries] = ~occurs[group, sets.value[entries]]
+    return impossible
 
 
 def rows_by_value(
@@ -144,24 +156,7 @@ def rows_by_value(
     return np.concatenate(([0], ends)).astype(np.int64), order
 
 
-@kernel
-def _mark(group: int, start: Ints, value: Ints32, groups: int, base: Ints, stamp: Ints32) -> None:
-    """Stamp the values of a group's sets with its number."""
-    for attribute in range(len(base) - 1):
-        which = attribute * groups + group
-        for entry in range(start[which], start[which + 1]):
-            if value[entry] < base[attribute + 1] - base[attribute]:
-                stamp[base[attribute] + value[entry]] = group
-
-
-@kernel
-def _bases(values: Ints) -> Ints:
-    base = np.zeros(len(values) + 1, np.int64)
-    for attribute in range(len(values)):
-        base[attribute + 1] = base[attribute] + values[attribute]
-    return base
-
-
+# Compiled: called by the kernel below, twice for every step of its descent.
 @kernel
 def _first_at_least(
     codes: Ints32, order: Ints32, attribute: int, low: int, high: int, value: int
@@ -175,6 +170,7 @@ def _first_at_least(
     return low
 
 
+# Compiled: descends through the ordered signatures for every value of every group.
 @kernel(work=20)
 def _supporting_rows(
     start: Ints,
@@ -183,25 +179,28 @@ def _supporting_rows(
     codes: Ints32,
     order: Ints32,  # of the signatures, by their values of the attributes in turn
     attributes: Ints,  # the known one first
-    values: Ints,
+    base: Ints,  # (attributes + 1,) where the values of each start among all
     limit: int,
 ) -> tuple[Ints, Ints32]:
     """Descend through the ordered signatures, one attribute after the other.
 
     Returns where the signatures of each entry begin, and them, followed by unused places.
     """
-    base = _bases(values)
-    stamp = np.full(base[len(values)], -1, np.int32)
+    stamp = np.full(base[len(base) - 1], -1, np.int32)
     known, depth = attributes[0], len(attributes)
     begin = np.zeros(start[(known + 1) * groups] - start[known * groups] + 1, np.int64)
     found = np.empty(max(4 * len(begin), 1024), np.int32)
     edges, slot = 0, 0
     widest = np.int64(1)
-    for which in range(len(values) * groups):
+    for which in range((len(base) - 1) * groups):
         widest = max(widest, start[which + 1] - start[which])
     stack = np.empty((depth * widest + 1, 3), np.int64)
     for group in range(groups):
-        _mark(group, start, value, groups, base, stamp)
+        for attribute in range(depth):
+            which = attribute * groups + group
+            for entry in range(start[which], start[which + 1]):
+                if value[entry] < base[attribute + 1] - base[attribute]:
+                    stamp[base[attribute] + value[entry]] = group
         for entry in range(start[known * groups + group], start[known * groups + group + 1]):
             low = _first_at_least(codes, order, known, 0, len(order), value[entry])
             high = _first_at_least(codes, order, known, low, len(order), value[entry] + 1)
@@ -239,27 +238,3 @@ def _supporting_rows(
                     begin[rest] = edges
                 return begin, found
     return begin, found
-
-
-@kernel
-def _impossible_values(
-    start: Ints,
-    value: Ints32,
-    groups: int,
-    codes: Ints32,
-    values: Ints,
-    row_start: Ints,
-    row: Ints32,
-) -> NDArray[np.bool_]:
-    base = _bases(values)
-    stamp = np.full(base[len(values)], -1, np.int32)
-    impossible = np.zeros(len(value), np.bool_)
-    for group in range(groups):
-        for i in range(row_start[group], row_start[group + 1]):
-            for attribute in range(len(values)):
-                stamp[base[attribute] + codes[row[i], attribute]] = group
-        for attribute in range(len(values)):
-            which = attribute * groups + group
-            for entry in range(start[which], start[which + 1]):
-                impossible[entry] = stamp[base[attribute] + value[entry]] != group
-    return impossible

@@ -95,11 +95,10 @@ def pack_keys(
         if bound * max(cardinality, 1) > KEY_LIMIT:
             packed = _group_keys(keys, bound)
             keys, bound = packed.class_of_row.astype(np.int64), packed.count
-        if rows <= FEW:
-            keys *= cardinality
-            keys += column
-        else:
-            _append_digit(keys, column, cardinality)
+        for begin in range(0, rows, FEW):  # so many stay in the cache
+            part = keys[begin : begin + FEW]
+            part *= cardinality
+            part += column[begin : begin + FEW]
         bound *= max(cardinality, 1)
     return keys, bound
 
@@ -136,13 +135,6 @@ def _group_hashed(keys: NDArray[np.int64]) -> Classes:
     begins = first == rows
     class_of_row = (np.cumsum(begins, dtype=np.int32) - np.int32(1))[first]
     return Classes(class_of_row, np.flatnonzero(begins), np.bincount(class_of_row))
-
-
-# Compiled: three times as fast as NumPy, which passes twice over the keys.
-@kernel
-def _append_digit(keys: NDArray[np.int64], codes: Codes, cardinality: int) -> None:
-    for row in range(len(keys)):
-        keys[row] = keys[row] * cardinality + codes[row]
 
 
 # Compiled: ten times as fast as NumPy.

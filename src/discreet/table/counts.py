@@ -181,7 +181,9 @@ def order_by_class(
         by_value = _stable_order(value, cardinality)
         order = by_value[_stable_order(of_class[by_value], classes)]
         return np.concatenate(([0], np.cumsum(size))), order
-    _, by_value = _counting_sort(value, np.arange(len(value)), cardinality)
+    by_value = np.arange(len(value))
+    if cardinality > 1:
+        _, by_value = _counting_sort(value, by_value, cardinality)
     return _counting_sort(of_class, by_value, classes)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import starts_of
 from discreet.typing import Ints, Ints32
 
 
@@ -32,6 +33,7 @@ def smallest_connected(nodes: int, one: Ints, other: Ints) -> Ints:
     return label
 
 
+# Compiled: called for every donor that a kernel looks at.
 @kernel
 def end_of_links(link: Ints, start: int) -> int:
     """Follow links to the node that links to itself, and let all on the way link to it."""
@@ -45,42 +47,19 @@ def end_of_links(link: Ints, start: int) -> int:
 
 def greatest_flow(demand: Ints, supply: Ints, first: Ints, box: Ints32) -> Ints:
     """Return the flow on each edge of a greatest flow from the points to the boxes."""
-    least_choice_first = np.argsort(np.bincount(box, minlength=len(demand)), kind="stable")
-    return _greatest_flow(demand, supply, first, box, least_choice_first)
-
-
-@kernel(work=10)
-def _greatest_flow(demand: Ints, supply: Ints, first: Ints, box: Ints32, turns: Ints) -> Ints:
-    """Let the boxes take what is left in their turns, then augment."""
-    points, boxes = len(supply), len(demand)
-    wanted, left = demand.copy(), supply.copy()
-    point_of_edge = np.empty(len(box), np.int32)
-    box_first = np.zeros(boxes + 1, np.int64)
-    for point in range(points):
-        for e in range(first[point], first[point + 1]):
-            point_of_edge[e] = point
-            box_first[box[e] + 1] += 1
-    for b in range(boxes):
-        box_first[b + 1] += box_first[b]
-    place = box_first[:-1].copy()
-    edge_of_box = np.empty(len(box), np.int64)
-    for e in range(len(box)):
-        edge_of_box[place[box[e]]] = e
-        place[box[e]] += 1
-    flow = np.zeros(len(box), np.int64)
-    for b in turns:
-        for i in range(box_first[b], box_first[b + 1]):
-            e = edge_of_box[i]
-            moved = min(wanted[b], left[point_of_edge[e]])
-            flow[e] += moved
-            wanted[b] -= moved
-            left[point_of_edge[e]] -= moved
-    while _augment(wanted, left, flow, first, box, box_first, edge_of_box, point_of_edge):
+    choices = np.bincount(box, minlength=len(demand))
+    turns = np.argsort(choices, kind="stable")  # least choice first
+    edge_of_box = np.argsort(box, kind="stable")
+    point_of_edge = np.repeat(np.arange(len(supply), dtype=np.int32), np.diff(first))
+    wanted, left, flow = demand.copy(), supply.copy(), np.zeros(len(box), np.int64)
+    edges = first, box, starts_of(choices), edge_of_box, point_of_edge
+    while _augment(wanted, left, flow, *edges, turns):
         pass
     return flow
 
 
-@kernel
+# Compiled: a search through a graph of as many as millions of edges.
+@kernel(work=10)
 def _augment(
     wanted: Ints,
     left: Ints,
@@ -90,8 +69,9 @@ def _augment(
     box_first: Ints,
     edge_of_box: Ints,
     point_of_edge: Ints32,
+    turns: Ints,
 ) -> bool:
-    """Send flow along all shortest paths (Dinic); return whether any flow was sent.
+    """Send flow along all shortest paths (Dinic), boxes in turn; return whether any was sent.
 
     A box may take flow from a point that serves another box, if that box has another source.
     """
@@ -124,7 +104,7 @@ def _augment(
         return False
     next_of_box, next_of_point = box_first.copy(), first.copy()
     taken = np.empty(last, np.int64)  # the edges of the way, from a box and from a point in turn
-    for root in range(len(wanted)):
+    for root in turns:
         depth, b = 0, root
         while wanted[root] > 0:
             if next_of_box[b] == box_first[b + 1]:  # no way on: back to where it came from
@@ -164,42 +144,31 @@ def _augment(
     return True
 
 
-@kernel(work=3)
 def usable_edges(boxes: int, first: Ints, box: Ints32, flow: Ints) -> NDArray[np.bool_]:
     """Return the edges that some flow of the same supplies and demands uses.
 
     Such a flow differs from the given one by cycles of the residual graph: the edge has flow
     already, or its ends are in one strongly connected component.
     """
-    part = _components(boxes, first, box, flow)
     points = len(first) - 1
-    usable = np.empty(len(box), np.bool_)
-    for point in range(points):
-        for e in range(first[point], first[point + 1]):
-            usable[e] = flow[e] > 0 or part[point] == part[points + box[e]]
-    return usable
+    point = np.repeat(np.arange(points, dtype=np.int32), np.diff(first))
+    sends = np.flatnonzero(flow > 0)
+    back = starts_of(np.bincount(box[sends], minlength=boxes))
+    sender = point[sends[np.argsort(box[sends], kind="stable")]]
+    part = _components(first, box, back, sender)
+    return np.asarray((flow > 0) | (part[point] == part[points + box]))
 
 
-@kernel
-def _components(boxes: int, first: Ints, box: Ints32, flow: Ints) -> Ints32:
+# Compiled: a search in depth through a graph of as many as millions of edges.
+@kernel(work=3)
+def _components(first: Ints, box: Ints32, back: Ints, sender: Ints32) -> Ints32:
     """The component of each point, then of each box (Tarjan, without recursion).
 
-    A point leads to all its boxes, a box to the points that have flow to it.
+    A point leads to all its boxes, a box to the points that have flow to it:
+    ``sender[back[b]:back[b + 1]]``.
     """
     points = len(first) - 1
-    size = points + boxes
-    back = np.zeros(boxes + 1, np.int64)
-    for e in range(len(box)):
-        back[box[e] + 1] += flow[e] > 0
-    for b in range(boxes):
-        back[b + 1] += back[b]
-    place = back[:-1].copy()
-    sender = np.empty(back[boxes], np.int32)
-    for point in range(points):
-        for e in range(first[point], first[point + 1]):
-            if flow[e] > 0:
-                sender[place[box[e]]] = point
-                place[box[e]] += 1
+    size = points + len(back) - 1
     part = np.full(size, -1, np.int32)
     index = np.full(size, -1, np.int32)
     low = np.zeros(size, np.int32)

@@ -22,11 +22,13 @@ from discreet.hierarchies.covering_classes import fitting_groups
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
-from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import entries_of, places_of, stretches
 from discreet.table.roles import Role
 from discreet.typing import Codes, Floats, Ints
 from discreet.utility.implied import Implied, QueryBatch, below, even_draw
 from discreet.utility.term_coverage import TermCoverage, exact_terms
+
+PRODUCTS = 2**15  # of a combination and a query that are found at once, within the cache
 
 
 class ImpliedGeneralized(Implied):
@@ -146,7 +148,7 @@ class _ClassRows:
     value: Sequence[Codes]  # by attribute: (exact entries,)
     start: Ints  # (classes + 1,) of the exact entries
     count: Floats  # (exact entries,)
-    loose: Ints  # (attributes, loose entries) cells, numbered through all attributes
+    loose: Sequence[Codes]  # by attribute: (loose entries,) cells
     loose_start: Ints  # (classes + 1,)
     loose_mass: Floats  # (loose entries,) for each combination of values that is covered
 
@@ -164,25 +166,26 @@ class _ClassRows:
         _, order = order_by_class(of_class, of_entry, classes, numbers.count)
         lines = group_codes([kind, of_people], [len(fits[0]), numbers.count], people)
         first = lines.first_row
-        run_start, low, high = _stacked_runs(self.coverages)
-        mass = _mass_of_lines(
-            kind[first],
-            of_people[first],
-            np.array([code[first] for code in codes], np.int64).reshape(len(codes), len(first)),
-            fits[0],
-            fits[1],
-            weight,
-            self.start,
-            of_entry[order],
-            self.count[order],
-            self.loose_start,
-            self.loose,
-            self.loose_mass,
-            run_start,
-            low,
-            high,
-        )
+        key = of_class.astype(np.int64)[order] * numbers.count + of_entry[order]
+        count = self.count[order]
+        mass = np.zeros(len(first))
+        for part in stretches(np.diff(fits[0])[kind[first]]):
+            place, line = entries_of(fits[0], kind[first[part]])
+            fit = fits[1][place].astype(np.int64)
+            found = places_of(key, fit * numbers.count + of_people[first[part]][line])
+            held = np.zeros(len(fit))
+            held[found >= 0] = count[found[found >= 0]]
+            held += self._loose_mass(fit, [code[first[part]][line] for code in codes])
+            mass[part] = np.bincount(line, weight[fit] * held, len(mass[part]))
         return mass[lines.class_of_row]
+
+    def _loose_mass(self, of_class: Ints, values: Sequence[Codes]) -> Floats:
+        """Return for pairs of a class and values the mass of its cells that cover the values."""
+        entry, pair = entries_of(self.loose_start, of_class)
+        for coverage, cell, value in zip(self.coverages, self.loose, values, strict=True):
+            covered = coverage.covers(cell[entry], value[pair])
+            entry, pair = entry[covered], pair[covered]
+        return np.bincount(pair, self.loose_mass[entry], len(of_class)).astype(np.float64)
 
 
 def _rows_of_classes(
@@ -200,7 +203,6 @@ def _rows_of_classes(
     exact_start, exact_order = _by_class(of_class[exact], classes)
     loose_start, loose_order = _by_class(of_class[loose], classes)
     exact, loose = exact[exact_order], loose[loose_order]
-    offset = np.cumsum([0, *(coverage.cells for coverage in coverages)])
     return _ClassRows(
         coverages,
         [
@@ -209,9 +211,7 @@ def _rows_of_classes(
         ],
         exact_start,
         count[exact].astype(np.float64),
-        np.array(
-            [cell[loose] + before for cell, before in zip(cells, offset, strict=False)], np.int64
-        ).reshape(len(coverages), len(loose)),
+        [cell[loose] for cell in cells],
         loose_start,
         count[loose] / size[loose],
     )
@@ -219,19 +219,6 @@ def _rows_of_classes(
 
 def _by_class(of_class: Codes, classes: int) -> tuple[Ints, Ints]:
     return order_by_class(of_class, np.zeros(len(of_class), np.int32), classes, 1)
-
-
-def _stacked_runs(coverages: Sequence[Coverage]) -> tuple[Ints, Ints, Ints]:
-    """The runs of all cells of all attributes: where each cell's begin, and their ends."""
-    offset = np.cumsum([0, *(coverage.cells for coverage in coverages)])
-    empty = [np.zeros(0, np.int64)]
-    cell_of_run = np.concatenate(
-        [*empty, *(c.cell_of_run + before for c, before in zip(coverages, offset, strict=False))]
-    )
-    run_start = np.searchsorted(cell_of_run, np.arange(offset[-1] + 1))
-    low = np.concatenate([*empty, *(coverage.low for coverage in coverages)])
-    high = np.concatenate([*empty, *(coverage.high for coverage in coverages)])
-    return run_start, low, high
 
 
 def exact(columns: Sequence[Column], rows: int) -> ImpliedGeneralized:
@@ -281,7 +268,6 @@ def _stacked(cells: Sequence[Codes], shares: Sequence[Floats], queries: int) -> 
     return np.stack(place, axis=1), np.concatenate(shares)
 
 
-@kernel
 def _sum_of_products(
     count: Floats,  # (combinations,)
     place: Ints,  # (combinations, attributes)
@@ -289,58 +275,10 @@ def _sum_of_products(
 ) -> Floats:
     queries = shares.shape[1]
     total = np.zeros(queries)
-    product = np.empty(queries)
-    for combination in range(len(count)):
-        product[:] = count[combination]
+    step = max(1, PRODUCTS // max(queries, 1))
+    for begin in range(0, len(count), step):
+        product = np.tile(count[begin : begin + step, None], queries)
         for attribute in range(place.shape[1]):
-            share = shares[place[combination, attribute]]
-            for query in range(queries):
-                product[query] *= share[query]
-        for query in range(queries):
-            total[query] += product[query]
+            product *= shares[place[begin : begin + step, attribute]]
+        total += product.sum(axis=0)
     return total
-
-
-@kernel
-def _mass_of_lines(
-    kind: Codes,  # (lines,) of quasi-identifiers
-    number: Codes,  # (lines,) of sensitive values
-    codes: Ints,  # (attributes, lines) the same values
-    fit_start: Ints,  # (kinds + 1,)
-    fit: Codes,  # classes
-    weight: Floats,  # (classes,)
-    start: Ints,  # (classes + 1,)
-    entry: Codes,  # (exact entries,) numbers, ascending in a class
-    count: Floats,
-    loose_start: Ints,
-    loose: Ints,  # (attributes, loose entries)
-    loose_mass: Floats,
-    run_start: Ints,
-    low: Ints,
-    high: Ints,
-) -> Floats:
-    mass = np.zeros(len(kind))
-    for line in range(len(kind)):
-        for place in range(fit_start[kind[line]], fit_start[kind[line] + 1]):
-            c = fit[place]
-            held = 0.0
-            first, end = start[c], start[c + 1]
-            at = first + np.searchsorted(entry[first:end], number[line])
-            if at < end and entry[at] == number[line]:
-                held += count[at]
-            for one in range(loose_start[c], loose_start[c + 1]):
-                covers = True
-                for attribute in range(loose.shape[0]):
-                    within = False
-                    cell = loose[attribute, one]
-                    for run in range(run_start[cell], run_start[cell + 1]):
-                        if low[run] <= codes[attribute, line] < high[run]:
-                            within = True
-                            break
-                    if not within:
-                        covers = False
-                        break
-                if covers:
-                    held += loose_mass[one]
-            mass[line] += weight[c] * held
-    return mass

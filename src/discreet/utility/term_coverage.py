@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from discreet.knowledge.terms import Terms, terms_of
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import starts_of, stretches
 from discreet.typing import Codes, Floats, Ints, Words
 
 QUERIES_OF_WORD = 8
@@ -46,7 +47,10 @@ class TermCoverage:
 
     def shares(self, asked: NDArray[np.bool_]) -> Floats:
         """(cells, queries) How likely each cell has an asked term."""
-        shown = _showing(self.start, self.term, _words(asked))[:, : asked.shape[1]]
+        every, once = np.arange(self.cells, dtype=np.int32), np.ones(self.cells, np.int64)
+        each = np.arange(self.cells + 1)
+        shown = _rows_showing(each, every, once, self.start, self.term, _words(asked))
+        shown = shown[:, : asked.shape[1]]
         return np.where(shown > 0, 1.0, self.share_of_hidden(asked))
 
     def sum_of_products(
@@ -59,17 +63,18 @@ class TermCoverage:
         asked: NDArray[np.bool_],
     ) -> Floats:
         """(queries,) Over rows, the product of all attributes' shares."""
-        return _sum_of_products(
-            place,
-            shares,
-            first,
-            cells,
-            rows,
-            self.start,
-            self.term,
-            _words(asked),
-            self.share_of_hidden(asked),
-        )
+        hidden, words = self.share_of_hidden(asked), _words(asked)
+        every = np.diff(starts_of(rows)[first])
+        total = np.zeros(len(hidden))
+        width = np.full(len(every), max(len(hidden), 1))
+        for part in stretches(width):
+            some = first[part.start : part.stop + 1]
+            showing = _rows_showing(some, cells, rows, self.start, self.term, words)
+            product = hidden * every[part, None] + (1.0 - hidden) * showing[:, : len(hidden)]
+            for attribute in range(place.shape[1]):
+                product *= shares[place[part, attribute]]
+            total += product.sum(axis=0)
+        return total
 
 
 def exact_terms(column: Column) -> TermCoverage:
@@ -95,8 +100,9 @@ def share_of_sets(terms: Terms, asked: NDArray[np.bool_]) -> Floats:
     """(queries,) The share of the different sets that have any asked term."""
     sets = len(terms.start) - 1
     every, once = np.arange(sets, dtype=np.int32), np.ones(sets, np.int64)
-    found = _rows_showing(every, once, 0, sets, terms.start, terms.term, _words(asked))
-    return found[: asked.shape[1]] / max(sets, 1)
+    whole = np.array([0, sets])
+    found = _rows_showing(whole, every, once, terms.start, terms.term, _words(asked))[0]
+    return np.asarray(found[: asked.shape[1]] / max(sets, 1), np.float64)
 
 
 def _words(asked: NDArray[np.bool_]) -> Words:
@@ -108,73 +114,38 @@ def _words(asked: NDArray[np.bool_]) -> Words:
     return padded.view(np.uint64)
 
 
+# Compiled: bits of eight queries at a time, three times as fast as NumPy, which lays them out.
 @kernel
 def _rows_showing(
-    cells: Codes, rows: Ints, first: int, end: int, start: Ints, term: Codes, asked: Words
+    first: Ints, cells: Codes, rows: Ints, start: Ints, term: Codes, asked: Words
 ) -> Floats:
-    """By query (and to the end of the last word) the rows of some entries that show a term."""
+    """By list of entries and query (to the end of the last word) the rows that show a term."""
     words = asked.shape[1]
     shown = np.empty(words, np.uint64)
     counted = np.zeros(words, np.uint64)  # of at most as many rows as a byte can count
     by_query = counted.view(np.uint8)
-    total = np.zeros(len(by_query))
-    room = BYTE
-    for entry in range(first, end):
-        for word in range(words):
-            shown[word] = 0
-        for place in range(start[cells[entry]], start[cells[entry] + 1]):
-            code = term[place]  # read once, else the loop is not done many words at a time
-            if code >= 0:
-                for word in range(words):
-                    shown[word] |= asked[code, word]
-        left = rows[entry]
-        while left > 0:
-            more = min(left, room)
+    total = np.zeros((len(first) - 1, len(by_query)))
+    for number in range(len(first) - 1):
+        room = BYTE
+        for entry in range(first[number], first[number + 1]):
             for word in range(words):
-                counted[word] += np.uint64(more) * shown[word]
-            left -= more
-            room -= more
-            if room == 0:
-                total += by_query
-                counted[:] = 0
-                room = BYTE
-    return total + by_query
-
-
-@kernel
-def _showing(start: Ints, term: Codes, asked: Words) -> Floats:
-    """(cells, queries, to the end of the last word) 1 where a cell shows a term."""
-    cells = len(start) - 1
-    every, once = np.arange(cells).astype(np.int32), np.ones(cells, np.int64)
-    result = np.empty((cells, asked.shape[1] * QUERIES_OF_WORD))
-    for cell in range(cells):
-        result[cell] = _rows_showing(every, once, cell, cell + 1, start, term, asked)
-    return result
-
-
-@kernel
-def _sum_of_products(
-    place: Ints,
-    shares: Floats,
-    first: Ints,
-    cells: Codes,
-    rows: Ints,
-    start: Ints,
-    term: Codes,
-    asked: Words,
-    hidden: Floats,  # (queries,)
-) -> Floats:
-    queries = len(hidden)
-    total = np.zeros(queries)
-    product = np.empty(queries)
-    for combination in range(len(first) - 1):
-        begin, end = first[combination], first[combination + 1]
-        showing = _rows_showing(cells, rows, begin, end, start, term, asked)
-        every = rows[begin:end].sum()
-        for query in range(queries):
-            product[query] = hidden[query] * every + (1.0 - hidden[query]) * showing[query]
-        for attribute in range(place.shape[1]):
-            for query in range(queries):
-                product[query] *= shares[place[combination, attribute], query]
-        total += product
+                shown[word] = 0
+            for place in range(start[cells[entry]], start[cells[entry] + 1]):
+                code = term[place]  # read once, else the loop is not done many words at a time
+                if code >= 0:
+                    for word in range(words):
+                        shown[word] |= asked[code, word]
+            left = rows[entry]
+            while left > 0:
+                more = min(left, room)
+                for word in range(words):
+                    counted[word] += np.uint64(more) * shown[word]
+                left -= more
+                room -= more
+                if room == 0:
+                    total[number] += by_query
+                    counted[:] = 0
+                    room = BYTE
+        total[number] += by_query
+        counted[:] = 0
     return total

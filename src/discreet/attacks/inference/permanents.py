@@ -41,7 +41,24 @@ def matching_beliefs_within(
         step[value] = states
         states *= count[value] + 1
         if states > most_states:
-            return _scaled(weight, count), False
+            break
+    if states > most_states:
+        belief = weight.copy()
+        change = 1.0
+        for turn in range(SCALING_ROUNDS + 1):
+            for person in range(people):
+                total = belief[person].sum()
+                if total > 0:
+                    belief[person] /= total
+            if change < 1e-8 or turn == SCALING_ROUNDS:
+                break
+            change = 0.0
+            for value in range(values):
+                total = belief[:, value].sum()
+                if total > 0:
+                    change = max(change, abs(total / count[value] - 1))
+                    belief[:, value] *= count[value] / total
+        return belief, False
     left = np.empty((states, values), np.int64)  # rows of each value that a state has left
     for state in range(states):
         for value in range(values):
@@ -84,32 +101,7 @@ def matching_beliefs_within(
     return belief, True
 
 
-# Compiled: called by the kernel above, for each group in turn.
-@kernel
-def _scaled(weight: Floats, count: NDArray[np.int64]) -> Floats:
-    people, values = weight.shape
-    belief = weight.copy()
-    for _ in range(SCALING_ROUNDS):
-        change = 0.0
-        for person in range(people):
-            total = belief[person].sum()
-            if total > 0:
-                belief[person] /= total
-        for value in range(values):
-            total = belief[:, value].sum()
-            if total > 0:
-                change = max(change, abs(total / count[value] - 1))
-                belief[:, value] *= count[value] / total
-        if change < 1e-8:
-            break
-    for person in range(people):
-        total = belief[person].sum()
-        if total > 0:
-            belief[person] /= total
-    return belief
-
-
-# Compiled: thousands of small groups, each with the kernels above.
+# Compiled: thousands of small groups, each with the kernel above.
 @kernel
 def matching_beliefs_of_groups(
     start: Ints,  # (groups + 1,) of the people

@@ -118,7 +118,7 @@ def pair_beliefs(
     group = np.repeat(np.arange(sets.groups), np.diff(start))
     place, entry = entries_of(target_start, group)
     share = together[value[entry], target_value[place]]
-    total = np.bincount(entry, share, len(group))
+    total = np.bincount(entry, share, len(group)).astype(np.float64)
     return _mixed(people, sets, target, known, share, total, rng)
 
 

@@ -27,7 +27,6 @@ from discreet.job.model import Job
 from discreet.pipeline.read import require_columns, source_of, specs_of_job, specs_of_others
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.kernels import kernel
 from discreet.table.roles import Role
 from discreet.typing import Codes
 
@@ -234,13 +233,13 @@ def encode(
     stream(numbered, kernel_, ", ".join(schema)).write.parquet(folder.as_uri())
 
 
-@kernel
 def _ranks(numbers: Codes, seen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the earlier rows with the same number, for each row."""
+    """Count the earlier rows with the same number, for each row; ``seen`` counts on."""
+    order = np.argsort(numbers, kind="stable")
+    ascending = numbers[order]
     ranks = np.empty(len(numbers), np.int64)
-    for row in range(len(numbers)):
-        ranks[row] = seen[numbers[row]]
-        seen[numbers[row]] += 1
+    ranks[order] = seen[ascending] + np.arange(len(numbers)) - np.searchsorted(ascending, ascending)
+    seen += np.bincount(numbers, minlength=len(seen))
     return ranks
 
 

@@ -26,8 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.decomposition.bucket_index import sign_rows
+from discreet.methods.shared.list_orders import shuffle_lists
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import starts_of
 from discreet.typing import Ints
 
 TRIES = 16  # rows of a signature that are tried for the attributes outside it
@@ -67,71 +69,46 @@ def largest_groups(
     signatures, indexed = sign_rows(bucket, columns)
     cardinality = [column.cardinality for column in columns[:indexed]]
     fine = [column.codes for column in columns[indexed:]]
-    group_of_row, short = _form(
+    bucket_start, row_start, row = signatures.bucket_start, signatures.row_start, signatures.row
+    labels = np.repeat(np.arange(len(row_start) - 1, dtype=np.int32), np.diff(row_start))
+    shuffle_lists(rng, row, row_start)
+    shuffle_lists(rng, labels, row_start[bucket_start])
+    sizes = np.diff(row_start[bucket_start])
+    group_of_place, short = _form(
         rng,
         ell,
-        signatures.bucket_start,
+        bucket_start,
         signatures.count,
         signatures.values,
-        signatures.row_start,
-        signatures.row,
+        row_start,
+        row,
         np.argsort(-bucket.counts, kind="stable").astype(np.int32),
         np.array([want for _, want in asked], np.int64),
         np.cumsum([0, *cardinality])[:-1].astype(np.int64),
         sum(cardinality),
-        np.stack(fine) if fine else np.zeros((0, 0), np.int32),
+        np.stack(fine).take(row, axis=1) if fine else np.zeros((0, 0), np.int32),
+        labels,
+        *_levels(signatures.count, bucket_start),
+        _levels(sizes, np.array([0, len(sizes)]))[1],
     )
+    group_of_row = np.empty(len(row), np.int32)
+    group_of_row[row] = group_of_place
     return Formed(group_of_row, short)
 
 
-@kernel
-def _below(rng: np.random.Generator, bound: int) -> int:
-    """A random whole number from 0 on; ``Generator.integers`` takes seconds to compile."""
-    return int(rng.random() * bound)
-
-
-@kernel
-def _shuffle(rng: np.random.Generator, items: NDArray[np.int32], first: int, end: int) -> None:
-    for last in range(end - 1, first, -1):
-        other = first + _below(rng, last - first + 1)
-        items[last], items[other] = items[other], items[last]
-
-
-@kernel
-def _shuffled(
-    rng: np.random.Generator, bucket_start: Ints, row_start: Ints, row: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    """Shuffle the rows of every signature; the signatures of each bucket's rows, shuffled too."""
-    labels = np.empty(len(row), np.int32)
-    for signature in range(len(row_start) - 1):
-        _shuffle(rng, row, row_start[signature], row_start[signature + 1])
-        labels[row_start[signature] : row_start[signature + 1]] = signature
-    for bucket in range(len(bucket_start) - 1):
-        first, end = row_start[bucket_start[bucket]], row_start[bucket_start[bucket + 1]]
-        _shuffle(rng, labels, first, end)
-    return labels
-
-
-@kernel
 def _levels(count: Ints, start: Ints) -> tuple[Ints, NDArray[np.int32]]:
     """For each bucket and c, how many of its items have a count of c or more."""
-    buckets = len(start) - 1
-    level_start = np.zeros(buckets + 1, np.int64)
-    for bucket in range(buckets):
-        greatest = 0
-        for item in range(start[bucket], start[bucket + 1]):
-            greatest = max(greatest, count[item])
-        level_start[bucket + 1] = level_start[bucket] + greatest + 2
-    at_least = np.zeros(level_start[buckets], np.int32)
-    for bucket in range(buckets):
-        base = level_start[bucket]
-        for item in range(start[bucket], start[bucket + 1]):
-            at_least[base + count[item]] += 1
-        for c in range(level_start[bucket + 1] - base - 2, -1, -1):
-            at_least[base + c] += at_least[base + c + 1]
-    return level_start, at_least
+    bucket = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    greatest = np.zeros(len(start) - 1, np.int64)
+    np.maximum.at(greatest, bucket, count)
+    level_start = starts_of(greatest + 2)
+    exactly = np.bincount(level_start[bucket] + count, minlength=level_start[-1])
+    or_more = np.append(np.cumsum(exactly[::-1])[::-1], 0)  # in all later buckets too
+    of_bucket = np.repeat(level_start[1:], np.diff(level_start))
+    return level_start, (or_more[:-1] - or_more[of_bucket]).astype(np.int32)
 
 
+# Compiled: called for every row that joins a group.
 @kernel
 def _drop_one(
     item: int,
@@ -153,50 +130,7 @@ def _drop_one(
     count[item] = c - 1
 
 
-@kernel
-def _mix_equals(
-    rng: np.random.Generator,
-    ell: int,
-    size: Ints,
-    by_size: NDArray[np.int32],
-    size_rank: NDArray[np.int32],
-    of_size: NDArray[np.int32],
-) -> None:
-    """Put buckets of equal size in random order, as far as the first ``ell`` places show it."""
-    for place in range(ell):
-        end = of_size[size[by_size[place]]]
-        if end - place > 1:
-            other = place + _below(rng, end - place)
-            one, two = by_size[place], by_size[other]
-            by_size[place], by_size[other] = two, one
-            size_rank[two], size_rank[one] = place, other
-
-
-@kernel
-def _draw(
-    rng: np.random.Generator,
-    bucket: int,
-    labels: NDArray[np.int32],
-    next_label: Ints,
-    unread: Ints,
-    count: Ints,
-) -> int:
-    """The signature of a random remaining row of a bucket.
-
-    Labels are the signatures of the bucket's rows in random order. Rows that were taken for their
-    signature represent random labels of it that are still unread: each label is skipped with the
-    probability that it is one of those.
-    """
-    while True:
-        signature = labels[next_label[bucket]]
-        next_label[bucket] += 1
-        gone = unread[signature] - count[signature]
-        skipped = gone > 0 and _below(rng, unread[signature]) < gone
-        unread[signature] -= 1
-        if not skipped:
-            return int(signature)
-
-
+# Compiled: looks through the signatures of a bucket for every row that joins a group.
 @kernel
 def _choose(
     rng: np.random.Generator,
@@ -217,7 +151,7 @@ def _choose(
     begin = 0
     while begin < alive:
         end = at_least[base + count[ranked[first + begin]]]  # of those with the same count
-        turn = _below(rng, end - begin) if end - begin > 1 else 0
+        turn = int(rng.random() * (end - begin)) if end - begin > 1 else 0
         for step in range(end - begin):
             place = begin + (step + turn) % (end - begin)
             signature = ranked[first + place]
@@ -236,16 +170,7 @@ def _choose(
     return int(best)
 
 
-@kernel
-def _in_order(codes: NDArray[np.int32], row: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The codes of some attributes in the order of rows, so that a choice reads neighbours."""
-    held = np.empty_like(codes)
-    for attribute in range(len(codes)):
-        for place in range(len(row)):
-            held[attribute, place] = codes[attribute, row[place]]
-    return held
-
-
+# Compiled: called for every row that joins a group.
 @kernel
 def _take(
     first: int,
@@ -266,7 +191,7 @@ def _take(
         place = end - 1 - step
         cost = np.int64(0)
         for attribute in range(len(held)):
-            if penalty[attribute] and _has(members[attribute], turn, held[attribute, place]):
+            if penalty[attribute] and (members[attribute, :turn] == held[attribute, place]).any():
                 cost += penalty[attribute]
         if cost < least:
             best, least = place, cost
@@ -279,14 +204,7 @@ def _take(
         held[attribute, end - 1] = value
 
 
-@kernel
-def _has(values: NDArray[np.int32], count: int, value: int) -> bool:
-    for i in range(count):
-        if values[i] == value:
-            return True
-    return False
-
-
+# Compiled: each group depends on what the groups before it took.
 @kernel(work=30)
 def _form(
     rng: np.random.Generator,
@@ -300,24 +218,23 @@ def _form(
     wanted: Ints,
     offset: Ints,
     stamps: int,
-    fine: NDArray[np.int32],
+    held: NDArray[np.int32],  # (attributes outside the signatures, rows) in the order of rows
+    labels: NDArray[np.int32],  # (rows,) the signatures of each bucket's rows, shuffled
+    level_start: Ints,
+    at_least: NDArray[np.int32],
+    of_size: NDArray[np.int32],
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     buckets, rows = len(bucket_start) - 1, len(row)
     indexed = values.shape[1]
-    labels = _shuffled(rng, bucket_start, row_start, row)
     next_label = row_start[bucket_start[:-1]].copy()
     count = counts.copy()
     unread = counts.copy()
     ranked = np.arange(len(counts)).astype(np.int32)  # signatures of a bucket by count
     rank = ranked.copy()
-    level_start, at_least = _levels(counts, bucket_start)
     size = np.diff(row_start[bucket_start])  # and buckets by size
     size_rank = np.empty(buckets, np.int32)
     size_rank[by_size] = np.arange(buckets).astype(np.int32)
-    _, of_size = _levels(size, np.array([0, buckets]))
-
-    held = _in_order(fine, row)
-    members = np.empty((len(fine), ell), np.int32)
+    members = np.empty((len(held), ell), np.int32)
     group_of_place = np.full(rows, -1, np.int32)
     stamp = np.full(stamps, -1, np.int32)
     penalty = np.empty(len(wanted), np.int64)
@@ -325,15 +242,30 @@ def _form(
     short = np.zeros(rows // ell, np.bool_)
     group = 0
     while ell <= buckets and of_size[1] >= ell:
-        _mix_equals(rng, ell, size, by_size, size_rank, of_size)
+        for place in range(ell):  # buckets of equal size in random order, as far as it shows
+            end = of_size[size[by_size[place]]]
+            if end - place > 1:
+                other = place + int(rng.random() * (end - place))
+                one, two = by_size[place], by_size[other]
+                by_size[place], by_size[other] = two, one
+                size_rank[two], size_rank[one] = place, other
         chosen[:] = by_size[:ell]
         penalty[:] = wanted
         for turn in range(ell):
             bucket = chosen[turn]
             first, base = bucket_start[bucket], level_start[bucket]
-            if turn == 0:
-                signature = _draw(rng, bucket, labels, next_label, unread, count)
-            else:
+            signature = -1
+            # Labels are the signatures of a bucket's rows in random order. Rows that were taken
+            # for their signature represent random labels of it that are still unread: each label
+            # is skipped with the probability that it is one of those.
+            while turn == 0 and signature < 0:
+                label = labels[next_label[bucket]]
+                next_label[bucket] += 1
+                gone = unread[label] - count[label]
+                if not (gone > 0 and int(rng.random() * unread[label]) < gone):
+                    signature = int(label)
+                unread[label] -= 1
+            if turn > 0:
                 signature = _choose(
                     rng, first, base, at_least, ranked, count, values, penalty, offset, stamp,
                     group,
@@ -348,16 +280,13 @@ def _form(
                 if stamp[place] != group:
                     stamp[place] = group
                     penalty[attribute] = max(penalty[attribute] - 1, 0)
-            for attribute in range(len(fine)):
+            for attribute in range(len(held)):
                 value = held[attribute, taken]
-                if not _has(members[attribute], turn, value):
+                if not (members[attribute, :turn] == value).any():
                     penalty[indexed + attribute] = max(penalty[indexed + attribute] - 1, 0)
                 members[attribute, turn] = value
         for turn in range(ell - 1, -1, -1):
             _drop_one(chosen[turn], 0, 0, size, by_size, size_rank, of_size)
         short[group] = penalty.any()
         group += 1
-    group_of_row = np.empty(rows, np.int32)
-    for place in range(rows):
-        group_of_row[row[place]] = group_of_place[place]
-    return group_of_row, short[:group]
+    return group_of_place, short[:group]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
-from discreet.table.kernels import kernel
+from discreet.table.counts import order_by_class
 from discreet.typing import Ints
 
 SIGNATURES = 2**16  # in all buckets together, and 1 024 in each bucket: more are not indexed
@@ -58,24 +58,13 @@ def sign_rows(bucket: Column, columns: Sequence[Column]) -> tuple[BucketSignatur
     for place, column in enumerate(columns[:indexed]):
         values[:, place] = column.codes[found.first_row[order]]
     start = np.concatenate(([0], np.cumsum(size))).astype(np.int64)
+    same = np.zeros(len(found.class_of_row), np.int32)
+    _, by_signature = order_by_class(number[found.class_of_row], same, found.count, 1)
     signatures = BucketSignatures(
         np.concatenate(([0], np.cumsum(buckets))).astype(np.int64),
         size,
         values,
         start,
-        _rows_by_signature(found.class_of_row, number, start),
+        by_signature.astype(np.int32),
     )
     return signatures, indexed
-
-
-@kernel
-def _rows_by_signature(
-    class_of_row: NDArray[np.int32], number: NDArray[np.int32], start: Ints
-) -> NDArray[np.int32]:
-    place = start[:-1].copy()
-    result = np.empty(len(class_of_row), np.int32)
-    for row in range(len(class_of_row)):
-        signature = number[class_of_row[row]]
-        result[place[signature]] = row
-        place[signature] += 1
-    return result

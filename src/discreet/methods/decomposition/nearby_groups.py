@@ -97,6 +97,7 @@ def nearby_groups(
     return Formed(group_of_row, np.concatenate([short[:groups], last.short]))
 
 
+# Compiled: each group depends on what the groups before it took.
 @kernel
 def _form_blocks(
     rng: np.random.Generator,

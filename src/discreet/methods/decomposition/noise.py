@@ -106,36 +106,7 @@ def add_noise(
     return Noise(group, attribute, value, lacking)
 
 
-@kernel
-def _put(sets: Ints32, held: Ints, stamp: Ints, attribute: int, value: int, place: int) -> bool:
-    """Put a value into a group's set; whether it was new. ``stamp`` is its place in the set."""
-    if stamp[place] >= 0:
-        return False
-    stamp[place] = held[attribute]
-    sets[attribute, held[attribute]] = value
-    held[attribute] += 1
-    return True
-
-
-@kernel
-def _most_selective(
-    sets: Ints32, held: Ints, wanted: Ints, offset: Ints, start: Ints, complete: bool
-) -> int:
-    """The attribute whose index lists the fewest signatures; only complete sets, if asked."""
-    best, least = 0, np.int64(2**62)
-    for attribute in range(len(held)):
-        if complete and attribute > 0 and held[attribute] < wanted[attribute]:
-            continue
-        listed = np.int64(0)
-        base = offset[attribute] + attribute
-        for i in range(held[attribute]):
-            value = sets[attribute, i]
-            listed += start[base + value + 1] - start[base + value]
-        if listed < least:
-            best, least = attribute, listed
-    return best
-
-
+# Compiled: called for every noise value, through the signatures of a set.
 @kernel
 def _find_filler(
     rng: np.random.Generator,
@@ -150,7 +121,17 @@ def _find_filler(
     wanted: Ints,
 ) -> int:
     """A random signature that lends new values to sets that lack some, and to no other."""
-    by = _most_selective(sets, held, wanted, offset, start, True)
+    by, least = 0, np.int64(2**62)  # the complete set whose index lists the fewest signatures
+    for attribute in range(len(held)):
+        if attribute > 0 and held[attribute] < wanted[attribute]:
+            continue
+        listings = np.int64(0)
+        base = offset[attribute] + attribute
+        for i in range(held[attribute]):
+            value = sets[attribute, i]
+            listings += start[base + value + 1] - start[base + value]
+        if listings < least:
+            by, least = attribute, listings
     base = offset[by] + by
     found, weight = -1, 0.0
     for i in range(held[by]):
@@ -171,6 +152,7 @@ def _find_filler(
     return found
 
 
+# Compiled: called for every noise value, through the signatures of the primary values.
 @kernel
 def _count_open(
     codes: Ints32,
@@ -206,6 +188,7 @@ def _count_open(
                     left[i, attribute] += 1
 
 
+# Compiled: called for every noise value, through the signatures of a primary value.
 @kernel
 def _find_opener(
     rng: np.random.Generator,
@@ -241,6 +224,7 @@ def _find_opener(
     return found
 
 
+# Compiled: each noise value of a group depends on those before it.
 @kernel
 def _add_noise(
     rng: np.random.Generator,
@@ -272,7 +256,10 @@ def _add_noise(
         for i in range(group_start[group], group_start[group + 1]):
             for attribute in range(attributes):
                 value = codes[member[i], attribute]
-                _put(sets, held, stamp, attribute, value, offset[attribute] + value)
+                if stamp[offset[attribute] + value] < 0:
+                    stamp[offset[attribute] + value] = held[attribute]
+                    sets[attribute, held[attribute]] = value
+                    held[attribute] += 1
         while True:
             lender = -1
             if (held < wanted).any():
@@ -294,7 +281,10 @@ def _add_noise(
                 break
             for attribute in range(1, attributes):
                 value = codes[lender, attribute]
-                if _put(sets, held, stamp, attribute, value, offset[attribute] + value):
+                if stamp[offset[attribute] + value] < 0:
+                    stamp[offset[attribute] + value] = held[attribute]
+                    sets[attribute, held[attribute]] = value
+                    held[attribute] += 1
                     out_group.append(np.int32(group))
                     out_attribute.append(np.int32(attribute))
                     out_value.append(np.int32(value))

@@ -96,6 +96,7 @@ def _exchange(
     return doubtful, (group, attribute, value)
 
 
+# Compiled: called by the kernel below at every step.
 @kernel
 def _holds(
     group: int,
@@ -122,6 +123,7 @@ def _holds(
     return False
 
 
+# Compiled: a search through owners for every noise value; what it adds counts for the next.
 @kernel
 def _find_exchanges(
     rng: np.random.Generator,

@@ -31,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.shared.lattice import Lattice, Node, sum_below
-from discreet.table.kernels import kernel
 from discreet.typing import Bools, Floats, StopFlag
 
 
@@ -125,9 +124,9 @@ class Search:
     def run(self, examine: Examine, stop: StopFlag) -> Optimum | None:
         """Examine nodes until none that is open is left, or until the flag is set."""
         while not self.complete and not stop[0]:
-            flat = int(_cheapest(self._open, self._floor, self._surcharge))
+            flat = _cheapest(self._open, self._floor, self._surcharge)
             if not self._within[flat]:
-                flat = int(_most_telling(self._open, self._within, self.lattice.shape))
+                flat = _most_telling(self._open, self._within, self.lattice.shape)
             self._examine(flat, examine)
         return self.optimum
 
@@ -146,23 +145,24 @@ class Search:
             self.optimum = Optimum(node, finding.cost)
         if finding.ruled_out is not None:
             self._open = self._open[~finding.ruled_out[self._open]]
+        self._close(flat, finding)
+
+    def _close(self, examined: int, finding: NodeResult) -> None:
+        """Keep open what may still be the optimum, in the same order."""
+        nodes = self._open[self._open != examined]
+        levels, own = self.lattice.levels[nodes], self.lattice.levels[examined]
+        above, below = (levels >= own).all(axis=1), (levels <= own).all(axis=1)
+        closed = above & self._closed_upward if finding.within else below
+        nodes, above, below = nodes[~closed], nodes[above & ~closed], nodes[below & ~closed]
+        self._floor[above] = np.maximum(self._floor[above], finding.floor)
+        self._within[above] |= finding.within
+        self._surcharge[below] = np.maximum(self._surcharge[below], finding.surcharge)
         best = self.optimum
-        self._open = _close(
-            self._open,
-            flat,
-            self.lattice.levels,
-            finding.within,
-            self._closed_upward,
-            self._within,
-            self._floor,
-            finding.floor,
-            self._surcharge,
-            finding.surcharge,
-            np.inf if best is None else best.cost,
-            self._tolerance,
-            self._rank,
-            0 if best is None else self._rank[self.lattice.flat(best.node)],
-        )
+        cost = np.inf if best is None else best.cost
+        first = 0 if best is None else self._rank[self.lattice.flat(best.node)]
+        bound = self._floor[nodes] + self._surcharge[nodes]
+        tied = (bound <= cost + self._tolerance) & (self._rank[nodes] < first)
+        self._open = nodes[(bound < cost - self._tolerance) | tied]
 
     def _beats(self, flat: int, cost: float) -> bool:
         best = self.optimum
@@ -172,78 +172,23 @@ class Search:
         return cost <= best.cost + self._tolerance and earlier
 
 
-@kernel
-def _cheapest(open_nodes: NDArray[np.int32], floor: Floats, surcharge: Floats) -> np.int64:
-    cheapest = open_nodes[0]
-    least = np.inf
-    for node in open_nodes:
-        bound = floor[node] + surcharge[node]
-        if bound <= least:  # of equal ones the cheapest by the guide, which comes last
-            least = bound
-            cheapest = node
-    return np.int64(cheapest)
+def _cheapest(open_nodes: NDArray[np.int32], floor: Floats, surcharge: Floats) -> int:
+    """The open node with the least bound; of equal ones the cheapest by the guide, the last."""
+    bound = floor[open_nodes] + surcharge[open_nodes]
+    return int(open_nodes[len(bound) - 1 - bound[::-1].argmin()])
 
 
-@kernel
 def _most_telling(
     open_nodes: NDArray[np.int32],  # most expensive first
     within: Bools,
     shape: NDArray[np.int64],
-) -> np.int64:
+) -> int:
     """The node of which both outcomes close many."""
+    unknown = open_nodes[~within[open_nodes]]
+    if not len(unknown):
+        return int(open_nodes[0])
     below = np.zeros(len(within), np.int64)
-    for node in open_nodes:
-        below[node] = not within[node]
+    below[unknown] = 1
     sum_below(below, shape)
-    chosen, most, costlier = open_nodes[0], 0, 0
-    for node in open_nodes:
-        if not within[node]:
-            costlier += 1
-            gain = min(costlier, below[node])
-            if gain > most:
-                most = gain
-                chosen = node
-    return np.int64(chosen)
-
-
-@kernel
-def _close(
-    open_nodes: NDArray[np.int32],
-    examined: int,
-    levels: NDArray[np.int16],
-    holds: bool,
-    closed_upward: bool,
-    within: Bools,
-    floor: Floats,
-    new_floor: float,
-    surcharge: Floats,
-    new_surcharge: float,
-    best_cost: float,
-    tolerance: float,
-    rank: NDArray[np.int64],
-    best_rank: int,
-) -> NDArray[np.int32]:
-    """Take in what was found at a node; the nodes that are still open, in the same order."""
-    still = np.empty(len(open_nodes), np.int32)
-    count = 0
-    for node in open_nodes:
-        if node == examined:
-            continue
-        above = below = True
-        for axis in range(levels.shape[1]):
-            above &= levels[node, axis] >= levels[examined, axis]
-            below &= levels[node, axis] <= levels[examined, axis]
-        if (below and not holds) or (above and holds and closed_upward):
-            continue
-        if above:
-            floor[node] = max(floor[node], new_floor)
-            within[node] |= holds
-        if below:
-            surcharge[node] = max(surcharge[node], new_surcharge)
-        bound = floor[node] + surcharge[node]
-        if bound < best_cost - tolerance or (
-            bound <= best_cost + tolerance and rank[node] < best_rank
-        ):
-            still[count] = node
-            count += 1
-    return still[:count].copy()
+    costlier = np.arange(1, len(unknown) + 1)
+    return int(unknown[np.minimum(costlier, below[unknown]).argmax()])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.methods.local_recoding.hulls import Space, cell_cost, cell_level
+from discreet.methods.local_recoding.hulls import Space, cell_cost
 from discreet.table.kernels import kernel
 from discreet.typing import Ints, Ints32
 
@@ -32,6 +32,7 @@ def cut_blocks(space: Space, least: int, most: int = BLOCK) -> list[Ints]:
     return closed
 
 
+# Compiled: called for every node of a tree of groups, mostly of a few items.
 @kernel
 def cut(space: Space, rank: Ints32, rows: Ints, items: Ints, least: int) -> int:
     """Order items, given by ranks and rows, so that they can be cut in two, and say where.
@@ -52,8 +53,10 @@ def cut(space: Space, rank: Ints32, rows: Ints, items: Ints, least: int) -> int:
             continue
         base = np.int64(-1)  # of the level below the hull's node; a free range has none
         if space.levels[j]:
-            level = cell_level(space, j, low[j], high[j])
-            base = space.first[j] + (level - 1) * space.values[j]
+            base = space.first[j]
+            while space.node[base + low[j]] != space.node[base + high[j]]:
+                base += space.values[j]
+            base -= space.values[j]
         order = items[np.argsort(rank[items, j], kind="mergesort")]
         best, nearest = 0, total + 1
         before = 0

@@ -14,10 +14,9 @@ and nothing is sorted but short stretches. Cost: the units of all stretches that
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.methods.local_recoding.group_needs import (
     Needs,
@@ -27,10 +26,10 @@ from discreet.methods.local_recoding.group_needs import (
     start_set,
 )
 from discreet.methods.local_recoding.hulls import Space, cell_cost
+from discreet.methods.shared.list_orders import sort_by_key
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lengthening import lengthened
 from discreet.typing import Floats, Ints, Ints32
-
-Number = TypeVar("Number", bound=np.generic)
 
 
 class Candidates(NamedTuple):
@@ -48,16 +47,18 @@ def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> C
     At a ceiling of 0 only exact tuples are left, which always fit.
     """
     limit = max(limit, len(space.rows))
+    given = space, needs, new_tally(needs), _cheapest_of_levels(space)
     while True:
-        fits, start, member, cost = enumerate_candidates(space, needs, ceiling + 1e-12, limit)
+        fits, start, member, cost = enumerate_candidates(*given, ceiling + 1e-12, limit)
         if fits:
             return Candidates(start, member, cost, ceiling)
         ceiling = ceiling * 0.7 if ceiling > 1e-3 else 0.0
 
 
+# Compiled: walks through all hulls in depth; most stretches are of a few units.
 @kernel(work=4)
 def enumerate_candidates(
-    space: Space, needs: Needs, ceiling: float, limit: int
+    space: Space, needs: Needs, tally: ValueTally, cheapest: Floats, ceiling: float, limit: int
 ) -> tuple[bool, Ints, Ints32, Floats]:
     """Walk the attributes in depth; False if the pairs pass the limit."""
     units, attributes = space.rank.shape
@@ -68,16 +69,15 @@ def enumerate_candidates(
     low = np.zeros(attributes, np.int32)  # the ranks at the ends of the stretch
     high = np.zeros(attributes, np.int32)
     spent = np.zeros(attributes + 1)
-    cheapest = _cheapest_of_levels(space)
-    bucket = np.empty(space.values.max() + 1, np.int64)
-    scratch = np.empty(units, np.int32)
+    room = np.empty((3, units), np.int32)  # for sorting
     start, cost = np.empty(1 << 12, np.int64), np.empty(1 << 12, np.float64)
     member = np.empty(1 << 14, np.int32)
-    tally = new_tally(needs)
     pairs = found = 0
     buffer[0] = np.arange(units, dtype=np.int32)
     count[0] = units
-    _sort_by_rank(buffer[0], units, space.rank[:, 0], space.values[0], bucket, scratch)
+    for p in range(units):
+        room[0, p] = space.rank[buffer[0, p], 0]
+    sort_by_key(buffer[0], 0, units, room[0], room[1], room[2])
     depth = 0
     while depth >= 0:
         left = ceiling - spent[depth]
@@ -101,7 +101,13 @@ def enumerate_candidates(
             if space.levels[depth] == 0:  # longer ranges are more expensive
                 _next_range(space, buffer[depth], count[depth], depth, level, place)
             continue
-        if rows < needs.rows or not _diverse(needs, tally, buffer[depth], begin, end):
+        if rows < needs.rows:
+            continue
+        lacking, p = start_set(tally, needs), begin  # of the values that a group needs
+        while p < end and lacking > 0:
+            lacking -= add_unit(tally, needs, buffer[depth, p])
+            p += 1
+        if lacking > 0:
             continue
         if not _closed(space, buffer[depth], begin, end, depth, level, low, high):
             continue
@@ -110,15 +116,16 @@ def enumerate_candidates(
             buffer[depth + 1, :size] = buffer[depth, begin:end]
             depth += 1
             count[depth], level[depth], place[depth], spent[depth] = size, 0, 0, total
-            rank = space.rank[:, depth]
-            _sort_by_rank(buffer[depth], size, rank, space.values[depth], bucket, scratch)
+            for p in range(size):
+                room[0, p] = space.rank[buffer[depth, p], depth]
+            sort_by_key(buffer[depth], 0, size, room[0], room[1], room[2])
             continue
         if pairs + size > limit:
             return False, start, member, cost
         if found == len(cost):
-            start, cost = _grown(start), _grown(cost)
+            start, cost = lengthened(start, 2 * found), lengthened(cost, 2 * found)
         while pairs + size > len(member):
-            member = _grown(member)
+            member = lengthened(member, 2 * len(member))
         start[found], cost[found] = pairs, total
         member[pairs : pairs + size] = buffer[depth, begin:end]
         pairs += size
@@ -129,18 +136,17 @@ def enumerate_candidates(
     return True, ends, member[:pairs].copy(), cost[:found].copy()
 
 
-@kernel
 def _cheapest_of_levels(space: Space) -> Floats:
     """The least loss of a node at each level of each attribute; it rises with the level."""
-    cheapest = np.full((len(space.first), max(space.levels.max(), 1)), np.inf)
-    for j in range(len(space.first)):
+    cheapest = np.full((len(space.first), max(int(space.levels.max(initial=0)), 1)), np.inf)
+    for j, (first, values) in enumerate(zip(space.first, space.values, strict=True)):
         for level in range(space.levels[j]):
-            base = space.first[j] + level * space.values[j]
-            for rank in range(space.values[j]):
-                cheapest[j, level] = min(cheapest[j, level], space.loss[base + rank])
+            of_level = space.loss[first + level * values : first + (level + 1) * values]
+            cheapest[j, level] = of_level.min(initial=np.inf)
     return cheapest
 
 
+# Compiled: called for every step of the walk.
 @kernel
 def _next_stretch(
     space: Space,
@@ -182,6 +188,7 @@ def _next_stretch(
             begin = end
 
 
+# Compiled: called for every step of the walk through a free range.
 @kernel
 def _next_within_range(
     space: Space, buffer: Ints32, count: int, depth: int, level: Ints, place: Ints
@@ -214,6 +221,7 @@ def _next_within_range(
     return -1, -1
 
 
+# Compiled: called for every step of the walk through a free range.
 @kernel
 def _next_range(
     space: Space, buffer: Ints32, count: int, depth: int, level: Ints, place: Ints
@@ -227,17 +235,7 @@ def _next_range(
     level[depth] = place[depth]
 
 
-@kernel
-def _diverse(needs: Needs, tally: ValueTally, buffer: Ints32, begin: int, end: int) -> bool:
-    """Return whether a stretch has all values that a group needs."""
-    lacking = start_set(tally, needs)
-    for p in range(begin, end):
-        if lacking == 0:
-            return True
-        lacking -= add_unit(tally, needs, buffer[p])
-    return lacking == 0
-
-
+# Compiled: called for every stretch of the walk.
 @kernel
 def _closed(
     space: Space,
@@ -276,42 +274,3 @@ def _closed(
             if not split:
                 return False
     return True
-
-
-@kernel
-def _grown(array: NDArray[Number]) -> NDArray[Number]:
-    bigger = np.empty(2 * len(array), array.dtype)
-    bigger[: len(array)] = array
-    return bigger
-
-
-@kernel
-def _sort_by_rank(
-    buffer: Ints32, count: int, rank: Ints32, values: int, bucket: Ints, scratch: Ints32
-) -> None:
-    """Sort the first units of a buffer: short ones by insertion, others by counting."""
-    if count <= 48:
-        for i in range(1, count):
-            unit = buffer[i]
-            place = i
-            while place > 0 and rank[buffer[place - 1]] > rank[unit]:
-                buffer[place] = buffer[place - 1]
-                place -= 1
-            buffer[place] = unit
-        return
-    if values > 8 * count:
-        scratch[:count] = buffer[:count]
-        order = np.argsort(rank[scratch[:count]], kind="mergesort")
-        for i in range(count):
-            buffer[i] = scratch[order[i]]
-        return
-    bucket[: values + 1] = 0
-    for i in range(count):
-        bucket[rank[buffer[i]] + 1] += 1
-    for value in range(values):
-        bucket[value + 1] += bucket[value]
-    for i in range(count):
-        unit = buffer[i]
-        scratch[bucket[rank[unit]]] = unit
-        bucket[rank[unit]] += 1
-    buffer[:count] = scratch[:count]

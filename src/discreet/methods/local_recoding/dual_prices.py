@@ -35,63 +35,48 @@ PATIENCE = 4  # steps without a better bound before they get shorter
 SHORTER = 0.5
 
 
-@kernel
 def cheapest(candidates: Candidates, units: int, ceiling: float) -> Floats:
     """The cost of the cheapest candidate over each unit; the ceiling where there is none."""
     price = np.full(units, ceiling)
-    for g in range(len(candidates.cost)):
-        cost = candidates.cost[g]
-        for p in range(candidates.start[g], candidates.start[g + 1]):
-            unit = candidates.member[p]
-            if cost < price[unit]:
-                price[unit] = cost
+    np.minimum.at(price, candidates.member, np.repeat(candidates.cost, np.diff(candidates.start)))
     return price
 
 
-@kernel(work=8)
 def improve_prices(
     candidates: Candidates, rows: Ints, needs: Needs, price: Floats, target: float, steps: int
 ) -> tuple[float, Floats]:
     """The best bound on the summed cost that some subgradient steps find, and its prices."""
-    units = len(rows)
-    best = 0.0
-    for unit in range(units):
-        best += rows[unit] * price[unit]
-    best_price = price.copy()
-    price = price.copy()
-    direction = np.zeros(units)
-    usage = np.empty(units, np.int64)
+    best, best_price = float((rows * price).sum()), price
+    direction = np.zeros(len(rows))
+    usage = np.empty(len(rows), np.int64)
     length, stalled = 1.0, 0
     for _ in range(steps):
-        bound = _negative_regrets(candidates, rows, needs, price, usage)
-        for unit in range(units):
-            bound += rows[unit] * price[unit]
+        bound = _negative_regrets(candidates, rows, needs, price, usage) + float(
+            (rows * price).sum()
+        )
         if bound > best:
-            best = bound
-            best_price[:] = price
+            best, best_price = bound, price
             stalled = 0
         else:
             stalled += 1
             if stalled == PATIENCE:  # back to the best, with shorter steps
                 length *= SHORTER
                 stalled = 0
-                price[:] = best_price
-                direction[:] = 0.0
+                price = best_price
+                direction = np.zeros(len(rows))
                 continue
-        slope = 0.0
-        for unit in range(units):
-            gradient = float(rows[unit] - usage[unit])
-            slope += gradient * gradient / rows[unit]
-            direction[unit] = MEMORY * direction[unit] + gradient / rows[unit]
+        gradient = (rows - usage).astype(np.float64)
+        slope = float((gradient * gradient / rows).sum())
         if slope == 0.0:
             break
+        direction = MEMORY * direction + gradient / rows
         step = length * max(target - bound, 1e-3 * target) / slope
-        for unit in range(units):
-            price[unit] = min(price[unit] + step * direction[unit], candidates.ceiling)
+        price = np.minimum(price + step * direction, candidates.ceiling)
     return best, best_price
 
 
-@kernel
+# Compiled: looks through the members of all candidates at every step.
+@kernel(work=8)
 def _negative_regrets(
     candidates: Candidates, rows: Ints, needs: Needs, price: Floats, usage: Ints
 ) -> float:
@@ -149,6 +134,7 @@ def _negative_regrets(
     return total
 
 
+# Compiled: called for every candidate at every step.
 @kernel
 def _bringing(
     member: Ints32,
@@ -187,6 +173,7 @@ def _bringing(
     return filled
 
 
+# Compiled: called for every candidate at every step.
 @kernel
 def _dearest(
     member: Ints32, free: Ints, price: Floats, cost: float, needed: int, costliest: Ints

@@ -22,12 +22,16 @@ from discreet.methods.local_recoding.group_needs import (
     Needs,
     ValueTally,
     add_unit,
-    brings,
     new_tally,
     start_set,
 )
+from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lengthening import lengthened
+from discreet.table.kernels.lists import entries_of
 from discreet.typing import Floats, Ints, Ints32
+
+NOWHERE = -2  # no class for a unit
 
 
 class Chosen(NamedTuple):
@@ -38,7 +42,6 @@ class Chosen(NamedTuple):
     lacked: Ints  # units that brought a value
 
 
-@kernel
 def choose(
     candidates: Candidates, rows: Ints, needs: Needs, price: Floats, home_cost: Floats
 ) -> tuple[Ints, Ints, Ints, Ints]:
@@ -46,118 +49,102 @@ def choose(
 
     ``home_cost`` is what each unit pays in an existing class, ∞ if none covers it.
     """
-    count = len(candidates.cost)
+    longest = int(np.diff(candidates.start).max(initial=0)) + int(needs.values.sum())
+    chosen = Chosen(*(np.empty(longest, np.int64) for _ in Chosen._fields))
     member = _dearest_first(candidates, price)
     left = rows.copy()
+    opened, *pieces = _open(candidates, member, left, needs, price, new_tally(needs), chosen)
+    which = _cheapest_open(candidates, np.flatnonzero(opened), home_cost)
+    joins = np.flatnonzero((left > 0) & (which > NOWHERE))
+    ends = joins, which[joins], left[joins]
+    unit, group, taken = (np.concatenate(both) for both in zip(pieces, ends, strict=True))
+    left[joins] = 0
+    return unit, group, taken, left
+
+
+def _cheapest_open(candidates: Candidates, opened: Ints, home_cost: Floats) -> Ints:
+    """Return for each unit the cheapest open candidate that covers it, or −1: home."""
+    entry, place = entries_of(candidates.start, opened)
+    unit, cost = candidates.member[entry], candidates.cost[opened[place]]
+    best = home_cost.copy()
+    np.minimum.at(best, unit, cost)
+    which = np.where(np.isinf(best), NOWHERE, np.where(best < home_cost, len(candidates.cost), -1))
+    cheapest = (cost == best[unit]) & (cost < home_cost[unit])
+    np.minimum.at(which, unit[cheapest], opened[place[cheapest]])
+    return which
+
+
+def _dearest_first(candidates: Candidates, price: Floats) -> Ints32:
+    """The members of every candidate in the order of falling prices."""
+    place_of = np.empty(len(price), np.int32)
+    place_of[np.argsort(-price, kind="stable")] = np.arange(len(price), dtype=np.int32)
+    count = len(candidates.cost)
+    candidate = np.repeat(np.arange(count, dtype=np.int32), np.diff(candidates.start))
+    _, order = order_by_class(candidate, place_of[candidates.member], count, len(price))
+    return candidates.member[order]
+
+
+# Compiled: a heap of candidates, whose regrets are found anew at every step.
+@kernel
+def _open(
+    candidates: Candidates,
+    member: Ints32,
+    left: Ints,
+    needs: Needs,
+    price: Floats,
+    tally: ValueTally,
+    chosen: Chosen,
+) -> tuple[NDArray[np.bool_], Ints, Ints, Ints]:
+    """Open candidates by rising regret: which, and unit, candidate and rows of each piece."""
+    count = len(candidates.cost)
     skip = candidates.start[:-1].copy()  # units before are used up
-    tally = new_tally(needs)
-    chosen = _room(candidates, needs)
     key = np.empty(count)
     heap = np.empty(count, np.int64)
-    size = 0
-    for g in range(count):
-        key[g], _ = _regret(candidates, member, g, price, left, needs, skip, tally, chosen)
-        if key[g] < np.inf:
-            _push(heap, key, size, g)
-            size += 1
-    capacity = 2 * len(rows) + 16
+    capacity = 2 * len(left) + 16
     unit, group = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     taken_rows = np.empty(capacity, np.int64)
-    pieces = 0
     opened = np.zeros(count, np.bool_)
-    while size > 0:
-        g = _pop(heap, key, size)
-        size -= 1
+    size = pieces = entered = 0
+    while entered < count or size > 0:
+        enters = entered < count  # first all candidates enter the heap
+        g = entered
+        entered += enters
+        if not enters:
+            size -= 1
+            g, last, place = heap[0], heap[size], 0  # take the top, sift the last one down
+            while 2 * place + 1 < size:
+                child = 2 * place + 1
+                if child + 1 < size and key[heap[child + 1]] < key[heap[child]]:
+                    child += 1
+                if key[heap[child]] >= key[last]:
+                    break
+                heap[place] = heap[child]
+                place = child
+            heap[place] = last
         regret, taken = _regret(candidates, member, g, price, left, needs, skip, tally, chosen)
         if regret == np.inf:
             continue
-        if regret > key[g] + 1e-12:
+        if enters or regret > key[g] + 1e-12:  # its regret has risen: again into the heap
             key[g] = regret
-            _push(heap, key, size, g)
+            place = size
+            while place > 0 and key[heap[(place - 1) >> 1]] > regret:
+                heap[place] = heap[(place - 1) >> 1]
+                place = (place - 1) >> 1
+            heap[place] = g
             size += 1
             continue
         opened[g] = True
         for p in range(taken):
             left[chosen.unit[p]] -= chosen.rows[p]
             if pieces == len(unit):
-                unit, group, taken_rows = _grown(unit), _grown(group), _grown(taken_rows)
+                unit, group = lengthened(unit, 2 * pieces), lengthened(group, 2 * pieces)
+                taken_rows = lengthened(taken_rows, 2 * pieces)
             unit[pieces], group[pieces], taken_rows[pieces] = chosen.unit[p], g, chosen.rows[p]
             pieces += 1
-    return _join(
-        candidates, opened, home_cost, left, unit[:pieces], group[:pieces], taken_rows[:pieces]
-    )
+    return opened, unit[:pieces], group[:pieces], taken_rows[:pieces]
 
 
-@kernel
-def _join(
-    candidates: Candidates,
-    opened: NDArray[np.bool_],
-    home_cost: Floats,
-    left: Ints,
-    unit: Ints,
-    group: Ints,
-    rows: Ints,
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """Let what is left join the cheapest open candidate that covers it, or go home."""
-    best = home_cost.copy()
-    which = np.full(len(left), -1, np.int64)
-    for g in np.flatnonzero(opened):
-        for p in range(candidates.start[g], candidates.start[g + 1]):
-            i = candidates.member[p]
-            if candidates.cost[g] < best[i]:
-                best[i] = candidates.cost[g]
-                which[i] = g
-    joins = np.flatnonzero((left > 0) & (best < np.inf))
-    unit = np.concatenate((unit, joins))
-    group = np.concatenate((group, which[joins]))
-    rows = np.concatenate((rows, left[joins]))
-    left[joins] = 0
-    return unit, group, rows, left
-
-
-@kernel
-def _dearest_first(candidates: Candidates, price: Floats) -> Ints32:
-    """The members of every candidate in the order of falling prices, by transposing twice."""
-    units = len(price)
-    order = np.argsort(-price, kind="mergesort")
-    place_of = np.empty(units, np.int64)
-    place_of[order] = np.arange(units)
-    end = np.zeros(units + 1, np.int64)
-    for i in candidates.member:
-        end[place_of[i] + 1] += 1
-    for q in range(units):
-        end[q + 1] += end[q]
-    of_unit = np.empty(len(candidates.member), np.int32)
-    for g in range(len(candidates.cost)):
-        for p in range(candidates.start[g], candidates.start[g + 1]):
-            q = place_of[candidates.member[p]]
-            of_unit[end[q]] = g
-            end[q] += 1
-    place = candidates.start[:-1].copy()
-    member = np.empty_like(candidates.member)
-    begin = 0
-    for q in range(units):
-        for p in range(begin, end[q]):
-            g = of_unit[p]
-            member[place[g]] = order[q]
-            place[g] += 1
-        begin = end[q]
-    return member
-
-
-@kernel
-def _room(candidates: Candidates, needs: Needs) -> Chosen:
-    longest = 0
-    for g in range(len(candidates.cost)):
-        longest = max(longest, candidates.start[g + 1] - candidates.start[g])
-    values = needs.values.sum()
-    return Chosen(
-        np.empty(longest + values, np.int64),
-        np.empty(longest + values, np.int64),
-        np.empty(values, np.int64),
-    )
-
-
+# Compiled: called for every candidate and every step, mostly on a few units.
 @kernel
 def _regret(
     candidates: Candidates,
@@ -198,7 +185,11 @@ def _regret(
         if lacking == 0:
             break
         i = member[q]
-        if left[i] > 0 and brings(tally, needs, i):
+        brings = False  # a value that is lacking
+        for j in range(len(needs.values) if left[i] > 0 else 0):
+            fresh = tally.stamp[j, needs.value[i, j]] != tally.number[0]
+            brings = brings or (tally.lacking[j] > 0 and fresh)
+        if brings:
             lacking -= add_unit(tally, needs, i)
             chosen.lacked[lent] = i
             lent += 1
@@ -224,42 +215,3 @@ def _regret(
     if taken < needs.rows:
         return np.inf, 0
     return regret, count
-
-
-@kernel
-def _push(heap: Ints, key: Floats, size: int, g: int) -> None:
-    place = size
-    while place > 0:
-        above = (place - 1) >> 1
-        if key[heap[above]] <= key[g]:
-            break
-        heap[place] = heap[above]
-        place = above
-    heap[place] = g
-
-
-@kernel
-def _pop(heap: Ints, key: Floats, size: int) -> int:
-    top = heap[0]
-    g = heap[size - 1]
-    size -= 1
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and key[heap[child + 1]] < key[heap[child]]:
-            child += 1
-        if key[heap[child]] >= key[g]:
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = g
-    return int(top)
-
-
-@kernel
-def _grown(array: Ints) -> Ints:
-    bigger = np.empty(2 * len(array), array.dtype)
-    bigger[: len(array)] = array
-    return bigger

@@ -67,7 +67,6 @@ class ValueTally(NamedTuple):
     number: Ints  # (1,) of the current set
 
 
-@kernel
 def new_tally(needs: Needs) -> ValueTally:
     """A tally to be used for any number of sets."""
     attributes = len(needs.values)
@@ -78,6 +77,7 @@ def new_tally(needs: Needs) -> ValueTally:
     )
 
 
+# Compiled: called for every candidate that is looked at.
 @kernel
 def start_set(tally: ValueTally, needs: Needs) -> int:
     """Begin with an empty set; how many values it lacks, over all attributes."""
@@ -89,6 +89,7 @@ def start_set(tally: ValueTally, needs: Needs) -> int:
     return total
 
 
+# Compiled: called for every unit of a candidate.
 @kernel
 def add_unit(tally: ValueTally, needs: Needs, unit: int) -> int:
     """Put a unit into the set; how many of the values that it lacked this brings."""
@@ -102,12 +103,3 @@ def add_unit(tally: ValueTally, needs: Needs, unit: int) -> int:
                 tally.lacking[j] -= 1
                 brought += 1
     return brought
-
-
-@kernel
-def brings(tally: ValueTally, needs: Needs, unit: int) -> bool:
-    """Return whether a unit has a value that the set lacks."""
-    for j in range(len(needs.values)):
-        if tally.lacking[j] > 0 and tally.stamp[j, needs.value[unit, j]] != tally.number[0]:
-            return True
-    return False

@@ -126,6 +126,7 @@ def build_space(
     )
 
 
+# Compiled: called by kernels for every cell that they compare.
 @kernel
 def cell_cost(space: Space, attribute: int, low: int, high: int) -> float:
     """Return what a row pays for a cell that covers two ranks."""
@@ -142,35 +143,30 @@ def cell_cost(space: Space, attribute: int, low: int, high: int) -> float:
     return float(space.loss[base + low])
 
 
-@kernel
 def hull_cost(space: Space, low: Ints32, high: Ints32) -> float:
     """Return what a row pays for a hull."""
-    cost = 0.0
-    for attribute in range(len(low)):
-        cost += cell_cost(space, attribute, low[attribute], high[attribute])
+    return float(hull_costs(space, low[None], high[None])[0])
+
+
+def hull_costs(space: Space, low: Ints32, high: Ints32) -> Floats:
+    """Return what a row pays for each of some hulls, (hulls, attributes)."""
+    cost = np.zeros(len(low))
+    for attribute in range(low.shape[1]):
+        cost += cell_costs(space, attribute, low[:, attribute], high[:, attribute])
     return cost
 
 
-@kernel
-def joined_cost(space: Space, low: Ints32, high: Ints32, low2: Ints32, high2: Ints32) -> float:
-    """Return what a row pays for the hull of two hulls."""
-    cost = 0.0
-    for attribute in range(len(low)):
-        cost += cell_cost(
-            space,
-            attribute,
-            min(low[attribute], low2[attribute]),
-            max(high[attribute], high2[attribute]),
-        )
-    return cost
-
-
-@kernel
-def cell_level(space: Space, attribute: int, low: int, high: int) -> int:
-    """The lowest level at which two ranks have the same node."""
-    level = 0
-    base = space.first[attribute]
-    while space.node[base + low] != space.node[base + high]:
-        base += space.values[attribute]
-        level += 1
-    return level
+def cell_costs(space: Space, attribute: int, low: Ints32, high: Ints32) -> Floats:
+    """Return what a row pays for each of some cells that cover two ranks."""
+    first, values = space.first[attribute], space.values[attribute]
+    if space.levels[attribute] == 0:
+        cost = space.loss[first + high] - space.loss[first + low]
+        cost = np.where(high == space.missing[attribute], 1.0 / len(space.first), cost)
+        return np.where(low == high, 0.0, cost)
+    base = np.full(len(low), first)
+    apart = np.flatnonzero(space.node[first + low] != space.node[first + high])
+    while len(apart):
+        base[apart] += values
+        here = base[apart]
+        apart = apart[space.node[here + low[apart]] != space.node[here + high[apart]]]
+    return np.asarray(space.loss[base + low])

@@ -10,13 +10,14 @@ groups it has. What it finds is what comparing all would find, but for the choic
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.methods.local_recoding.blocks import cut
-from discreet.methods.local_recoding.hulls import Space, joined_cost
-from discreet.methods.local_recoding.unit_groups import UnitGrouping, join_adds, keep_nearest
+from discreet.methods.local_recoding.hulls import Space, cell_cost
+from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitGroups
 from discreet.table.kernels import kernel
 from discreet.typing import Floats, Ints, Ints32
 
@@ -47,56 +48,60 @@ def nearest_of_all(made: UnitGrouping, groups: Ints, count: int) -> tuple[Ints, 
     return _nearest(made.space, *hulls, tree, groups, count)
 
 
-@kernel
+def nearest_of_one(groups: UnitGroups, group: int, count: int) -> Ints:
+    """The groups that are cheapest to join with one, cheapest first; −1 where there are fewer.
+
+    All are compared. Neighbours in number tend to be near, so they are looked at first.
+    """
+    others = (group + np.arange(1, len(groups.size))) % len(groups.size)
+    others = others[groups.size[others] > 0]
+    ends = np.zeros(1, np.int64), np.array([len(others)]), np.full(1, -1)
+    low, high, size, cost = groups.low, groups.high, groups.size, groups.cost
+    leaf = GroupTree(others, *ends, low[:1], high[:1], size[:1], cost[:1])
+    near, _ = _nearest(groups.space, low, high, size, cost, leaf, np.array([group]), count)
+    own: Ints = near[0]
+    return own
+
+
 def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> GroupTree:
-    groups, attributes = low.shape
     middle = ((low + high) // 2).astype(np.int32)
-    alike = np.ones(groups, np.int64)
-    order = np.arange(groups)
-    begin, end = np.zeros(2 * groups, np.int64), np.zeros(2 * groups, np.int64)
-    second = np.full(2 * groups, -1, np.int64)
-    open_ = np.empty((groups + 1, 3), np.int64)  # begin, end, and whose second side it is
-    open_[0] = (0, groups, -1)
-    waiting, nodes = 1, 0
-    while waiting:
-        waiting -= 1
-        first, last, parent = open_[waiting]
-        begin[nodes], end[nodes] = first, last
+    alike = np.ones(len(size), np.int64)
+    order = np.arange(len(size))
+    begin: list[int] = []
+    end: list[int] = []
+    second: list[int] = []
+    open_ = [(0, len(size), -1)]  # begin, end, and whose second side it is
+    while open_:
+        first, last, parent = open_.pop()
         if parent >= 0:
-            second[parent] = nodes
+            second[parent] = len(begin)
         if last - first > LEAF:
-            place = cut(space, middle, alike, order[first:last], 1)
+            place = int(cut(space, middle, alike, order[first:last], 1))
             if not place:  # all have the same middle
                 place = (last - first) // 2
-            open_[waiting] = (first + place, last, nodes)
-            open_[waiting + 1] = (first, first + place, -1)
-            waiting += 2
-        nodes += 1
-    node_low = np.empty((nodes, attributes), np.int32)
-    node_high = np.empty((nodes, attributes), np.int32)
-    node_size, node_cost = np.empty(nodes, np.int64), np.empty(nodes)
-    for node in range(nodes):
-        own = order[begin[node] : end[node]]
-        node_size[node], node_cost[node] = size[own].min(), cost[own].max()
-        node_low[node], node_high[node] = low[own[0]], high[own[0]]
-        for g in own:
-            for j in range(attributes):
-                node_low[node, j] = max(node_low[node, j], low[g, j])
-                node_high[node, j] = min(node_high[node, j], high[g, j])
-    sides = begin[:nodes], end[:nodes], second[:nodes]
-    return GroupTree(order, *sides, node_low, node_high, node_size, node_cost)
+            open_ += [(first + place, last, len(begin)), (first, first + place, -1)]
+        begin.append(first)
+        end.append(last)
+        second.append(-1)
+    ends = np.stack([begin, end], axis=1).ravel()
+
+    def of_nodes(reduce: np.ufunc, figure: NDArray[Any]) -> Any:
+        padded = np.concatenate((figure[order], figure[order[:1]]))
+        return reduce.reduceat(padded, ends, axis=0)[::2]
+
+    return GroupTree(
+        order,
+        np.array(begin),
+        np.array(end),
+        np.array(second),
+        of_nodes(np.maximum, low),
+        of_nodes(np.minimum, high),
+        of_nodes(np.minimum, size),
+        of_nodes(np.maximum, cost),
+    )
 
 
-@kernel
-def _adds_at_least(
-    space: Space, low: Ints32, high: Ints32, size: int, cost: float, tree: GroupTree, node: int
-) -> float:
-    """Return what a join of one group with any of a node adds at least."""
-    joined = joined_cost(space, low, high, tree.low[node], tree.high[node])
-    other = tree.size[node] * max(joined - tree.cost[node], 0.0)
-    return size * (joined - cost) + float(other)
-
-
+# Compiled: a search through the tree for every failing group.
 @kernel
 def _nearest(
     space: Space,
@@ -123,17 +128,30 @@ def _nearest(
                 continue
             if tree.second[node] < 0:
                 for g in tree.order[tree.begin[node] : tree.end[node]]:
-                    if g != f:
-                        more = join_adds(space, low, high, size, cost, f, g, added[i, -1])
-                        keep_nearest(near[i], added[i], g, more)
+                    joined, more, j = 0.0, 0.0, 0
+                    while j < low.shape[1] and more < added[i, -1]:  # else given up
+                        at_least = min(low[f, j], low[g, j])
+                        joined += cell_cost(space, j, at_least, max(high[f, j], high[g, j]))
+                        more = size[f] * (joined - cost[f]) + size[g] * (joined - cost[g])
+                        j += 1
+                    place = count - 1
+                    if g == f or more >= added[i, place]:
+                        continue
+                    while place > 0 and added[i, place - 1] > more:
+                        near[i, place], added[i, place] = near[i, place - 1], added[i, place - 1]
+                        place -= 1
+                    near[i, place], added[i, place] = g, more
                 continue
-            far, close = node + 1, tree.second[node]
-            hull = low[f], high[f], size[f], cost[f]
-            far_adds = _adds_at_least(space, *hull, tree, far)
-            close_adds = _adds_at_least(space, *hull, tree, close)
-            if far_adds < close_adds:
-                far, close, far_adds, close_adds = close, far, close_adds, far_adds
-            open_[waiting], least[waiting] = far, far_adds
-            open_[waiting + 1], least[waiting + 1] = close, close_adds
-            waiting += 2
+            for side in (node + 1, tree.second[node]):  # what a join adds at least, on each
+                joined = 0.0
+                for j in range(low.shape[1]):
+                    at_least = min(low[f, j], tree.low[side, j])
+                    joined += cell_cost(space, j, at_least, max(high[f, j], tree.high[side, j]))
+                other = tree.size[side] * max(joined - tree.cost[side], 0.0)
+                open_[waiting], least[waiting] = side, size[f] * (joined - cost[f]) + other
+                waiting += 1
+            if least[waiting - 2] < least[waiting - 1]:  # the cheaper side is looked at first
+                far, more = open_[waiting - 1], least[waiting - 1]
+                open_[waiting - 1], least[waiting - 1] = open_[waiting - 2], least[waiting - 2]
+                open_[waiting - 2], least[waiting - 2] = far, more
     return near, added

@@ -20,6 +20,7 @@ from discreet.methods.local_recoding.candidates import find_candidates
 from discreet.methods.local_recoding.dual_prices import cheapest
 from discreet.methods.local_recoding.greedy import choose
 from discreet.methods.local_recoding.group_needs import Needs
+from discreet.methods.local_recoding.nearest_groups import nearest_of_one
 from discreet.methods.local_recoding.remaining_rows import place_left
 from discreet.methods.local_recoding.rounds import TOP
 from discreet.methods.local_recoding.unit_groups import (
@@ -28,7 +29,6 @@ from discreet.methods.local_recoding.unit_groups import (
     UnitGroups,
     UnitMembers,
     covering_groups,
-    nearest_groups,
 )
 from discreet.typing import Floats, Ints
 
@@ -124,15 +124,7 @@ class _Search:
     def _neighbours(self) -> tuple[Ints, Ints, Ints]:
         """Groups to dissolve, the drawn one first, those that lend, and those that take guests."""
         groups, least = self.groups, self.least
-        nearest, _ = nearest_groups(
-            groups.space,
-            groups.low,
-            groups.high,
-            groups.size,
-            groups.cost,
-            self.seed,
-            HOSTS,
-        )
+        nearest = nearest_of_one(groups, self.seed, HOSTS)
         nearest = nearest[nearest >= 0]
         many = groups.size > SPARED * least
         count = int(self.rng.integers(3, NEIGHBOURS + 1))

@@ -9,16 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.methods.local_recoding.group_needs import (
-    Needs,
-    add_unit,
-    brings,
-    new_tally,
-    start_set,
-)
-from discreet.methods.local_recoding.hulls import Space, hull_cost, joined_cost
+from discreet.methods.local_recoding.group_needs import Needs
+from discreet.methods.local_recoding.hulls import Space, hull_cost, hull_costs
 from discreet.methods.local_recoding.unit_groups import hulls_of
-from discreet.table.kernels import kernel
 from discreet.typing import Floats, Ints, Ints32
 
 Pieces = tuple[Ints, Ints, Ints]  # unit, group and rows of each
@@ -73,7 +66,6 @@ def _together(
     )
 
 
-@kernel
 def _lent(
     space: Space,
     needs: Needs,
@@ -88,37 +80,33 @@ def _lent(
     """Return what each piece lends to a group of some units until that has what it needs."""
     lent = np.zeros(len(unit), np.int64)
     spare = size - needs.rows
-    tally = new_tally(needs)
-    lacking = start_set(tally, needs)
-    low, high = space.rank[units[0]].copy(), space.rank[units[0]].copy()
-    taken = 0
-    for u in units:
-        lacking -= add_unit(tally, needs, u)
-        taken += left[u]
-        low, high = np.minimum(low, space.rank[u]), np.maximum(high, space.rank[u])
-    while taken < needs.rows or lacking > 0:
-        best, cheapest = -1, np.inf
-        for piece in range(len(unit)):
-            if lent[piece] == rows[piece] or spare[number[piece]] <= 0:
-                continue
-            if lacking > 0 and not brings(tally, needs, unit[piece]):
-                continue
-            rank = space.rank[unit[piece]]
-            pays = joined_cost(space, low, high, rank, rank) * max(needs.rows, taken + 1)
-            if pays - cost[number[piece]] < cheapest:
-                best, cheapest = piece, pays - cost[number[piece]]
-        if best < 0:
+    known = np.zeros((len(needs.values), needs.cardinality), np.bool_)  # values that it has
+    known[np.arange(len(needs.values)), needs.value[units]] = True
+    low, high = space.rank[units].min(axis=0), space.rank[units].max(axis=0)
+    taken = int(left[units].sum())
+    while True:
+        lacking = known.sum(axis=1) < needs.values
+        if taken >= needs.rows and not lacking.any():
+            return lent
+        may = (lent < rows) & (spare[number] > 0)
+        if lacking.any():
+            fresh = ~known[np.arange(len(needs.values)), needs.value[unit]]
+            may &= (fresh & lacking).any(axis=1)
+        lenders = np.flatnonzero(may)
+        if not len(lenders):
             return None
+        rank = space.rank[unit[lenders]]
+        pays = hull_costs(space, np.minimum(low, rank), np.maximum(high, rank))
+        best = lenders[(pays * max(needs.rows, taken + 1) - cost[number[lenders]]).argmin()]
         share = 1
-        if lacking == 0:
+        if not lacking.any():
             share = min(rows[best] - lent[best], spare[number[best]], needs.rows - taken)
-        lacking -= add_unit(tally, needs, unit[best])
+        known[np.arange(len(needs.values)), needs.value[unit[best]]] = True
         lent[best] += share
         spare[number[best]] -= share
-        taken += share
-        rank = space.rank[unit[best]]
-        low, high = np.minimum(low, rank), np.maximum(high, rank)
-    return lent
+        taken += int(share)
+        low = np.minimum(low, space.rank[unit[best]])
+        high = np.maximum(high, space.rank[unit[best]])
 
 
 def _apart(
@@ -160,22 +148,17 @@ def _apart(
     return unit[kept], number[kept], rows[kept]
 
 
-@kernel
 def _cheapest_join(
     space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats, unit: int, rows: int
 ) -> tuple[int, float]:
     """The group to which rows of a unit add least, and what they add."""
-    best, least = -1, np.inf
     rank = space.rank[unit]
-    for g in range(len(size)):
-        joined = joined_cost(space, low[g], high[g], rank, rank)
-        added = joined * (size[g] + rows) - cost[g] * size[g]
-        if added < least:
-            best, least = g, added
-    return best, least
+    joined = hull_costs(space, np.minimum(low, rank), np.maximum(high, rank))
+    added = joined * (size + rows) - cost * size
+    best = int(added.argmin())
+    return best, float(added[best])
 
 
-@kernel
 def _cheapest_loan(
     space: Space,
     units: Ints,
@@ -189,15 +172,11 @@ def _cheapest_loan(
     least: int,
 ) -> tuple[int, float]:
     """The piece of which a unit borrows the needed rows, and what their group adds."""
-    best, cheapest = -1, np.inf
-    rank = space.rank[unit]
-    for piece in range(len(units)):
-        g = group[piece]
-        if rows[piece] < needed or size[g] - needed < least:
-            continue
-        other = space.rank[units[piece]]
-        joined = joined_cost(space, rank, rank, other, other)
-        added = joined * (own + needed) - cost[g] * needed
-        if added < cheapest:
-            best, cheapest = piece, added
-    return best, cheapest
+    lenders = np.flatnonzero((rows >= needed) & (size[group] - needed >= least))
+    if not len(lenders):
+        return -1, np.inf
+    rank, other = space.rank[unit], space.rank[units[lenders]]
+    joined = hull_costs(space, np.minimum(rank, other), np.maximum(rank, other))
+    added = joined * (own + needed) - cost[group[lenders]] * needed
+    best = int(added.argmin())
+    return int(lenders[best]), float(added[best])

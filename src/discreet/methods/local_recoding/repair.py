@@ -17,12 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.local_recoding.hulls import Space, joined_cost
+from discreet.methods.local_recoding.hulls import hull_costs
 from discreet.methods.local_recoding.nearest_groups import nearest_of_all
 from discreet.methods.local_recoding.requirement_check import Promises
 from discreet.methods.local_recoding.unit_groups import UnitGrouping
-from discreet.table.kernels import kernel
-from discreet.typing import Floats, Ints, Ints32
+from discreet.methods.shared.different_values import rank_in_run
+from discreet.table.kernels.lists import entries_of, stretches
+from discreet.typing import Floats, Ints
 
 NEAREST = 12  # groups that a failing one may be joined with
 LENDERS = 24  # groups whose rows it may borrow
@@ -50,12 +51,7 @@ def repair(made: UnitGrouping, promises: Promises) -> UnitGrouping:
             break
         near, added = nearest_of_all(made, failing, LENDERS)
         joins = _joins(failing, near[:, :NEAREST], added[:, :NEAREST])
-        loans = Remedies(
-            *_loans(
-                made.space, made.low, made.high, made.size, made.cost, made.start, made.unit,
-                failing, near, promises.least, LOANS,
-            )
-        )  # fmt: skip
+        loans = _loans(made, failing, near, promises.least)
         remedies = Remedies(*(np.concatenate(both) for both in zip(joins, loans, strict=True)))
         helps = _helping(made, promises, remedies)
         made = _apply(made, _chosen(made, promises, remedies, helps), promises.least)
@@ -70,50 +66,27 @@ def _joins(failing: Ints, near: Ints, added: Floats) -> Remedies:
     return Remedies(group[known], neighbour, none, added.ravel()[known])
 
 
-@kernel
-def _loans(
-    space: Space,
-    low: Ints32,
-    high: Ints32,
-    size: Ints,
-    cost: Floats,
-    start: Ints,
-    unit: Ints,
-    failing: Ints,
-    near: Ints,
-    least: int,
-    most: int,
-) -> tuple[Ints, Ints, Ints, Floats]:
+def _loans(made: UnitGrouping, failing: Ints, near: Ints, least: int) -> Remedies:
     """The cheapest single rows that each group could borrow from near groups."""
-    group = np.empty(len(failing) * most, np.int64)
-    neighbour = np.empty(len(failing) * most, np.int64)
-    borrowed = np.empty(len(failing) * most, np.int64)
-    added = np.empty(len(failing) * most)
-    count = 0
-    for i in range(len(failing)):
-        f = failing[i]
-        first = count
-        for g in near[i]:
-            if g < 0 or size[g] <= least:
-                continue
-            for piece in range(start[g], start[g + 1]):
-                rank = space.rank[unit[piece]]
-                pays = joined_cost(space, low[f], high[f], rank, rank) * (size[f] + 1)
-                more = pays - size[f] * cost[f] - cost[g]
-                place = count
-                if count - first == most:
-                    place -= 1
-                    if more >= added[place]:
-                        continue
-                else:
-                    count += 1
-                while place > first and added[place - 1] > more:
-                    neighbour[place], borrowed[place] = neighbour[place - 1], borrowed[place - 1]
-                    added[place] = added[place - 1]
-                    place -= 1
-                neighbour[place], borrowed[place], added[place] = g, unit[piece], more
-        group[first:count] = f
-    return group[:count], neighbour[:count], borrowed[:count], added[:count]
+    space, low, high, size, cost = made.space, made.low, made.high, made.size, made.cost
+    found = []
+    pieces = np.append(np.diff(made.start), 0)[near].sum(axis=1)  # the last where there is none
+    for part in stretches(pieces):
+        borrower = np.repeat(failing[part], near.shape[1])
+        lender = near[part].ravel()
+        lends = (lender >= 0) & (size[lender] > least)
+        piece, place = entries_of(made.start, lender[lends])
+        group, neighbour = borrower[lends][place], lender[lends][place]
+        rank = space.rank[made.unit[piece]]
+        hull = np.minimum(low[group], rank), np.maximum(high[group], rank)
+        pays = hull_costs(space, *hull) * (size[group] + 1)
+        added = pays - size[group] * cost[group] - cost[neighbour]
+        number = np.searchsorted(failing, group)
+        order = np.lexsort((added, number))
+        order = order[rank_in_run(number[order]) < LOANS]
+        remedies = group[order], neighbour[order], made.unit[piece[order]], added[order]
+        found.append(remedies)
+    return Remedies(*(np.concatenate(one) for one in zip(*found, strict=True)))
 
 
 def _helping(made: UnitGrouping, promises: Promises, remedies: Remedies) -> NDArray[np.bool_]:
@@ -122,8 +95,8 @@ def _helping(made: UnitGrouping, promises: Promises, remedies: Remedies) -> NDAr
     loan = np.flatnonzero(~joined)
     count = len(remedies.group)
     ones = np.ones(len(loan), np.int64)
-    own_piece, own = _pieces_of(made, remedies.group)
-    join_piece, join = _pieces_of(made, remedies.neighbour[joined])
+    own_piece, own = entries_of(made.start, remedies.group)
+    join_piece, join = entries_of(made.start, remedies.neighbour[joined])
     repaired = promises.passes(
         np.concatenate((made.unit[own_piece], made.unit[join_piece], remedies.unit[loan])),
         np.concatenate((own, np.flatnonzero(joined)[join], loan)),
@@ -132,7 +105,7 @@ def _helping(made: UnitGrouping, promises: Promises, remedies: Remedies) -> NDAr
     )
     loan = loan[repaired[loan]]
     if len(loan):
-        piece, left = _pieces_of(made, remedies.neighbour[loan])
+        piece, left = entries_of(made.start, remedies.neighbour[loan])
         repaired[loan] = promises.passes(
             np.concatenate((made.unit[piece], remedies.unit[loan])),
             np.concatenate((left, np.arange(len(loan)))),
@@ -140,14 +113,6 @@ def _helping(made: UnitGrouping, promises: Promises, remedies: Remedies) -> NDAr
             len(loan),
         )
     return repaired
-
-
-def _pieces_of(made: UnitGrouping, groups: Ints) -> tuple[Ints, Ints]:
-    """The pieces of some groups, and the place of each one's group among them."""
-    lengths = made.start[groups + 1] - made.start[groups]
-    place = np.repeat(np.arange(len(groups)), lengths)
-    within = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return np.repeat(made.start[groups], lengths) + within, place
 
 
 def _chosen(
@@ -179,7 +144,7 @@ def _relief(made: UnitGrouping, promises: Promises, joins: Remedies) -> Floats:
     where none passes from the best.
     """
     group, neighbour = joins.group, joins.neighbour
-    one, other = _pieces_of(made, group), _pieces_of(made, neighbour)
+    one, other = entries_of(made.start, group), entries_of(made.start, neighbour)
     piece, join = (np.concatenate(both) for both in zip(one, other, strict=True))
     before = promises.figures(made.unit, made.group_of_piece, made.rows, made.count)
     after = promises.figures(made.unit[piece], join, made.rows[piece], len(group))

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from discreet.methods.local_recoding.hulls import Space, cell_cost, hull_cost
-from discreet.table.kernels import kernel
+from discreet.methods.local_recoding.hulls import Space, cell_costs, hull_costs
+from discreet.table.counts import order_by_class
 from discreet.typing import Floats, Ints, Ints32
 
 
@@ -122,7 +122,6 @@ class UnitGroups:
         )
 
 
-@kernel
 def hulls_of(
     space: Space, unit: Ints, group: Ints, rows: Ints, groups: int
 ) -> tuple[Ints32, Ints32, Ints, Floats]:
@@ -130,77 +129,19 @@ def hulls_of(
     attributes = space.rank.shape[1]
     low = np.full((groups, attributes), np.iinfo(np.int32).max, np.int32)
     high = np.full((groups, attributes), -1, np.int32)
-    size = np.zeros(groups, np.int64)
-    for piece in range(len(unit)):
-        g = group[piece]
-        size[g] += rows[piece]
-        for j in range(attributes):
-            rank = space.rank[unit[piece], j]
-            low[g, j] = min(low[g, j], rank)
-            high[g, j] = max(high[g, j], rank)
+    same = np.zeros(len(unit), np.int32)
+    start, order = order_by_class(group.astype(np.int32), same, groups, 1)
+    some = np.flatnonzero(np.diff(start))
+    if len(some):
+        rank = space.rank[unit[order]]
+        low[some] = np.minimum.reduceat(rank, start[some], axis=0)
+        high[some] = np.maximum.reduceat(rank, start[some], axis=0)
+    size = np.bincount(group, rows, groups).astype(np.int64)
     cost = np.zeros(groups)
-    for g in range(groups):
-        if size[g] > 0:
-            cost[g] = hull_cost(space, low[g], high[g])
+    cost[some] = hull_costs(space, low[some], high[some])
     return low, high, size, cost
 
 
-@kernel
-def nearest_groups(
-    space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats, group: int, count: int
-) -> tuple[Ints, Floats]:
-    """The groups that are cheapest to join with one, and what all rows pay more.
-
-    Cheapest first; −1 and ∞ where there are fewer. Neighbours in number tend to be near, so they
-    are looked at first.
-    """
-    near = np.full(count, -1, np.int64)
-    added = np.full(count, np.inf)
-    for ahead in range(1, len(size)):
-        other = (group + ahead) % len(size)
-        if size[other] > 0:
-            more = join_adds(space, low, high, size, cost, group, other, added[-1])
-            keep_nearest(near, added, other, more)
-    return near, added
-
-
-@kernel
-def join_adds(
-    space: Space,
-    low: Ints32,
-    high: Ints32,
-    size: Ints,
-    cost: Floats,
-    one: int,
-    other: int,
-    most: float,
-) -> float:
-    """Return what all rows pay more if two groups are joined; given up once that is too much."""
-    joined = 0.0
-    more = 0.0
-    for j in range(low.shape[1]):
-        joined += cell_cost(
-            space, j, min(low[one, j], low[other, j]), max(high[one, j], high[other, j])
-        )
-        more = size[one] * (joined - cost[one]) + size[other] * (joined - cost[other])
-        if more >= most:
-            break
-    return more
-
-
-@kernel
-def keep_nearest(near: Ints, added: Floats, group: int, more: float) -> None:
-    """Put a group among the nearest, in order, if it adds less than the last of them."""
-    place = len(added) - 1
-    if more >= added[place]:
-        return
-    while place > 0 and added[place - 1] > more:
-        near[place], added[place] = near[place - 1], added[place - 1]
-        place -= 1
-    near[place], added[place] = group, more
-
-
-@kernel
 def covering_groups(
     space: Space, low: Ints32, high: Ints32, cost: Floats, hosts: Ints, units: Ints
 ) -> tuple[Floats, Ints]:
@@ -208,21 +149,17 @@ def covering_groups(
     best = np.full(len(units), np.inf)
     which = np.full(len(units), -1, np.int64)
     for g in hosts:
-        for i in range(len(units)):
-            if cost[g] >= best[i]:
-                continue
-            if _covers(space, low[g], high[g], space.rank[units[i]]):
-                best[i] = cost[g]
-                which[i] = g
+        cheaper = np.flatnonzero(cost[g] < best)
+        rank = space.rank[units[cheaper]]
+        covers = np.ones(len(cheaper), np.bool_)
+        for j in range(rank.shape[1]):
+            at_least, at_most = (
+                np.minimum(low[g, j], rank[:, j]),
+                np.maximum(high[g, j], rank[:, j]),
+            )
+            joined = cell_costs(space, j, at_least, at_most)
+            own = cell_costs(space, j, low[g : g + 1, j], high[g : g + 1, j])
+            within = (low[g, j] <= rank[:, j]) & (rank[:, j] <= high[g, j])
+            covers &= within | (joined <= own + 1e-12)
+        best[cheaper[covers]], which[cheaper[covers]] = cost[g], g
     return best, which
-
-
-@kernel
-def _covers(space: Space, low: Ints32, high: Ints32, rank: Ints32) -> bool:
-    for j in range(len(low)):
-        if low[j] <= rank[j] <= high[j]:
-            continue
-        joined = cell_cost(space, j, min(low[j], rank[j]), max(high[j], rank[j]))
-        if joined > cell_cost(space, j, low[j], high[j]) + 1e-12:
-            return False
-    return True

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.mondrian.regions import Attributes, Regions
+from discreet.methods.shared.list_orders import sort_by_key
 from discreet.table.kernels import kernel
 from discreet.typing import Codes, Ints
 
@@ -25,6 +26,7 @@ class Pieces(NamedTuple):
     size: Ints  # in rows
 
 
+# Compiled: one call for all parts of a level; NumPy would lay out each part.
 @kernel
 def propose_cuts(
     order: Codes,
@@ -62,6 +64,7 @@ def propose_cuts(
     )
 
 
+# Compiled: called for every part.
 @kernel
 def _next_cut(
     order: Codes,
@@ -87,78 +90,41 @@ def _next_cut(
         level = parts.level[part, a]
         second_try = attempt[part] % 2 == 1
         if attributes.levels[a] == 0:
-            _take_keys(order, low, length, attributes.key[a], key)
-            _sort_by_key(order, low, length, key, room[1], room[2])
+            for i in range(length):
+                key[i] = attributes.key[a, order[low + i]]
+            sort_by_key(order, low, length, key, room[1], room[2])
             null_key = attributes.null_key[a] if level else -1
             cut = _boundary(order, low, length, key, weight, size, null_key, second_try, split_ties)
-            made = _halves(order, low, length, cut, weight, size, least, found, at)
+            rows = 0
+            for i in range(cut):
+                rows += weight[order[low + i]]
+            if cut > 0 and rows >= least and size - rows >= least:
+                found.start[at], found.end[at], found.size[at] = low, low + cut, rows
+                found.start[at + 1], found.end[at + 1] = low + cut, low + length
+                found.size[at + 1] = size - rows
+                made = 2
         elif not second_try:
-            nodes = attributes.node_of_leaf[
-                attributes.node_at[attributes.level_at[a] + level - 1] :
-            ]
-            _take_nodes(order, low, length, attributes.key[a], nodes, key)
-            _sort_by_key(order, low, length, key, room[1], room[2])
-            made = _children(order, low, length, key, weight, least, found, at)
+            nodes = attributes.node_at[attributes.level_at[a] + level - 1]
+            for i in range(length):
+                key[i] = attributes.node_of_leaf[nodes + attributes.key[a, order[low + i]]]
+            sort_by_key(order, low, length, key, room[1], room[2])
+            largest = 0
+            for i in range(length):  # a piece for each child; none where all have too few rows
+                if i == 0 or key[i] != key[i - 1]:
+                    found.start[at + made] = low + i
+                    found.size[at + made] = 0
+                    made += 1
+                found.end[at + made - 1] = low + i + 1
+                found.size[at + made - 1] += weight[order[low + i]]
+                largest = max(largest, found.size[at + made - 1])
+            if largest < least:
+                made = 0
         if made == 0:
             attempt[part] += 1
     return made
 
 
-@kernel
-def _take_keys(order: Codes, low: int, length: int, of_unit: Codes, key: Codes) -> None:
-    for i in range(length):
-        key[i] = of_unit[order[low + i]]
-
-
-@kernel
-def _take_nodes(
-    order: Codes, low: int, length: int, of_unit: Codes, node_of_leaf: Codes, key: Codes
-) -> None:
-    for i in range(length):
-        key[i] = node_of_leaf[of_unit[order[low + i]]]
-
-
-@kernel
-def _sort_by_key(
-    order: Codes, low: int, length: int, key: Codes, other_key: Codes, other: Codes
-) -> None:
-    """Sort a range of units, and their keys with them, stably."""
-    if length <= 24:
-        for i in range(1, length):
-            moved_key, moved = key[i], order[low + i]
-            place = i
-            while place > 0 and key[place - 1] > moved_key:
-                key[place] = key[place - 1]
-                order[low + place] = order[low + place - 1]
-                place -= 1
-            key[place] = moved_key
-            order[low + place] = moved
-        return
-    least, greatest = key[0], key[0]
-    for i in range(length):
-        other_key[i] = key[i]
-        other[i] = order[low + i]
-        least = min(least, key[i])
-        greatest = max(greatest, key[i])
-    span = np.int64(greatest) - least + 1
-    if span <= 4 * length + 64:
-        place_of_key = np.zeros(span + 1, np.int64)
-        for i in range(length):
-            place_of_key[other_key[i] - least + 1] += 1
-        for k in range(span):
-            place_of_key[k + 1] += place_of_key[k]
-        for i in range(length):
-            k = other_key[i] - least
-            key[place_of_key[k]] = other_key[i]
-            order[low + place_of_key[k]] = other[i]
-            place_of_key[k] += 1
-    else:
-        sorting = np.argsort(other_key[:length], kind="mergesort")
-        for i in range(length):
-            key[i] = other_key[sorting[i]]
-            order[low + i] = other[sorting[i]]
-
-
+# Compiled: called for every cut that is tried.
 @kernel
 def _boundary(
     order: Codes,
@@ -201,56 +167,7 @@ def _boundary(
     return below if nearer_below != (second_try and null_key < 0) else above
 
 
-@kernel
-def _halves(
-    order: Codes,
-    low: int,
-    length: int,
-    cut: int,
-    weight: Ints,
-    size: int,
-    least: int,
-    found: Pieces,
-    at: int,
-) -> int:
-    if cut == 0:
-        return 0
-    rows = 0
-    for i in range(cut):
-        rows += weight[order[low + i]]
-    if rows < least or size - rows < least:
-        return 0
-    found.start[at], found.end[at], found.size[at] = low, low + cut, rows
-    found.start[at + 1], found.end[at + 1] = low + cut, low + length
-    found.size[at + 1] = size - rows
-    return 2
-
-
-@kernel
-def _children(
-    order: Codes,
-    low: int,
-    length: int,
-    key: Codes,
-    weight: Ints,
-    least: int,
-    found: Pieces,
-    at: int,
-) -> int:
-    """A piece for each child; none where no child has enough rows."""
-    made = 0
-    largest = 0
-    for i in range(length):
-        if i == 0 or key[i] != key[i - 1]:
-            found.start[at + made] = low + i
-            found.size[at + made] = 0
-            made += 1
-        found.end[at + made - 1] = low + i + 1
-        found.size[at + made - 1] += weight[order[low + i]]
-        largest = max(largest, found.size[at + made - 1])
-    return made if largest >= least else 0
-
-
+# Compiled: one call for all parts of a level.
 @kernel
 def put_failing_last(order: Codes, pieces: Pieces, parts: Ints, passes: NDArray[np.bool_]) -> Ints:
     """Order the pieces of some parts: passing ones by falling size, then the rest.
@@ -275,24 +192,16 @@ def put_failing_last(order: Codes, pieces: Pieces, parts: Ints, passes: NDArray[
             if not passes[piece]:
                 rank[passing] = piece
                 passing += 1
-        _rearrange(order, pieces, first, rank)
+        low, place = pieces.start[first], pieces.start[first]
+        units = order[low : pieces.end[last - 1]].copy()
+        start, end = pieces.start[first:last].copy(), pieces.end[first:last].copy()
+        size = pieces.size[first:last].copy()
+        for i in range(len(rank)):  # the pieces, and their units, in the new order
+            old = rank[i] - first
+            pieces.start[first + i] = place
+            for j in range(start[old], end[old]):
+                order[place] = units[j - low]
+                place += 1
+            pieces.end[first + i] = place
+            pieces.size[first + i] = size[old]
     return failing
-
-
-@kernel
-def _rearrange(order: Codes, pieces: Pieces, first: int, rank: Ints) -> None:
-    """Put neighbouring pieces, and their units, in another order."""
-    last = first + len(rank)
-    low = pieces.start[first]
-    units = order[low : pieces.end[last - 1]].copy()
-    start, end = pieces.start[first:last].copy(), pieces.end[first:last].copy()
-    size = pieces.size[first:last].copy()
-    place = low
-    for i in range(len(rank)):
-        old = rank[i] - first
-        pieces.start[first + i] = place
-        for j in range(start[old], end[old]):
-            order[place] = units[j - low]
-            place += 1
-        pieces.end[first + i] = place
-        pieces.size[first + i] = size[old]

@@ -26,7 +26,6 @@ from discreet.methods.mondrian.units import Judge, Units
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
-from discreet.table.kernels import kernel
 from discreet.typing import Codes, Ints
 
 LEAF = -1
@@ -50,12 +49,15 @@ class CutTree:
     def parts_of(self, columns: Sequence[Codes], rows: int) -> NDArray[np.int32]:
         """The part of each row, from the codes of its quasi-identifiers."""
         codes = np.stack(columns) if columns else np.zeros((0, rows), np.int32)
-        found = np.empty(rows, np.int32)
-        _find_parts(
-            codes, self.attribute, self.first_child, self.map_at, self.child_of_code,
-            self.part, found,
-        )  # fmt: skip
-        return found
+        node = np.zeros(rows, np.int64)
+        row = np.arange(rows)  # those that have not reached their part
+        while True:
+            row = row[self.attribute[node[row]] != LEAF]
+            if not len(row):
+                return np.asarray(self.part[node], np.int32)
+            here = node[row]
+            code = codes[self.attribute[here], row]
+            node[row] = self.first_child[here] + self.child_of_code[self.map_at[here] + code]
 
     def without(self, failing: NDArray[np.bool_]) -> tuple[CutTree, Ints]:
         """The tree without the cuts that made failing parts, and the new part of each old one."""
@@ -151,21 +153,3 @@ def _by_node(pieces: Sequence[Codes], node_of_leaf: Codes) -> Codes:
     for number, piece in enumerate(pieces):
         piece_of_node[node_of_leaf[piece]] = number
     return piece_of_node[node_of_leaf]
-
-
-@kernel
-def _find_parts(
-    codes: Codes,  # (quasi-identifiers, rows)
-    attribute: Ints,
-    first_child: Ints,
-    map_at: Ints,
-    child_of_code: Codes,
-    part: Ints,
-    found: Codes,
-) -> None:
-    for row in range(len(found)):
-        node = 0
-        while attribute[node] != LEAF:
-            child = child_of_code[map_at[node] + codes[attribute[node], row]]
-            node = first_child[node] + child
-        found[row] = part[node]

@@ -138,6 +138,7 @@ def _line(column: Column) -> tuple[Codes, NDArray[np.float64]]:
     return (np.cumsum(starts) - 1).astype(np.int32), position
 
 
+# Compiled: one pass over the units of each part for each attribute, in every level of cuts.
 @kernel
 def measure_parts(
     order: Codes,
@@ -170,7 +171,15 @@ def measure_parts(
             levels, level_at = attributes.levels[a], attributes.level_at[a]
             key = attributes.key[a]
             if levels == 0:
-                nulls, low, high = _extent(members, key, attributes.null_key[a])
+                nulls = False
+                low, high = NO_KEY, -1  # of the keys that are not missing
+                for unit in members:
+                    k = int(key[unit])
+                    if k == attributes.null_key[a]:
+                        nulls = True
+                    else:
+                        low = min(low, k)
+                        high = max(high, k)
                 level[part, a] = 1 if nulls and low <= high else 0
                 if level[part, a]:
                     width[a] = NULL_WIDTH
@@ -190,25 +199,20 @@ def measure_parts(
             else:
                 node = node_of_leaf[node_at[found] + key[members[0]]]
                 width[a] = loss[attributes.loss_at[level_at + found] + node]
-        _rank(width, by_width[part])
+        filled = 0
+        for a in range(count):  # those that can be cut, the widest first, of equals the earlier
+            if width[a] < 0:
+                continue
+            place = filled
+            while place > 0 and width[by_width[part, place - 1]] < width[a]:
+                by_width[part, place] = by_width[part, place - 1]
+                place -= 1
+            by_width[part, place] = a
+            filled += 1
     return Regions(start, end, size, by_width, level, np.zeros(len(start), np.int64))
 
 
-@kernel
-def _extent(members: Codes, key: Codes, null_key: int) -> tuple[bool, int, int]:
-    """Whether a key is missing, the least of the others and the greatest (none: least above)."""
-    nulls = False
-    low, high = NO_KEY, -1
-    for unit in members:
-        k = int(key[unit])
-        if k == null_key:
-            nulls = True
-        else:
-            low = min(low, k)
-            high = max(high, k)
-    return nulls, low, high
-
-
+# Compiled: called for every part and attribute with a hierarchy.
 @kernel
 def _common_level(
     members: Codes, key: Codes, node_at: Ints, node_of_leaf: Codes, single_top: bool
@@ -229,18 +233,3 @@ def _common_level(
         if level == top:
             break
     return level
-
-
-@kernel
-def _rank(width: NDArray[np.float64], ranked: Codes) -> None:
-    """The attributes that can be cut, the widest first, the earlier of equals first."""
-    filled = 0
-    for a in range(len(width)):
-        if width[a] < 0:
-            continue
-        place = filled
-        while place > 0 and width[ranked[place - 1]] < width[a]:
-            ranked[place] = ranked[place - 1]
-            place -= 1
-        ranked[place] = a
-        filled += 1

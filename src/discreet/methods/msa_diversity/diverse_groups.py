@@ -60,6 +60,7 @@ def empty_groups(rows: int) -> DiverseGroups:
     )
 
 
+# Compiled: called for every row that joins a group.
 @kernel
 def add(groups: DiverseGroups, group: int, row: int) -> None:
     groups.next_row[row] = groups.first[group]
@@ -68,6 +69,7 @@ def add(groups: DiverseGroups, group: int, row: int) -> None:
     groups.group_of_row[row] = group
 
 
+# Compiled: called for every row that leaves a group.
 @kernel
 def remove(groups: DiverseGroups, group: int, row: int) -> None:
     before = groups.first[group]
@@ -81,15 +83,7 @@ def remove(groups: DiverseGroups, group: int, row: int) -> None:
     groups.group_of_row[row] = NONE
 
 
-@kernel
-def collide(rows: Rows, one: int, other: int) -> bool:
-    """Return whether two rows share a value of some sensitive attribute."""
-    for j in range(rows.values.shape[1]):
-        if rows.values[one, j] == rows.values[other, j]:
-            return True
-    return False
-
-
+# Compiled: called for every group that a row is compared with.
 @kernel
 def excess(rows: Rows, groups: DiverseGroups, group: int, row: int, without: int) -> int:
     """By how many places a row is too much for a group, over all attributes; 0 where it fits.
@@ -111,6 +105,7 @@ def excess(rows: Rows, groups: DiverseGroups, group: int, row: int, without: int
     return total
 
 
+# Compiled: called for every exchange that is tried.
 @kernel
 def loss_with(rows: Rows, groups: DiverseGroups, group: int, added: int, without: int) -> float:
     """The loss of a group's cells, summed over quasi-identifiers, after a change."""
@@ -130,48 +125,28 @@ def loss_with(rows: Rows, groups: DiverseGroups, group: int, added: int, without
                 member = groups.next_row[member]
             total += max(high - low, 0.0)
         elif rows.kind[q] == SET:
-            further = _distinct(rows, groups, group, added, without, q)
-            total += further / max(rows.cardinality[q] - 1, 1)
-        else:
-            total += _meeting(rows, groups, group, added, without, q)
+            found = 0 if added >= 0 else -1  # further values than one
+            member = groups.first[group]
+            while member >= 0:
+                fresh = member != without
+                fresh = fresh and (added < 0 or rows.codes[member, q] != rows.codes[added, q])
+                other = groups.first[group]
+                while fresh and other != member:
+                    if other != without and rows.codes[other, q] == rows.codes[member, q]:
+                        fresh = False
+                    other = groups.next_row[other]
+                found += fresh
+                member = groups.next_row[member]
+            total += found / max(rows.cardinality[q] - 1, 1)
+        else:  # of the lowest common ancestor: the greatest of all with one member
+            pivot, loss = added, 0.0
+            member = groups.first[group]
+            while member >= 0:
+                if member != without:
+                    if pivot < 0:
+                        pivot = member
+                    pair = rows.codes[pivot, q] * rows.cardinality[q] + rows.codes[member, q]
+                    loss = max(loss, rows.pair[rows.pair_start[q] + pair])
+                member = groups.next_row[member]
+            total += loss
     return total
-
-
-@kernel
-def _distinct(
-    rows: Rows, groups: DiverseGroups, group: int, added: int, without: int, q: int
-) -> int:
-    """Return how many further values than one a group has of a quasi-identifier."""
-    found = 0
-    member = groups.first[group]
-    while member >= 0:
-        if member != without:
-            fresh = added < 0 or rows.codes[member, q] != rows.codes[added, q]
-            other = groups.first[group]
-            while fresh and other != member:
-                if other != without and rows.codes[other, q] == rows.codes[member, q]:
-                    fresh = False
-                other = groups.next_row[other]
-            if fresh:
-                found += 1
-        member = groups.next_row[member]
-    return found if added >= 0 else found - 1
-
-
-@kernel
-def _meeting(
-    rows: Rows, groups: DiverseGroups, group: int, added: int, without: int, q: int
-) -> float:
-    """The loss of the lowest common ancestor: the greatest of all with one member."""
-    values = rows.cardinality[q]
-    pivot = added
-    loss = 0.0
-    member = groups.first[group]
-    while member >= 0:
-        if member != without:
-            if pivot < 0:
-                pivot = member
-            pair = rows.codes[pivot, q] * values + rows.codes[member, q]
-            loss = max(loss, rows.pair[rows.pair_start[q] + pair])
-        member = groups.next_row[member]
-    return loss

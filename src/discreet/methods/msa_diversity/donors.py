@@ -13,36 +13,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.msa_diversity.diverse_groups import DiverseGroups, Rows, add
-from discreet.methods.msa_diversity.unplaced_rows import Limits, merge, settle_one
+from discreet.methods.msa_diversity.unplaced_rows import (
+    Limits,
+    exchange,
+    join,
+    merge,
+    occurrences,
+    place,
+)
 from discreet.table.graphs import end_of_links
 from discreet.table.kernels import kernel
+from discreet.typing import Ints
 
 
-@kernel
-def room_for(rows: Rows, groups: DiverseGroups, group: int, j: int, value: int) -> int:
-    """Return the room of a group for one value of attribute j."""
-    count = 0
-    member = groups.first[group]
-    while member >= 0:
-        if rows.values[member, j] == value:
-            count += 1
-        member = groups.next_row[member]
-    room: int = groups.size[group] * rows.part[j] - count * rows.whole[j]
-    return room
-
-
-@kernel
 def has_room(
     rows: Rows, groups: DiverseGroups, ordered: NDArray[np.int64], j: int, value: int, most: int
 ) -> NDArray[np.bool_]:
     """Return which groups have fewer than ``most`` rows and room for a value."""
-    room = np.zeros(len(ordered), np.bool_)
-    for i in range(len(ordered)):
-        small = 0 < groups.size[ordered[i]] < most
-        room[i] = small and room_for(rows, groups, ordered[i], j, value) > 0
-    return room
+    own = groups.group_of_row[rows.values[:, j] == value]
+    count = np.bincount(own[own >= 0], minlength=len(groups.size))[ordered]
+    size = groups.size[ordered].astype(np.int64)
+    room = size * rows.part[j] - count * rows.whole[j]
+    return np.asarray((size > 0) & (size < most) & (room > 0))
 
 
+def count_values(rows: Rows, chosen: NDArray[np.bool_], start: Ints) -> Ints:
+    """Return how often each value occurs in chosen rows; attribute j begins at ``start[j]``."""
+    values = rows.values[chosen] + start[:-1]
+    return np.bincount(values.ravel(), minlength=start[-1]).astype(np.int64)
+
+
+# Compiled: each unplaced row changes the donors that the next one finds.
 @kernel
 def place_with_donors(
     rows: Rows,
@@ -69,9 +70,10 @@ def place_with_donors(
             to_right = left == 0 or (right < count and places[right] - row < row - places[left - 1])
             number = right if to_right else left - 1
             donor = donors[number]
+            held = occurrences(rows, groups, donor, j, value) * rows.whole[j]
             if (
                 not 0 < groups.size[donor] < limits.most
-                or room_for(rows, groups, donor, j, value) <= 0
+                or groups.size[donor] * rows.part[j] <= held
             ):
                 after[number] = number + 1
                 before[number + 1] = number
@@ -84,46 +86,40 @@ def place_with_donors(
                 left = end_of_links(before, number)
         if found == 0:
             break
-        step = settle_one(rows, groups, row, near, found, limits)
-        if step >= 0:
-            took[step] += 1
+        if place(rows, groups, row, near, found, limits):
+            took[0] += 1
+        elif exchange(rows, groups, row, near, found, limits):
+            took[1] += 1
+        elif join(rows, groups, row, near, found, limits):
+            took[2] += 1
     return took
 
 
-@kernel
-def must_go(rows: Rows, unplaced: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.bool_]:
+def must_go(rows: Rows, unplaced: Ints, start: Ints, counts: Ints) -> NDArray[np.bool_]:
     """Choose unplaced rows to suppress so that all other rows together keep the bounds.
 
-    Rows with the most values that are too frequent go first.
+    Rows with the most values that are too frequent go first. ``counts`` has how often each value
+    occurs, and after that how often in the rows that stay.
     """
-    attributes = rows.values.shape[1]
     size = len(rows.values)
-    counts = np.zeros(start[-1], np.int64)
     gone = np.zeros(len(unplaced), np.bool_)
-    for row in range(len(rows.values)):
-        _count_row(rows, row, start, counts)
-    level = attributes
+    values = rows.values[unplaced] + start[:-1]
+    level = rows.values.shape[1]
     while level > 0:
         dropped = 0
-        for i in range(len(unplaced)):
-            if gone[i]:
-                continue
-            over = 0
-            for j in range(attributes):
-                count = counts[start[j] + rows.values[unplaced[i], j]]
-                if count * rows.whole[j] > size * rows.part[j]:
-                    over += 1
-            if over >= level:
+        for i in np.flatnonzero(~gone):
+            over = counts[values[i]] * rows.whole > size * rows.part
+            if over.sum() >= level:
                 gone[i] = True
                 dropped += 1
                 size -= 1
-                for j in range(attributes):
-                    counts[start[j] + rows.values[unplaced[i], j]] -= 1
+                counts[values[i]] -= 1
         if dropped == 0 or level > 1:
             level -= 1
     return gone
 
 
+# Compiled: each union changes the donors of the next.
 @kernel
 def unite_remaining(
     rows: Rows,
@@ -133,28 +129,25 @@ def unite_remaining(
     start: NDArray[np.int64],  # (attributes + 1,) where each begins in a list of all values
     bundle: int,
     count: int,
+    placed: NDArray[np.int64],  # how often each value occurs in groups
 ) -> int:
     """Form groups of ``bundle`` or more unplaced rows and the donors that they need.
 
     Rows for which all groups together have no room wait for the next bundle. If unplaced and placed
     rows together keep the bounds, every row finds a group. Returns the number of groups.
     """
-    placed = np.zeros(start[-1], np.int64)  # how often each value occurs in groups
     held = np.zeros(start[-1], np.int64)  # how often it occurs in the bundle and its donors
     cursor = np.zeros(start[-1], np.int64)  # the next donor of each value
     donors = np.empty(len(ordered) + len(unplaced), np.int64)
     donors[: len(ordered)] = ordered
     known = len(ordered)
-    size = 0
-    for row in range(len(rows.values)):
-        if groups.group_of_row[row] >= 0:
-            size += 1
-            _count_row(rows, row, start, placed)
+    size = (groups.group_of_row >= 0).sum()
     begin = 0
     wanted = bundle
     for end in range(1, len(unplaced) + 1):
-        _count_row(rows, unplaced[end - 1], start, placed)
-        _count_row(rows, unplaced[end - 1], start, held)
+        for j in range(rows.values.shape[1]):
+            placed[start[j] + rows.values[unplaced[end - 1], j]] += 1
+            held[start[j] + rows.values[unplaced[end - 1], j]] += 1
         if end < len(unplaced) and end - begin < wanted:
             continue
         total = size + end - begin
@@ -182,12 +175,7 @@ def unite_remaining(
     return count
 
 
-@kernel
-def _count_row(rows: Rows, row: int, start: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-    for j in range(rows.values.shape[1]):
-        counts[start[j] + rows.values[row, j]] += 1
-
-
+# Compiled: walks through the donors for every bundle of rows.
 @kernel
 def _add_donors(
     rows: Rows,
@@ -218,9 +206,11 @@ def _add_donors(
                 if group == union or groups.size[group] == 0:
                     continue
                 short = groups.size[union] < rows.least
-                if short or room_for(rows, groups, group, j, rows.values[row, j]) > 0:
+                used = occurrences(rows, groups, group, j, rows.values[row, j]) * rows.whole[j]
+                if short or groups.size[group] * rows.part[j] > used:
                     member = groups.first[group]
                     while member >= 0:
-                        _count_row(rows, member, start, held)
+                        for k in range(rows.values.shape[1]):
+                            held[start[k] + rows.values[member, k]] += 1
                         member = groups.next_row[member]
                     merge(groups, union, group)

@@ -16,10 +16,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.msa_diversity.diverse_groups import DiverseGroups, Rows, add, collide
+from discreet.methods.msa_diversity.diverse_groups import DiverseGroups, Rows, add
 from discreet.table.kernels import kernel
 
 
+# Compiled: each group depends on the rows that the groups before it took.
 @kernel
 def form_groups(
     rows: Rows,
@@ -44,12 +45,22 @@ def form_groups(
             pool[pooled] = newest
             pooled += 1
             chosen[0] = newest
-            found = _candidates(rows, pool, pooled - 1, chosen, candidate)
+            found, i = 0, pooled - 2  # the nearest rows of the pool that may join it
+            while i >= 0 and found < candidates:
+                if may_join(rows, chosen, 1, pool[i]):
+                    candidate[found] = pool[i]
+                    found += 1
+                i -= 1
             if found >= rows.least - 1 and choose(rows, candidate, found, chosen, hardness):
                 for i in range(rows.least):
                     add(groups, count, chosen[i])
                 count += 1
-                pooled = _drop_grouped(groups, pool, pooled)
+                kept = 0
+                for i in range(pooled):
+                    if groups.group_of_row[pool[i]] < 0:
+                        pool[kept] = pool[i]
+                        kept += 1
+                pooled = kept
             if pooled > window:
                 pool[: pooled - 1] = pool[1:pooled].copy()
                 pooled -= 1
@@ -57,25 +68,7 @@ def form_groups(
     return first_group
 
 
-@kernel
-def _candidates(
-    rows: Rows,
-    pool: NDArray[np.int64],
-    pooled: int,
-    chosen: NDArray[np.int64],
-    candidate: NDArray[np.int64],
-) -> int:
-    """The nearest rows of the pool that may join the first chosen one."""
-    found = 0
-    for i in range(pooled - 1, -1, -1):
-        if may_join(rows, chosen, 1, pool[i]):
-            candidate[found] = pool[i]
-            found += 1
-            if found == len(candidate):
-                break
-    return found
-
-
+# Compiled: called for every row that is compared with a group.
 @kernel
 def may_join(rows: Rows, chosen: NDArray[np.int64], members: int, row: int) -> bool:
     """Return whether a row and the first members of a group can be part of a smallest group."""
@@ -89,16 +82,7 @@ def may_join(rows: Rows, chosen: NDArray[np.int64], members: int, row: int) -> b
     return True
 
 
-@kernel
-def _drop_grouped(groups: DiverseGroups, pool: NDArray[np.int64], pooled: int) -> int:
-    kept = 0
-    for i in range(pooled):
-        if groups.group_of_row[pool[i]] < 0:
-            pool[kept] = pool[i]
-            kept += 1
-    return kept
-
-
+# Compiled: compares all candidates with each other for every group.
 @kernel
 def choose(
     rows: Rows,
@@ -122,7 +106,12 @@ def choose(
                 continue
             collisions = 0
             for other in range(found):
-                if other != i and collide(rows, candidate[i], candidate[other]):
+                share = False
+                for j in range(rows.values.shape[1] if other != i else 0):
+                    if rows.values[candidate[i], j] == rows.values[candidate[other], j]:
+                        share = True
+                        break
+                if share:
                     collisions += 1
                     if collisions >= fewest:
                         break
@@ -140,6 +129,7 @@ def choose(
     return members == rows.least
 
 
+# Compiled: a dynamic program over all ends of blocks.
 @kernel
 def cut_blocks(rows: Rows, least: int) -> NDArray[np.int64]:
     """Where blocks of ``least`` to 2·``least`` − 1 rows begin and end, at the least loss.
@@ -178,20 +168,3 @@ def cut_blocks(rows: Rows, least: int) -> NDArray[np.int64]:
         end = cut[end]
     place_of[blocks] = 0
     return place_of[: blocks + 1][::-1].copy()
-
-
-@kernel
-def shuffled_blocks(rng: np.random.Generator, cuts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The rows of each block in an order of chance, blocks in their order."""
-    order = np.arange(cuts[-1])
-    for block in range(len(cuts) - 1):
-        shuffle(rng, order[cuts[block] : cuts[block + 1]])
-    return order
-
-
-@kernel
-def shuffle(rng: np.random.Generator, items: NDArray[np.int64]) -> None:
-    """Put items into an order of chance, in place."""
-    for last in range(len(items) - 1, 0, -1):
-        other = int(rng.random() * (last + 1))
-        items[last], items[other] = items[other], items[last]

@@ -59,12 +59,13 @@ from discreet.methods.msa_diversity.diverse_groups import (
     empty_groups,
 )
 from discreet.methods.msa_diversity.donors import (
+    count_values,
     has_room,
     must_go,
     place_with_donors,
     unite_remaining,
 )
-from discreet.methods.msa_diversity.group_forming import cut_blocks, form_groups, shuffled_blocks
+from discreet.methods.msa_diversity.group_forming import cut_blocks, form_groups
 from discreet.methods.msa_diversity.manifest_entry import MsaDiversityEntry
 from discreet.methods.msa_diversity.paper_grouping import paper_groups
 from discreet.methods.msa_diversity.share_bounds import (
@@ -76,13 +77,14 @@ from discreet.methods.msa_diversity.share_bounds import (
 from discreet.methods.msa_diversity.stacked_forming import form_from_stacks
 from discreet.methods.msa_diversity.unplaced_rows import (
     Limits,
+    group_losses,
     improve,
     settle,
-    settle_in_blocks,
     total_loss,
 )
 from discreet.methods.shared.grouped_rows import cells_of_groups, published_hierarchy, require_all
 from discreet.methods.shared.hilbert import scale_of_values, task_keys
+from discreet.methods.shared.list_orders import shuffled_lists
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.classes import group_codes
@@ -234,7 +236,7 @@ def curve_order(task: Task) -> Ints:
     order = np.argsort(keys)
     keys = keys[order]
     places = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1], [True]]))
-    return order[shuffled_blocks(task.rng, places)]
+    return order[shuffled_lists(task.rng, places)]
 
 
 def _places(task: Task, order: Ints) -> Ints:
@@ -317,8 +319,9 @@ def along_curve(task: Task, bounds: Bounds, order: Ints, window: int, way: Way |
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     settle_remaining_rows(rows, groups, steps)
     reach = min(64, max(4, 400 * FEW_ROWS // len(order)))
+    loss = group_losses(rows, groups)
     for _ in range(8 if len(order) <= FEW_ROWS else 1):
-        if not improve(rows, groups, reach, LARGE * rows.least):
+        if not improve(rows, groups, loss, reach, LARGE * rows.least):
             break
     return Attempt(order, groups, steps, total_loss(rows, groups))
 
@@ -339,7 +342,7 @@ def in_blocks(task: Task, bounds: Bounds, order: Ints, block: int, window: int) 
     """Group inside blocks that were cut, and whose rows were shuffled, without looking."""
     rows = rows_along(task, bounds, order)
     cuts = cut_blocks(rows, block)
-    shuffled = shuffled_blocks(task.rng, cuts)
+    shuffled = shuffled_lists(task.rng, cuts)
     order = order[shuffled]
     rows = rows._replace(
         values=rows.values.take(shuffled, axis=0), codes=rows.codes.take(shuffled, axis=0)
@@ -348,7 +351,11 @@ def in_blocks(task: Task, bounds: Bounds, order: Ints, block: int, window: int) 
     first_group = form_groups(rows, groups, cuts, window, CANDIDATES, np.zeros(0))
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     limits = Limits(0, 10_000, 8 * rows.least, 1)
-    _tally(steps, settle_in_blocks(rows, groups, cuts, first_group, task.rng, limits))
+    by_chance = shuffled_lists(task.rng, first_group)
+    unplaced = np.flatnonzero(groups.group_of_row < 0)
+    block_of_row = np.searchsorted(cuts, unplaced, side="right") - 1
+    near = np.stack([first_group[block_of_row], first_group[block_of_row + 1]], axis=1)
+    _tally(steps, settle(rows, groups, unplaced, by_chance, near, limits))
     steps["across_blocks"] = int((groups.group_of_row < 0).sum())
     settle_remaining_rows(rows, groups, steps)
     return Attempt(order, groups, steps, total_loss(rows, groups))
@@ -383,7 +390,7 @@ def settle_remaining_rows(rows: Rows, groups: DiverseGroups, steps: dict[str, in
         limits = Limits(16 * rows.least * nearest, 5 * TRIES if few else TRIES, 8 * rows.least, 8)
         unplaced = np.flatnonzero(groups.group_of_row < 0)
         room = np.empty(min(nearest, len(rows.values)), np.int64)
-        _tally(steps, settle(rows, groups, unplaced, room, limits))
+        _tally(steps, settle(rows, groups, unplaced, room, np.zeros((0, 2), np.int64), limits))
     if _unplaced(groups):
         _tally(steps, settle_with_donors(rows, groups, NEAREST[0], limits))
     unplaced = np.flatnonzero(groups.group_of_row < 0)
@@ -443,10 +450,12 @@ def settle_with_donors(rows: Rows, groups: DiverseGroups, nearest: int, limits: 
 def settle_in_unions(rows: Rows, groups: DiverseGroups, unplaced: NDArray[np.int64]) -> None:
     """Unite unplaced rows with as many groups as they need; suppress those that never fit."""
     start = np.cumsum([0, *(rows.values.max(axis=0) + 1)], dtype=np.int64)
-    unplaced = unplaced[~must_go(rows, unplaced, start)]
+    counts = count_values(rows, np.ones(len(rows.values), np.bool_), start)
+    unplaced = unplaced[~must_go(rows, unplaced, start, counts)]
     ordered, _ = _along(groups)
     count = int(groups.group_of_row.max(initial=-1)) + 1
-    unite_remaining(rows, groups, unplaced, ordered, start, BUNDLE * rows.least, count)
+    placed = count_values(rows, groups.group_of_row >= 0, start)
+    unite_remaining(rows, groups, unplaced, ordered, start, BUNDLE * rows.least, count, placed)
 
 
 # ---- outcomes

@@ -15,6 +15,7 @@ from discreet.methods.msa_diversity.group_forming import choose, may_join
 from discreet.table.kernels import kernel
 
 
+# Compiled: each group changes the stacks that the next row finds.
 @kernel
 def form_from_stacks(
     rows: Rows,

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.msa_diversity.diverse_groups import (
+    RANGE,
+    SET,
     DiverseGroups,
     Rows,
     add,
@@ -20,8 +22,8 @@ from discreet.methods.msa_diversity.diverse_groups import (
     loss_with,
     remove,
 )
-from discreet.methods.msa_diversity.group_forming import shuffle
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints
 
 
 class Limits(NamedTuple):
@@ -33,29 +35,7 @@ class Limits(NamedTuple):
     compared: int  # groups of which the least loss is taken; 1 for the first without a look
 
 
-@kernel
-def near_groups(
-    groups: DiverseGroups, row: int, reach: int, search: int, found: NDArray[np.int64]
-) -> int:
-    """The groups nearest to a row on the curve, nearest first, into ``found``; how many."""
-    rows = len(groups.group_of_row)
-    count = 0
-    for distance in range(1, reach + 1):
-        for side in range(2):
-            other = row - distance if side == 0 else row + distance
-            if other < 0 or other >= rows:
-                continue
-            group = groups.group_of_row[other]
-            if group < 0 or groups.stamp[group] == search:
-                continue
-            groups.stamp[group] = search
-            found[count] = group
-            count += 1
-            if count == len(found):
-                return count
-    return count
-
-
+# Compiled: compares near groups for every unplaced row.
 @kernel
 def place(
     rows: Rows, groups: DiverseGroups, row: int, near: NDArray[np.int64], count: int, limits: Limits
@@ -86,6 +66,7 @@ def place(
     return best >= 0
 
 
+# Compiled: tries the members of near groups for every unplaced row.
 @kernel
 def exchange(
     rows: Rows, groups: DiverseGroups, row: int, near: NDArray[np.int64], count: int, limits: Limits
@@ -114,6 +95,7 @@ def exchange(
     return False
 
 
+# Compiled: compares unions of near groups for every unplaced row.
 @kernel
 def join(
     rows: Rows, groups: DiverseGroups, row: int, near: NDArray[np.int64], count: int, limits: Limits
@@ -130,11 +112,11 @@ def join(
             group = near[i]
             if groups.size[group] == 0:  # joined to another before
                 continue
-            if size + groups.size[group] >= limits.most or _among(taken, step, group):
+            if size + groups.size[group] >= limits.most or (taken[:step] == group).any():
                 continue
             over = 0
             for j in range(attributes):
-                total = held[j] + _occurrences(rows, groups, group, j, rows.values[row, j]) + 1
+                total = held[j] + occurrences(rows, groups, group, j, rows.values[row, j]) + 1
                 room = (size + groups.size[group] + 1) * rows.part[j] // rows.whole[j]
                 over += max(total - room, 0)
             if over < least:  # the nearest of equals
@@ -142,7 +124,7 @@ def join(
         if best < 0:
             return False
         for j in range(attributes):
-            held[j] += _occurrences(rows, groups, best, j, rows.values[row, j])
+            held[j] += occurrences(rows, groups, best, j, rows.values[row, j])
         size += groups.size[best]
         taken[step] = best
         if least == 0:
@@ -153,16 +135,10 @@ def join(
     return False
 
 
+# Compiled: called for every group that is considered for a row.
 @kernel
-def _among(taken: NDArray[np.int64], count: int, group: int) -> bool:
-    for i in range(count):
-        if taken[i] == group:
-            return True
-    return False
-
-
-@kernel
-def _occurrences(rows: Rows, groups: DiverseGroups, group: int, j: int, value: int) -> int:
+def occurrences(rows: Rows, groups: DiverseGroups, group: int, j: int, value: int) -> int:
+    """Return how often a group has a value of attribute j."""
     count = 0
     member = groups.first[group]
     while member >= 0:
@@ -172,6 +148,7 @@ def _occurrences(rows: Rows, groups: DiverseGroups, group: int, j: int, value: i
     return count
 
 
+# Compiled: called for every join of groups.
 @kernel
 def merge(groups: DiverseGroups, into: int, group: int) -> None:
     member = groups.first[group]
@@ -183,77 +160,57 @@ def merge(groups: DiverseGroups, into: int, group: int) -> None:
     groups.size[group] = 0
 
 
+# Compiled: each unplaced row changes the groups that the next one finds.
 @kernel
 def settle(
     rows: Rows,
     groups: DiverseGroups,
-    left: NDArray[np.int64],
-    near: NDArray[np.int64],
+    left: Ints,
+    near: Ints,
+    near_of_row: Ints,  # (unplaced rows, 2) which of them each row has; empty: those around it
     limits: Limits,
-) -> NDArray[np.int64]:
-    """Place, exchange or join each remaining row in turn; return how many rows each step took.
+) -> Ints:
+    """Place, exchange or join each unplaced row in turn; return how many rows each step took.
 
-    ``near`` is room for the groups that are looked at for one row.
+    Without ``near_of_row``, ``near`` is room for the groups that are looked at for one row.
     """
     took = np.zeros(3, np.int64)
     search = groups.stamp.max() + 1 if len(groups.stamp) else 0
     for i in range(len(left)):
-        count = near_groups(groups, left[i], limits.reach, search + i, near)
-        step = settle_one(rows, groups, left[i], near, count, limits)
-        if step >= 0:
-            took[step] += 1
+        own, count = near, 0
+        if len(near_of_row):
+            own = near[near_of_row[i, 0] : near_of_row[i, 1]]
+            count = len(own)
+        distance = 0
+        while distance < 2 * limits.reach and count < len(own):  # the nearest groups first
+            side = distance // 2 + 1
+            other = left[i] - side if distance % 2 == 0 else left[i] + side
+            distance += 1
+            if 0 <= other < len(groups.group_of_row):
+                group = groups.group_of_row[other]
+                if group >= 0 and groups.stamp[group] != search + i:
+                    groups.stamp[group] = search + i
+                    near[count] = group
+                    count += 1
+        if place(rows, groups, left[i], own, count, limits):
+            took[0] += 1
+        elif exchange(rows, groups, left[i], own, count, limits):
+            took[1] += 1
+        elif join(rows, groups, left[i], own, count, limits):
+            took[2] += 1
     return took
 
 
-@kernel
-def settle_in_blocks(
-    rows: Rows,
-    groups: DiverseGroups,
-    cuts: NDArray[np.int64],  # (blocks + 1,) rows
-    first_group: NDArray[np.int64],  # (blocks + 1,)
-    rng: np.random.Generator,
-    limits: Limits,
-) -> NDArray[np.int64]:
-    """The same with the groups of a row's own block alone, in an order of chance."""
-    took = np.zeros(3, np.int64)
-    for block in range(len(cuts) - 1):
-        count = first_group[block + 1] - first_group[block]
-        shuffled = np.arange(first_group[block], first_group[block + 1])
-        shuffle(rng, shuffled)
-        for row in range(cuts[block], cuts[block + 1]):
-            if groups.group_of_row[row] >= 0:
-                continue
-            step = settle_one(rows, groups, row, shuffled, count, limits)
-            if step >= 0:
-                took[step] += 1
-    return took
-
-
-@kernel
-def settle_one(
-    rows: Rows, groups: DiverseGroups, row: int, near: NDArray[np.int64], count: int, limits: Limits
-) -> int:
-    if place(rows, groups, row, near, count, limits):
-        return 0
-    if exchange(rows, groups, row, near, count, limits):
-        return 1
-    if join(rows, groups, row, near, count, limits):
-        return 2
-    return -1
-
-
+# Compiled: tries to exchange every row with the rows near it.
 @kernel(work=200)
-def improve(rows: Rows, groups: DiverseGroups, reach: int, most: int) -> int:
+def improve(rows: Rows, groups: DiverseGroups, loss: Floats, reach: int, most: int) -> int:
     """Exchange members of near groups where that loses less; how many times.
 
     Groups of more than ``most`` rows stay as they are: an exchange costs much and gains little.
+    ``loss`` is that of each group times its rows, before and after.
     """
     swaps = 0
     count = len(rows.values)
-    loss = np.empty(count)
-    for group in range(count):
-        if groups.size[group]:
-            loss[group] = groups.size[group] * loss_with(rows, groups, group, -1, -1)
     for row in range(count):
         here: Any = np.int64(groups.group_of_row[row])  # one type: compiled once
         if here < 0 or groups.size[here] > most:
@@ -282,14 +239,31 @@ def improve(rows: Rows, groups: DiverseGroups, reach: int, most: int) -> int:
     return swaps
 
 
-@kernel
+def group_losses(rows: Rows, groups: DiverseGroups) -> Floats:
+    """Return for each group its rows × the loss of its cells, summed over quasi-identifiers."""
+    member = np.flatnonzero(groups.group_of_row >= 0)
+    group = groups.group_of_row[member]
+    loss = np.zeros(len(groups.size))
+    for q, kind in enumerate(rows.kind):
+        code = rows.codes[member, q].astype(np.int64)
+        of_group = np.zeros(len(groups.size))
+        if kind == RANGE:
+            place = rows.place[rows.start[q] + code]
+            low = np.full(len(groups.size), np.inf)
+            np.minimum.at(low, group, place)
+            np.maximum.at(of_group, group, place - low[group])
+        elif kind == SET:
+            distinct = np.unique(group * rows.cardinality[q] + code) // rows.cardinality[q]
+            further = np.maximum(np.bincount(distinct, minlength=len(of_group)) - 1, 0)
+            of_group = further / max(rows.cardinality[q] - 1, 1)
+        else:
+            pair = rows.codes[groups.first[group], q] * rows.cardinality[q] + code
+            np.maximum.at(of_group, group, rows.pair[rows.pair_start[q] + pair])
+        loss += of_group
+    return np.asarray(groups.size * loss, np.float64)
+
+
 def total_loss(rows: Rows, groups: DiverseGroups) -> float:
     """Σ over rows and quasi-identifiers of the loss of the row's cell; 1 for a suppressed one."""
-    total = 0.0
-    for group in range(len(groups.size)):
-        if groups.size[group]:
-            total += groups.size[group] * loss_with(rows, groups, group, -1, -1)
-    for row in range(len(groups.group_of_row)):
-        if groups.group_of_row[row] < 0:
-            total += rows.codes.shape[1]
-    return total
+    suppressed = int((groups.group_of_row < 0).sum())
+    return float(group_losses(rows, groups).sum() + suppressed * rows.codes.shape[1])

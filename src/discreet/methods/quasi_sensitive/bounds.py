@@ -15,16 +15,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.quasi_sensitive.outcomes import Outcomes, labels_of
+from discreet.methods.quasi_sensitive.outcomes import Outcomes
 from discreet.methods.quasi_sensitive.state import (
     DIVERSITY,
     EUCLIDEAN,
     SLACK,
     Principles,
     State,
-    add,
     head_and_top,
-    undo,
+    move,
 )
 from discreet.table.kernels import kernel
 
@@ -32,22 +31,14 @@ MULTIPLIERS = 16  # values of λ
 NEVER = np.inf
 
 
-@kernel
-def least_shares(outcomes: Outcomes) -> NDArray[np.float64]:
-    """For every outcome the least share among it and the cheaper ones of its row."""
-    least = outcomes.share.copy()
-    for row in range(len(outcomes.start) - 1):
-        for o in range(outcomes.start[row] + 1, outcomes.start[row + 1]):
-            least[o] = min(least[o], least[o - 1])
-    return least
-
-
+# Compiled: called by the search for every group.
 @kernel
 def lagrange(
     principles: Principles, outcomes: Outcomes
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """λ; Σ over rows from each on of min (cost + λ·added); and what each outcome adds."""
     rows, count = len(outcomes.start) - 1, len(principles.kind)
+    linked = outcomes.linked
     added = np.zeros((count, len(outcomes.cost)))
     multiplier = np.zeros((count, MULTIPLIERS))
     floor = np.zeros((count, MULTIPLIERS, rows + 1))
@@ -61,8 +52,8 @@ def lagrange(
         for row in range(rows - 1, -1, -1):
             first = outcomes.start[row]
             for o in range(first, outcomes.start[row + 1]):
-                for label in labels_of(outcomes, first):
-                    over = outcomes.share[o] * principles.weight[label] - principles.prior[label]
+                for label in linked.label[linked.start[first] : linked.start[first + 1]]:
+                    over = linked.share[o] * principles.weight[label] - principles.prior[label]
                     if over > 0:
                         added[number, o] += over * over if kind == EUCLIDEAN else over
             for which in range(MULTIPLIERS):
@@ -75,47 +66,29 @@ def lagrange(
     return multiplier, floor, added
 
 
-@kernel
-def hopeless_sum(
-    principles: Principles,
-    multiplier: NDArray[np.float64],
-    floor: NDArray[np.float64],
-    distance: NDArray[np.float64],
-    row: int,
-    left: float,
-) -> bool:
-    """Return whether, by Lagrange, the rows from one on cost more than what is left."""
-    for number in range(len(principles.kind)):
-        kind, bound = principles.kind[number], principles.bound[number]
-        if kind == DIVERSITY:
-            continue
-        room = (bound * bound if kind == EUCLIDEAN else bound) - distance[row, number] + 1e-9
-        if room < 0:
-            return True
-        for which in range(MULTIPLIERS):
-            if floor[number, which, row] - multiplier[number, which] * room >= left - SLACK:
-                return True
-    return False
-
-
+# Compiled: called at every node of the search.
 @kernel
 def hopeless_below(
     state: State,
     principles: Principles,
     outcomes: Outcomes,
-    least_share: NDArray[np.float64],
     row: int,
     left: float,
 ) -> bool:
     """Return whether the rows from one on can't make the group pass for less than what is left."""
     rows = len(outcomes.start) - 1
+    share = np.empty(rows)  # of each undecided row: the least within what is left
     for undecided in range(row, rows):
-        add(
-            state,
-            principles,
-            labels_of(outcomes, outcomes.start[undecided]),
-            _within(outcomes, least_share, undecided, left),
-        )
+        low, high = outcomes.start[undecided], outcomes.start[undecided + 1]
+        while high - low > 1:
+            middle = (low + high) // 2
+            if outcomes.cost[middle] < left:
+                low = middle
+            else:
+                high = middle
+        share[undecided] = outcomes.least_share[low]
+        untouched = outcomes.start[undecided]
+        move(state, principles, outcomes.linked, untouched, share[undecided], 1)
     hopeless = False
     for number in range(len(principles.kind)):
         kind, bound = principles.kind[number], principles.bound[number]
@@ -137,41 +110,24 @@ def hopeless_below(
         if hopeless:
             break
     for undecided in range(rows - 1, row - 1, -1):
-        undo(
-            state,
-            principles,
-            labels_of(outcomes, outcomes.start[undecided]),
-            _within(outcomes, least_share, undecided, left),
-        )
+        untouched = outcomes.start[undecided]
+        move(state, principles, outcomes.linked, untouched, share[undecided], -1)
     if hopeless:
         return True
     needed = 0.0
     for undecided in range(row, rows):
-        needed += _required(state, principles, outcomes, least_share, undecided, limit)
+        needed += _required(state, principles, outcomes, undecided, limit)
         if needed >= left - SLACK:
             return True
     return False
 
 
-@kernel
-def _within(outcomes: Outcomes, least_share: NDArray[np.float64], row: int, left: float) -> float:
-    """The least share of a row's outcomes that cost less than what is left."""
-    low, high = outcomes.start[row], outcomes.start[row + 1]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if outcomes.cost[middle] < left:
-            low = middle
-        else:
-            high = middle
-    return float(least_share[low])
-
-
+# Compiled: called for every undecided row at every node.
 @kernel
 def _required(
     state: State,
     principles: Principles,
     outcomes: Outcomes,
-    least_share: NDArray[np.float64],
     row: int,
     limit: float,
 ) -> float:
@@ -179,7 +135,8 @@ def _required(
     first, end = outcomes.start[row], outcomes.start[row + 1]
     share = NEVER
     diversity = principles.kind[-1] == DIVERSITY
-    for label in labels_of(outcomes, first):
+    linked, least_share = outcomes.linked, outcomes.least_share
+    for label in linked.label[linked.start[first] : linked.start[first + 1]]:
         room = limit - state.belief[label] + 1e-9
         if not diversity:
             room += principles.prior[label]

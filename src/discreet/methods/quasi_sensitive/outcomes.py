@@ -13,235 +13,191 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.knowledge.links import hash_row
-from discreet.knowledge.table import every_label
+from discreet.methods.quasi_sensitive.state import Linked
 from discreet.table.kernels import kernel
-from discreet.typing import StopFlag
+from discreet.table.kernels.lengthening import lengthened
+from discreet.typing import Bools, Floats, Ints, StopFlag, Words
+
+HEADS = 4096  # lists of label sets by their hash
+
+
+class RowTerms(NamedTuple):
+    """The terms of all rows."""
+
+    start: Ints  # (rows + 1,)
+    term: NDArray[np.int32]  # (occurrences,) codes in the knowledge table
+    kind: NDArray[np.int32]  # (rows,) the same for rows with the same terms
+    labels_of_term: Words  # (terms, words)
+    every_label: Words  # (words,)
+    harmonic: Floats  # (longest row + 1,) 1 + 1/2 + … + 1/w: the cost of removing all w terms
 
 
 class Outcomes(NamedTuple):
     """The outcomes of all rows of one group; those of row r are ``start[r]`` to ``start[r + 1]``.
 
-    The first outcome of a row is the untouched row; then the cost rises. Label v of outcome o has
-    the belief ``share[o] · weight[v]`` in the group.
+    The first outcome of a row is the untouched row; then the cost rises.
     """
 
-    start: NDArray[np.int64]  # (rows + 1,)
-    remaining: NDArray[np.int64]  # (outcomes,) terms
-    cost: NDArray[np.float64]  # (outcomes,) not normalized
-    share: NDArray[np.float64]  # (outcomes,)
-    bits: NDArray[np.uint64]  # (outcomes, words) the label set K
-    label_start: NDArray[np.int64]  # (outcomes + 1,)
-    label: NDArray[np.int32]
+    start: Ints  # (rows + 1,)
+    remaining: Ints  # (outcomes,) terms
+    cost: Floats  # (outcomes,) not normalized
+    bits: Words  # (outcomes, words) the label set K
+    linked: Linked
+    least_share: Floats  # (outcomes,) the least share among it and the cheaper ones of its row
+    like_last: Bools  # (rows,) whether a row has the outcomes of the row before it
     complete: bool  # whether no outcome was left out
 
 
-@kernel
-def labels_of(outcomes: Outcomes, outcome: int) -> NDArray[np.int32]:
-    """The labels of one outcome."""
-    return outcomes.label[outcomes.label_start[outcome] : outcomes.label_start[outcome + 1]]
-
-
-@kernel
-def harmonic(greatest: int) -> NDArray[np.float64]:
-    """1 + 1/2 + … + 1/w for each w: what removing all w terms of a row costs."""
-    sums = np.zeros(greatest + 1)
-    for terms in range(1, greatest + 1):
-        sums[terms] = sums[terms - 1] + 1 / terms
-    return sums
-
-
+# Compiled: called by the search for every group.
 @kernel
 def group_outcomes(
-    rows: tuple[int, int],
-    row_start: NDArray[np.int64],
-    term: NDArray[np.int32],
-    labels_of_term: NDArray[np.uint64],
-    weight: NDArray[np.float64],
-    most: int,
-    stop: StopFlag,
+    first: int, last: int, rows: RowTerms, weight: Floats, most: int, stop: StopFlag
 ) -> Outcomes:
     """The outcomes of the rows of a group, at most so many a row (then ``complete`` is false)."""
-    first, last = rows
     count = last - first
-    words = labels_of_term.shape[1]
+    words = rows.labels_of_term.shape[1]
     start = np.zeros(count + 1, np.int64)
-    capacity = 256
-    bits = np.empty((capacity, words), np.uint64)
-    remaining = np.empty(capacity, np.int64)
+    flat, remaining = np.empty(256 * words, np.uint64), np.empty(256, np.int64)
+    like_last = np.zeros(count, np.bool_)
     complete = True
+    own, left, whole = flat, remaining, True
     for row in range(count):
-        terms = term[row_start[first + row] : row_start[first + row + 1]]
-        if row and _same(terms, term[row_start[first + row - 1] : row_start[first + row]]):
-            low, high = start[row - 1], start[row]
-            own = bits[low:high].copy()
-            left = remaining[low:high].copy()
-        else:
-            own, left, whole = _row_outcomes(terms, labels_of_term, len(weight), most, stop)
+        if not (row and rows.kind[first + row] == rows.kind[first + row - 1]):
+            terms = rows.term[rows.start[first + row] : rows.start[first + row + 1]]
+            own, left, whole = _row_outcomes(
+                terms, rows.labels_of_term, rows.every_label, most, stop
+            )
             complete = complete and whole
-        size = start[row] + len(left)
-        while size > capacity:
-            capacity *= 2
-            grown = np.empty((capacity, words), np.uint64)
-            grown[: start[row]] = bits[: start[row]]
-            bits = grown
-            longer = np.empty(capacity, np.int64)
-            longer[: start[row]] = remaining[: start[row]]
-            remaining = longer
-        bits[start[row] : size] = own
-        remaining[start[row] : size] = left
+        low, size = start[row], start[row] + len(left)
+        if size > len(remaining):
+            remaining = lengthened(remaining, 2 * size)
+            flat = lengthened(flat, 2 * size * words)
+        before = low - start[row - 1] if row else -1
+        alike = before == len(left)
+        for which in range(len(left)):
+            remaining[low + which] = left[which]
+            alike = alike and remaining[low - before + which] == left[which]
+            for word in range(words):
+                bits = own[which * words + word]
+                flat[(low + which) * words + word] = bits
+                alike = alike and flat[(low - before + which) * words + word] == bits
+        like_last[row] = alike
         start[row + 1] = size
     total = start[count]
-    cost = np.empty(total)
+    bits_of = lengthened(flat[: total * words], total * words).reshape(total, words)
+    linked = labels_of_sets(bits_of, weight, count)
+    cost, least_share = np.empty(total), linked.share.copy()
     for row in range(count):
-        width = row_start[first + row + 1] - row_start[first + row]
-        sums = harmonic(width)
+        whole_row = rows.harmonic[rows.start[first + row + 1] - rows.start[first + row]]
         for outcome in range(start[row], start[row + 1]):
-            cost[outcome] = sums[width] - sums[remaining[outcome]]
-    share, label_start, label = labels_of_sets(bits[:total], weight, count)
-    return Outcomes(
-        start,
-        remaining[:total].copy(),
-        cost,
-        share,
-        bits[:total].copy(),
-        label_start,
-        label,
-        complete,
-    )
+            cost[outcome] = whole_row - rows.harmonic[remaining[outcome]]
+            if outcome > start[row]:
+                least_share[outcome] = min(least_share[outcome], least_share[outcome - 1])
+    left = lengthened(remaining[:total], total)
+    return Outcomes(start, left, cost, bits_of, linked, least_share, like_last, complete)
 
 
-@kernel
-def _same(first: NDArray[np.int32], second: NDArray[np.int32]) -> bool:
-    if len(first) != len(second):
-        return False
-    for place in range(len(first)):
-        if first[place] != second[place]:
-            return False
-    return True
-
-
-@kernel
+# Compiled: breadth first through as many as thousands of label sets of every row.
+@kernel(wraps=True)
 def _row_outcomes(
     terms: NDArray[np.int32],
-    labels_of_term: NDArray[np.uint64],
-    labels: int,
+    labels_of_term: Words,
+    every_label: Words,
     most: int,
     stop: StopFlag,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], bool]:
+) -> tuple[Words, Ints, bool]:
     """The distinct label sets of one row, the untouched one first, with the terms each keeps."""
-    words = labels_of_term.shape[1]
-    width = len(terms)
-    capacity = 256
-    slots = np.full(4 * capacity, -1, np.int64)
-    found = np.empty((capacity, words), np.uint64)
-    full = every_label(labels)
-    found[0] = full
-    for place in range(width):
-        full &= labels_of_term[terms[place]]
-    count = 1
-    slots[np.int64(hash_row(found[0]) & np.uint64(4 * capacity - 1))] = 0
+    words = len(every_label)
+    found, count = every_label.copy(), 1  # label sets, one after the other
+    head, behind = np.full(HEADS, -1, np.int64), np.full(1, -1, np.int64)  # lists by hash
     candidate = np.empty(words, np.uint64)
     complete = True
     reached = 0
     while reached < count and complete:
-        for place in range(width):
+        for term in terms:
             differs = False
+            code = np.uint64(0)
             for word in range(words):
-                candidate[word] = found[reached, word] & labels_of_term[terms[place], word]
-                differs = differs or candidate[word] != found[reached, word]
+                held = found[reached * words + word]
+                candidate[word] = held & labels_of_term[term, word]
+                differs = differs or candidate[word] != held
+                code = (code ^ candidate[word]) * np.uint64(0x9E3779B97F4A7C15)
+                code ^= code >> np.uint64(29)
             if not differs:
                 continue
-            slot = np.int64(hash_row(candidate) & np.uint64(4 * capacity - 1))
-            while slots[slot] >= 0 and not _same_bits(found, slots[slot], candidate):
-                slot = (slot + 1) & (4 * capacity - 1)
-            if slots[slot] >= 0:
+            slot = np.int64(code & np.uint64(HEADS - 1))
+            which, known = head[slot], False
+            while which >= 0 and not known:
+                known = True
+                for word in range(words):
+                    known = known and found[which * words + word] == candidate[word]
+                which = behind[which]
+            if known:
                 continue
             if count >= most - 1 or stop[0]:
                 complete = False
                 break
-            slots[slot] = count
-            found[count] = candidate
+            if count == len(behind):
+                behind = lengthened(behind, 2 * count)
+                found = lengthened(found, 2 * count * words)
+            for word in range(words):
+                found[count * words + word] = candidate[word]
+            head[slot], behind[count] = count, head[slot]
             count += 1
-            if count == capacity:
-                found, slots = _grown(found, count)
-                capacity *= 2
         reached += 1
-    if not complete:  # the untouched row is always among them
-        known = False
-        for which in range(count):
-            known = known or _same_bits(found, which, full)
-        if not known:
-            found[count] = full
-            count += 1
-    return _by_remaining(found[:count], terms, labels_of_term, complete)
+    return _by_remaining(found[: count * words], terms, labels_of_term, every_label, complete)
 
 
-@kernel
-def _grown(found: NDArray[np.uint64], count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    capacity = 2 * len(found)
-    larger = np.empty((capacity, found.shape[1]), np.uint64)
-    larger[:count] = found[:count]
-    slots = np.full(4 * capacity, -1, np.int64)
-    for which in range(count):
-        slot = np.int64(hash_row(larger[which]) & np.uint64(4 * capacity - 1))
-        while slots[slot] >= 0:
-            slot = (slot + 1) & (4 * capacity - 1)
-        slots[slot] = which
-    return larger, slots
-
-
-@kernel
-def _same_bits(found: NDArray[np.uint64], which: int, row: NDArray[np.uint64]) -> bool:
-    for word in range(len(row)):
-        if found[which, word] != row[word]:
-            return False
-    return True
-
-
-@kernel
-def keeps(
-    sets: NDArray[np.uint64], which: int, labels_of_term: NDArray[np.uint64], term: int
-) -> bool:
-    """Whether a term may stay in a row that is to link to the whole of one of some label sets."""
-    for word in range(sets.shape[1]):
-        if sets[which, word] & ~labels_of_term[term, word]:
-            return False
-    return True
-
-
+# Compiled: called by the kernel above.
 @kernel
 def _by_remaining(
-    found: NDArray[np.uint64],
+    found: Words,
     terms: NDArray[np.int32],
-    labels_of_term: NDArray[np.uint64],
+    labels_of_term: Words,
+    every_label: Words,
     complete: bool,
-) -> tuple[NDArray[np.uint64], NDArray[np.int64], bool]:
-    """Count the terms that each label set keeps, and order by them, the most first."""
-    count, width = len(found), len(terms)
+) -> tuple[Words, Ints, bool]:
+    """Count the terms that each label set keeps, and order by them, the most first.
+
+    The untouched row is always among them.
+    """
+    words, width = len(every_label), len(terms)
+    if not complete:
+        untouched = every_label.copy()
+        for term in terms:
+            untouched &= labels_of_term[term]
+        known = False
+        for which in range(len(found) // words):
+            known = known or (found[which * words : (which + 1) * words] == untouched).all()
+        if not known:
+            found = lengthened(found, len(found) + words)
+            for word in range(words):
+                found[len(found) - words + word] = untouched[word]
+    count = len(found) // words
     kept = np.zeros(count, np.int64)
     at_level = np.zeros(width + 2, np.int64)
     for which in range(count):
-        for place in range(width):
-            if keeps(found, which, labels_of_term, terms[place]):
-                kept[which] += 1
+        for term in terms:
+            keeps = True
+            for word in range(words):
+                keeps = keeps and not found[which * words + word] & ~labels_of_term[term, word]
+            kept[which] += keeps
         at_level[width - kept[which] + 1] += 1
     for level in range(width + 1):
         at_level[level + 1] += at_level[level]
-    ordered = np.empty_like(found)
-    remaining = np.empty(count, np.int64)
+    ordered, remaining = np.empty_like(found), np.empty(count, np.int64)
     for which in range(count):
         place = at_level[width - kept[which]]
         at_level[width - kept[which]] += 1
-        ordered[place] = found[which]
+        for word in range(words):
+            ordered[place * words + word] = found[which * words + word]
         remaining[place] = kept[which]
     return ordered, remaining, complete
 
 
+# Compiled: called for every group by one search, at every node by the other.
 @kernel
-def labels_of_sets(
-    bits: NDArray[np.uint64], weight: NDArray[np.float64], rows: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
+def labels_of_sets(bits: Words, weight: Floats, rows: int) -> Linked:
     """The labels of bit rows as lists, and the share of one unit of weight in a group of rows."""
     outcomes, words = bits.shape
     start = np.zeros(outcomes + 1, np.int64)
@@ -272,4 +228,4 @@ def labels_of_sets(
                 rest >>= np.uint64(1)
                 bit += 1
         share[outcome] = 1 / (rows * total) if total > 0 else 0.0
-    return share, start, label
+    return Linked(share, start, label)

@@ -13,15 +13,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.knowledge.table import every_label
-from discreet.methods.quasi_sensitive.outcomes import labels_of_sets
+from discreet.methods.quasi_sensitive.outcomes import RowTerms, labels_of_sets
 from discreet.methods.quasi_sensitive.state import (
     DIVERSITY,
     SLACK,
     Principles,
     State,
-    add,
-    clear,
+    form,
     passes,
 )
 from discreet.table.kernels import kernel
@@ -30,12 +28,12 @@ from discreet.typing import StopFlag
 FIRST_NODES = 2**16  # within which a first solution must be found
 
 
+# Compiled: a search of its own for every group.
 @kernel
 def paper_search(
-    rows: tuple[int, int],
-    term_start: NDArray[np.int64],
-    term: NDArray[np.int32],
-    labels_of_term: NDArray[np.uint64],
+    begin: int,
+    end: int,
+    rows: RowTerms,
     state: State,
     principles: Principles,
     adaptive: bool,
@@ -48,16 +46,16 @@ def paper_search(
     Writes the best removal into ``kept``. The first solution is always looked for to its end, but
     for 2¹⁶ nodes; the budget counts from there.
     """
-    first, last = term_start[rows[0]], term_start[rows[1]]
+    first, last = rows.start[begin], rows.start[end]
     size = last - first
     row_of = np.empty(size, np.int64)
-    for row in range(rows[0], rows[1]):
-        row_of[term_start[row] - first : term_start[row + 1] - first] = row - rows[0]
-    left = np.diff(term_start[rows[0] : rows[1] + 1]).copy()
+    for row in range(begin, end):
+        row_of[rows.start[row] - first : rows.start[row + 1] - first] = row - begin
+    left = np.diff(rows.start[begin : end + 1]).copy()
     here = np.ones(size, np.bool_)
     best = here.copy()
-    own = term[first:last]
-    _believe(state, here, row_of, own, len(left), labels_of_term, principles)
+    own = rows.term[first:last]
+    _believe(state, here, row_of, own, len(left), rows, principles)
     if passes(state, principles):
         return True, True, 0, True
     # a stack of tailsets: at depth k the occurrences in order, and which one is being tried
@@ -69,7 +67,7 @@ def paper_search(
     tail[0], length[0] = np.arange(size), size
     limit = FIRST_NODES
     if adaptive:
-        _reorder(state, tail[0], size, here, row_of, own, left, labels_of_term, principles)
+        _reorder(state, tail[0], size, here, row_of, own, left, rows, principles)
     while depth >= 0:
         if place[depth] >= length[depth]:
             depth -= 1
@@ -89,7 +87,7 @@ def paper_search(
         nodes += 1
         here[which] = False
         left[row_of[which]] -= 1
-        _believe(state, here, row_of, own, len(left), labels_of_term, principles)
+        _believe(state, here, row_of, own, len(left), rows, principles)
         if passes(state, principles):
             if not solved:
                 limit = nodes + budget
@@ -107,7 +105,7 @@ def paper_search(
                     row_of,
                     own,
                     left,
-                    labels_of_term,
+                    rows,
                     principles,
                 )
             depth += 1
@@ -121,30 +119,29 @@ def paper_search(
     return solved, depth < 0, nodes, False
 
 
+# Compiled: called at every node of the search.
 @kernel
 def _believe(
     state: State,
     here: NDArray[np.bool_],
     row_of: NDArray[np.int64],
     term: NDArray[np.int32],
-    rows: int,
-    labels_of_term: NDArray[np.uint64],
+    count: int,
+    rows: RowTerms,
     principles: Principles,
 ) -> None:
     """Form the state of the group with the occurrences that are left."""
-    clear(state, principles)
-    sets = np.empty((rows, labels_of_term.shape[1]), np.uint64)
-    everything = every_label(len(principles.weight))
-    for row in range(rows):
-        sets[row] = everything
+    sets = np.empty((count, len(rows.every_label)), np.uint64)
+    for row in range(count):
+        sets[row] = rows.every_label
     for which in range(len(here)):
         if here[which]:
-            sets[row_of[which]] &= labels_of_term[term[which]]
-    share, start, label = labels_of_sets(sets, principles.weight, rows)
-    for row in range(rows):
-        add(state, principles, label[start[row] : start[row + 1]], share[row])
+            sets[row_of[which]] &= rows.labels_of_term[term[which]]
+    linked = labels_of_sets(sets, principles.weight, count)
+    form(state, principles, linked, np.arange(count), -1)
 
 
+# Compiled: tries every occurrence at every node of the search.
 @kernel
 def _reorder(
     state: State,
@@ -154,44 +151,35 @@ def _reorder(
     row_of: NDArray[np.int64],
     term: NDArray[np.int32],
     left: NDArray[np.int64],
-    labels_of_term: NDArray[np.uint64],
+    rows: RowTerms,
     principles: Principles,
 ) -> None:
     """Order a tailset by what each removal gains for its cost, the most first; ties by the cost."""
     if length == 0:
         return
-    _believe(state, here, row_of, term, len(left), labels_of_term, principles)
-    now = _progress(state.belief, principles)
-    score = np.empty(length)
+    gain = np.zeros(length + 1)  # how far the group comes without each, the last: with all
     cheapness = np.empty(length)
-    for place in range(length):
-        which = tail[place]
-        here[which] = False
-        _believe(state, here, row_of, term, len(left), labels_of_term, principles)
-        then = _progress(state.belief, principles)
-        here[which] = True
-        cheapness[place] = left[row_of[which]]  # the cost is 1 / terms left
-        score[place] = (then - now) * cheapness[place]
+    for place in range(length + 1):
+        if place < length:
+            here[tail[place]] = False
+            cheapness[place] = left[row_of[tail[place]]]  # the cost is 1 / terms left
+        _believe(state, here, row_of, term, len(left), rows, principles)
+        for number in range(len(principles.kind)):
+            if principles.kind[number] == DIVERSITY:
+                ordered = np.sort(state.belief)
+                below = 0.0
+                ell = len(ordered) + 1  # the largest ℓ' with p1 ≤ c (p_ℓ' + …)
+                for label in range(len(ordered)):
+                    below += ordered[label]
+                    ell -= 1
+                    if ordered[-1] <= principles.bound[number] * below + SLACK:
+                        break
+                gain[place] += ell
+            else:
+                gain[place] -= ((state.belief - principles.prior) ** 2).sum()
+        if place < length:
+            here[tail[place]] = True
+    score = (gain[:length] - gain[length]) * cheapness
     order = np.argsort(-cheapness, kind="mergesort")  # so goes a tie
     order = order[np.argsort(-score[order], kind="mergesort")]
     tail[:length] = tail[:length][order]
-
-
-@kernel
-def _progress(belief: NDArray[np.float64], principles: Principles) -> float:
-    """Return how far a group has come: Σ of ℓ' for diversity and of −(distance²) for closeness."""
-    total = 0.0
-    for number in range(len(principles.kind)):
-        if principles.kind[number] == DIVERSITY:
-            ordered = np.sort(belief)
-            tail = 0.0
-            ell = len(ordered) + 1  # the largest ℓ' with p1 ≤ c (p_ℓ' + …)
-            for place in range(len(ordered)):
-                tail += ordered[place]
-                ell -= 1
-                if ordered[-1] <= principles.bound[number] * tail + SLACK:
-                    break
-            total += ell
-        else:
-            total -= ((belief - principles.prior) ** 2).sum()
-    return total

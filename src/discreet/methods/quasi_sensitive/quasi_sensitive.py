@@ -70,7 +70,7 @@ from discreet.requirements.quasi_sensitive import LinkRequirement, QsClDiversity
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_classes, count_values, order_by_class
-from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import entries_of
 from discreet.table.persons import Keeping, Persons, Scope
 
 _PAPER = {"adaptive": PAPER_ADAPTIVE, "plain": PAPER_PLAIN}
@@ -273,7 +273,7 @@ class _Work:
         self.groups = TermGroups(
             start,
             term_start,
-            _gathered(values, terms.start, term_start, of_knowledge),
+            of_knowledge[entries_of(terms.start, values)[0]],
             links.knowledge.labels_of_term,
         )
         self.removal: Removal
@@ -300,11 +300,10 @@ class _Work:
         changed = np.flatnonzero(self.removed_of_row())
         values = self.column.codes[self.rows[changed]]
         start = self.groups.term_start
-        kept = _gathered_flags(changed, start, self.removal.kept)
-        lengths = np.diff(start)[changed]
-        own_start = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        own = _gathered(values, self.terms.start, own_start, self.terms.term)
-        row = np.repeat(np.arange(len(changed)), lengths)[kept]
+        entry, row = entries_of(start, changed)
+        kept = self.removal.kept[entry]
+        own = self.terms.term[entries_of(self.terms.start, values)[0]]
+        row = row[kept]
         joined = (
             pl.DataFrame({"row": row, "term": self.terms.names.gather(pl.Series(own[kept]))})
             .group_by("row", maintain_order=True)
@@ -332,39 +331,6 @@ def _with_cells(column: Column, rows: NDArray[np.int64], cells: pl.Series) -> Ro
     result = column.codes.copy()
     result[rows] = of_row.to_numpy()
     return RowColumn(result, pl.concat([column.text, new["cell"].filter(fresh)]))
-
-
-@kernel
-def _gathered(
-    values: NDArray[np.int32],
-    start: NDArray[np.int64],
-    own_start: NDArray[np.int64],
-    entries: NDArray[np.int32],
-) -> NDArray[np.int32]:
-    """The entries of some values, one after the other."""
-    result = np.empty(own_start[-1], np.int32)
-    for row in range(len(values)):
-        first = start[values[row]]
-        for place in range(own_start[row + 1] - own_start[row]):
-            result[own_start[row] + place] = entries[first + place]
-    return result
-
-
-@kernel
-def _gathered_flags(
-    rows: NDArray[np.int64], start: NDArray[np.int64], flags: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """The flags of some rows' entries, one after the other."""
-    size = 0
-    for row in rows:
-        size += start[row + 1] - start[row]
-    result = np.empty(size, np.bool_)
-    place = 0
-    for row in rows:
-        for entry in range(start[row], start[row + 1]):
-            result[place] = flags[entry]
-            place += 1
-    return result
 
 
 def _without_drift(

@@ -16,17 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.quasi_sensitive.outcomes import group_outcomes, harmonic, keeps
+from discreet.knowledge.table import every_label
+from discreet.methods.quasi_sensitive.outcomes import RowTerms, group_outcomes
 from discreet.methods.quasi_sensitive.paper_search import paper_search
-from discreet.methods.quasi_sensitive.search import (
-    branch_and_bound,
-    chosen_passes,
-    greedy,
-)
-from discreet.methods.quasi_sensitive.state import Principles, new_state
+from discreet.methods.quasi_sensitive.search import branch_and_bound, greedy
+from discreet.methods.quasi_sensitive.state import Principles, State, form, new_state, passes
+from discreet.table.classes import group_lists
 from discreet.table.interrupts import stop_flag
 from discreet.table.kernels import kernel
-from discreet.typing import StopFlag
+from discreet.table.kernels.lists import starts_of, stretches
+from discreet.typing import Bools, Floats, Ints, StopFlag, Words
 
 ROWS, PAPER_ADAPTIVE, PAPER_PLAIN = 0, 1, 2  # the searches
 UNSOLVED, INFEASIBLE, SOLVED, OPTIMAL, UNTOUCHED = -2, -1, 1, 2, 3  # what became of a group
@@ -78,85 +77,104 @@ def remove_terms(
         np.zeros(groups.count),
         np.zeros(groups.count, np.int64),
     )
+    rows = _row_terms(groups, principles)
+    # rows that stay as they are link to no set of their own, so that all their terms are kept
+    sets = np.zeros((len(rows.kind), len(rows.every_label)), np.uint64)
     todo = np.arange(groups.count)
     budget = WITHOUT_END if exact else nodes if seconds is None else FIRST_NODES
     with stop_flag(seconds) as stop:
         while True:
-            _run(groups, principles, todo, search, budget, exact, removal, threads, progress, stop)
-            if seconds is None or exact:
-                return removal
+            _run(
+                groups.row_start, rows, principles, todo, search, budget, exact, removal, sets,
+                threads, progress, stop,
+            )  # fmt: skip
             todo = np.flatnonzero(np.isin(removal.status, (UNSOLVED, SOLVED)))
-            if not len(todo) or stop[0]:
-                return removal
+            if seconds is None or exact or not len(todo) or stop[0]:
+                break
             budget *= 4
+    if search == ROWS:
+        _mark_kept(rows, sets, removal.kept)
+    removal.cost[:] = _costs(groups.row_start, rows, removal.kept)
+    return removal
+
+
+def _row_terms(groups: TermGroups, principles: Principles) -> RowTerms:
+    lists = group_lists(groups.term_start, groups.term, len(groups.labels_of_term))
+    longest = int(np.diff(groups.term_start).max(initial=0))
+    return RowTerms(
+        groups.term_start,
+        groups.term,
+        lists.class_of_row,
+        groups.labels_of_term,
+        every_label(len(principles.weight)),
+        np.concatenate(([0.0], np.cumsum(1 / np.arange(1, longest + 1)))),
+    )
 
 
 def _run(
-    groups: TermGroups,
+    row_start: Ints,
+    rows: RowTerms,
     principles: Principles,
-    todo: NDArray[np.int64],
+    todo: Ints,
     search: int,
     budget: int,
     exact: bool,
     removal: Removal,
+    sets: Words,
     threads: int | None,
     progress: Callable[[float], None],
     stop: StopFlag,
 ) -> None:
     batches = [todo[first : first + BATCH] for first in range(0, len(todo), BATCH)]
     most = WITHOUT_END if exact else MOST_OUTCOMES
-    given = (
-        groups.row_start,
-        groups.term_start,
-        groups.term,
-        groups.labels_of_term,
-        principles,
-        budget,
-    )
-    found = (removal.kept, removal.status, removal.cost, removal.nodes)
 
-    def run(batch: NDArray[np.int64]) -> None:
+    def run(batch: Ints) -> None:
+        state, spare = new_state(principles), new_state(principles)
         if search == ROWS:
-            _search_rows(batch, *given, most, *found, stop)
+            _search_rows(
+                batch, row_start, rows, state, spare, principles, budget, most, sets,
+                removal.status, removal.nodes, stop,
+            )  # fmt: skip
         else:
-            _search_paper(batch, *given, search == PAPER_ADAPTIVE, *found, stop)
+            adaptive = search == PAPER_ADAPTIVE
+            _search_paper(
+                batch, row_start, rows, state, principles, budget, adaptive, removal, stop
+            )
 
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         for number, _ in enumerate(pool.map(run, batches), 1):
             progress(number / len(batches))
 
 
+# Compiled: all searches of a batch of groups in one call, without the interpreter's lock.
 @kernel(work=6)
 def _search_rows(
-    batch: NDArray[np.int64],
-    row_start: NDArray[np.int64],
-    term_start: NDArray[np.int64],
-    term: NDArray[np.int32],
-    labels_of_term: NDArray[np.uint64],
+    batch: Ints,
+    row_start: Ints,
+    rows: RowTerms,
+    state: State,
+    spare: State,
     principles: Principles,
     budget: int,
     most: int,
-    kept: NDArray[np.bool_],
-    status: NDArray[np.int64],
-    cost: NDArray[np.float64],
-    nodes: NDArray[np.int64],
+    sets: Words,  # (rows, words) the label set that each row is to link to
+    status: Ints,
+    nodes: Ints,
     stop: StopFlag,
 ) -> None:
-    state = new_state(principles)
     for group in batch:
         if stop[0] and status[group] == SOLVED:
             continue
-        rows = (row_start[group], row_start[group + 1])
-        outcomes = group_outcomes(
-            rows, term_start, term, labels_of_term, principles.weight, most, stop
-        )
+        first, last = row_start[group], row_start[group + 1]
+        outcomes = group_outcomes(first, last, rows, principles.weight, most, stop)
         chosen = outcomes.start[:-1].copy()
-        if chosen_passes(state, principles, outcomes, chosen):
+        form(state, principles, outcomes.linked, chosen, -1)
+        if passes(state, principles):
             status[group] = UNTOUCHED
             continue
         solved, chosen = greedy(state, principles, outcomes, stop)
         solved, chosen, proved, count = branch_and_bound(
-            state, principles, outcomes, solved, chosen, budget, stop
+            state, spare, principles, outcomes, solved, chosen, budget, stop
         )
         if stop[0] and status[group] == SOLVED:  # the earlier, unhurried solution may be better
             continue
@@ -165,59 +183,54 @@ def _search_rows(
             status[group] = INFEASIBLE if proved else UNSOLVED
             continue
         status[group] = OPTIMAL if proved else SOLVED
-        for row in range(rows[0], rows[1]):
-            which = chosen[row - rows[0]]
-            for place in range(term_start[row], term_start[row + 1]):
-                kept[place] = keeps(outcomes.bits, which, labels_of_term, term[place])
-        cost[group] = _cost(rows, term_start, kept)
+        for row in range(first, last):
+            sets[row] = outcomes.bits[chosen[row - first]]
 
 
-@kernel
 def _search_paper(
-    batch: NDArray[np.int64],
-    row_start: NDArray[np.int64],
-    term_start: NDArray[np.int64],
-    term: NDArray[np.int32],
-    labels_of_term: NDArray[np.uint64],
+    batch: Ints,
+    row_start: Ints,
+    rows: RowTerms,
+    state: State,
     principles: Principles,
     budget: int,
     adaptive: bool,
-    kept: NDArray[np.bool_],
-    status: NDArray[np.int64],
-    cost: NDArray[np.float64],
-    nodes: NDArray[np.int64],
+    removal: Removal,
     stop: StopFlag,
 ) -> None:
-    state = new_state(principles)
+    kept, status = removal.kept, removal.status
     for group in batch:
         if stop[0] and status[group] == SOLVED:
             continue
-        rows = (row_start[group], row_start[group + 1])
-        before = kept[term_start[rows[0]] : term_start[rows[1]]].copy()
-        solved, proved, nodes[group], untouched = paper_search(
-            rows, term_start, term, labels_of_term, state, principles, adaptive, budget, kept, stop
+        first, last = row_start[group], row_start[group + 1]
+        own = slice(rows.start[first], rows.start[last])
+        before = kept[own].copy()
+        solved, proved, removal.nodes[group], untouched = paper_search(
+            first, last, rows, state, principles, adaptive, budget, kept, stop
         )
         if stop[0] and status[group] == SOLVED:  # the earlier, unhurried solution may be better
-            kept[term_start[rows[0]] : term_start[rows[1]]] = before
+            kept[own] = before
         elif untouched:
             status[group] = UNTOUCHED
         elif solved:
             status[group] = OPTIMAL if proved else SOLVED
-            cost[group] = _cost(rows, term_start, kept)
         else:
             status[group] = INFEASIBLE if proved else UNSOLVED
 
 
-@kernel
-def _cost(rows: tuple[int, int], term_start: NDArray[np.int64], kept: NDArray[np.bool_]) -> float:
-    """The inverse weighted cost of a group: 0 nothing removed, 1 everything (equation 2)."""
-    removed, everything = 0.0, 0.0
-    for row in range(rows[0], rows[1]):
-        width = term_start[row + 1] - term_start[row]
-        left = 0
-        for place in range(term_start[row], term_start[row + 1]):
-            left += kept[place]
-        sums = harmonic(width)
-        removed += sums[width] - sums[left]
-        everything += sums[width]
-    return removed / everything if everything > 0 else 0.0
+def _mark_kept(rows: RowTerms, sets: Words, kept: Bools) -> None:
+    """Keep the terms whose own labels hold the label set that a row is to link to."""
+    row = np.repeat(np.arange(len(sets)), np.diff(rows.start))
+    for part in stretches(np.full(len(kept), sets.shape[1])):
+        gone = sets[row[part]] & ~rows.labels_of_term[rows.term[part]]
+        kept[part] = ~gone.any(axis=1)
+
+
+def _costs(row_start: Ints, rows: RowTerms, kept: Bools) -> Floats:
+    """The inverse weighted cost of each group: 0 nothing removed, 1 everything (equation 2)."""
+    whole = rows.harmonic[np.diff(rows.start)]
+    left = rows.harmonic[np.diff(starts_of(kept.view(np.int8))[rows.start])]
+    group = np.repeat(np.arange(len(row_start) - 1), np.diff(row_start))
+    removed = np.bincount(group, whole - left, len(row_start) - 1)
+    everything = np.bincount(group, whole, len(row_start) - 1)
+    return np.asarray(removed / np.where(everything > 0, everything, 1.0), np.float64)

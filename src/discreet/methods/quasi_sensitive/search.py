@@ -12,53 +12,28 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.methods.quasi_sensitive.bounds import (
+    MULTIPLIERS,
     NEVER,
     hopeless_below,
-    hopeless_sum,
     lagrange,
-    least_shares,
 )
-from discreet.methods.quasi_sensitive.outcomes import Outcomes, labels_of
+from discreet.methods.quasi_sensitive.outcomes import Outcomes
 from discreet.methods.quasi_sensitive.state import (
+    DIVERSITY,
+    EUCLIDEAN,
     SLACK,
     Principles,
     State,
-    add,
-    clear,
+    form,
+    move,
     passes,
-    undo,
     violation,
 )
 from discreet.table.kernels import kernel
 from discreet.typing import Ints, StopFlag
 
 
-@kernel
-def form(state: State, principles: Principles, outcomes: Outcomes, chosen: Ints, but: int) -> None:
-    """Set the state to the outcome chosen for each row, without row ``but`` (−1: all rows)."""
-    clear(state, principles)
-    for row in range(len(chosen)):
-        if row != but:
-            o = chosen[row]
-            add(state, principles, labels_of(outcomes, o), outcomes.share[o])
-
-
-@kernel
-def chosen_passes(state: State, principles: Principles, outcomes: Outcomes, chosen: Ints) -> bool:
-    """Return whether chosen outcomes pass, computed anew."""
-    form(state, principles, outcomes, chosen, -1)
-    return passes(state, principles)
-
-
-@kernel
-def cost_of(outcomes: Outcomes, chosen: Ints) -> float:
-    """Return what chosen outcomes cost, not normalized."""
-    total = 0.0
-    for row in range(len(chosen)):
-        total += outcomes.cost[chosen[row]]
-    return total
-
-
+# Compiled: a search of its own for every group.
 @kernel
 def greedy(
     state: State, principles: Principles, outcomes: Outcomes, stop: StopFlag
@@ -68,24 +43,26 @@ def greedy(
     chosen = outcomes.start[:-1].copy()
     best = chosen.copy()
     best_cost = NEVER
-    form(state, principles, outcomes, chosen, -1)
+    form(state, principles, outcomes.linked, chosen, -1)
     now = violation(state, principles)
     while True:
         top_score, top_row, top_outcome, top_violation = 0.0, -1, -1, now
         end_cost, end_row, end_outcome = NEVER, -1, -1
-        spent = cost_of(outcomes, chosen)
+        spent = 0.0
+        for o in chosen:
+            spent += outcomes.cost[o]
         for row in range(rows):
             if stop[0]:
                 break
-            form(state, principles, outcomes, chosen, row)
+            form(state, principles, outcomes.linked, chosen, row)
             rest = spent - outcomes.cost[chosen[row]]
             for o in range(chosen[row] + 1, outcomes.start[row + 1]):
                 extra = outcomes.cost[o] - outcomes.cost[chosen[row]]
                 if rest + outcomes.cost[o] >= best_cost:
                     continue
-                add(state, principles, labels_of(outcomes, o), outcomes.share[o])
+                move(state, principles, outcomes.linked, o, outcomes.linked.share[o], 1)
                 then = violation(state, principles)
-                undo(state, principles, labels_of(outcomes, o), outcomes.share[o])
+                move(state, principles, outcomes.linked, o, outcomes.linked.share[o], -1)
                 if then <= SLACK and rest + outcomes.cost[o] < end_cost:
                     end_cost, end_row, end_outcome = rest + outcomes.cost[o], row, o
                 score = (now - max(then, 0.0)) / max(extra, SLACK)
@@ -94,10 +71,14 @@ def greedy(
         if end_row >= 0:
             ended = chosen.copy()
             ended[end_row] = end_outcome
-            if chosen_passes(state, principles, outcomes, ended):
+            form(state, principles, outcomes.linked, ended, -1)
+            if passes(state, principles):
                 ended = cheapened(state, principles, outcomes, ended, stop)
-                if cost_of(outcomes, ended) < best_cost:
-                    best_cost = cost_of(outcomes, ended)
+                end_cost = 0.0
+                for o in ended:
+                    end_cost += outcomes.cost[o]
+                if end_cost < best_cost:
+                    best_cost = end_cost
                     best = ended
         if top_row < 0 or top_violation <= SLACK or stop[0]:
             break
@@ -107,11 +88,13 @@ def greedy(
         return True, best
     for row in range(rows):  # nothing lowers the violation any more: try with no terms at all
         best[row] = outcomes.start[row + 1] - 1
-    if chosen_passes(state, principles, outcomes, best):
+    form(state, principles, outcomes.linked, best, -1)
+    if passes(state, principles):
         return True, cheapened(state, principles, outcomes, best, stop)
     return False, best
 
 
+# Compiled: a search of its own for every group.
 @kernel
 def cheapened(
     state: State, principles: Principles, outcomes: Outcomes, chosen: Ints, stop: StopFlag
@@ -123,14 +106,14 @@ def cheapened(
         for row in range(len(chosen)):
             if stop[0]:
                 return chosen
-            form(state, principles, outcomes, chosen, row)
+            form(state, principles, outcomes.linked, chosen, row)
             for o in range(outcomes.start[row], chosen[row]):
                 saving = outcomes.cost[chosen[row]] - outcomes.cost[o]
                 if saving <= top_saving + SLACK:
                     break
-                add(state, principles, labels_of(outcomes, o), outcomes.share[o])
+                move(state, principles, outcomes.linked, o, outcomes.linked.share[o], 1)
                 good = violation(state, principles) <= SLACK and passes(state, principles)
-                undo(state, principles, labels_of(outcomes, o), outcomes.share[o])
+                move(state, principles, outcomes.linked, o, outcomes.linked.share[o], -1)
                 if good:
                     top_saving, top_row, top_outcome = saving, row, o
                     break
@@ -139,9 +122,11 @@ def cheapened(
         chosen[top_row] = top_outcome
 
 
+# Compiled: a search of its own for every group.
 @kernel
 def branch_and_bound(
     state: State,
+    spare: State,  # to check solutions with
     principles: Principles,
     outcomes: Outcomes,
     solved: bool,
@@ -152,21 +137,22 @@ def branch_and_bound(
     """Improve a solution, or find one: whether there is one, it, whether proved, and the nodes."""
     rows = len(best)
     best = best.copy()
-    best_cost = cost_of(outcomes, best) if solved else NEVER
-    least_share = least_shares(outcomes)
+    best_cost = 0.0 if solved else NEVER
+    for o in best:
+        best_cost += outcomes.cost[o]
     multiplier, floor, added = lagrange(principles, outcomes)
     chosen = outcomes.start[:-1].copy()
     spent = np.zeros(rows + 1)
     distance = np.zeros((rows + 1, len(principles.kind)))
     nodes, row = 0, 0
-    clear(state, principles)
+    form(state, principles, outcomes.linked, best[:0], -1)
     while row >= 0:
         o = chosen[row]
         if o >= outcomes.start[row + 1] or spent[row] + outcomes.cost[o] >= best_cost - SLACK:
             row -= 1
             if row >= 0:
                 o = chosen[row]
-                undo(state, principles, labels_of(outcomes, o), outcomes.share[o])
+                move(state, principles, outcomes.linked, o, outcomes.linked.share[o], -1)
                 chosen[row] += 1
             continue
         if nodes >= budget or stop[0]:
@@ -175,51 +161,35 @@ def branch_and_bound(
         cost = spent[row] + outcomes.cost[o]
         for number in range(len(principles.kind)):
             distance[row + 1, number] = distance[row, number] + added[number, o]
-        if hopeless_sum(principles, multiplier, floor, distance, row + 1, best_cost - cost):
+        hopeless, left = False, best_cost - cost  # by Lagrange, the rows from here on cost more
+        for number in range(len(principles.kind)):
+            kind, bound = principles.kind[number], principles.bound[number]
+            if kind == DIVERSITY:
+                continue
+            room = (
+                (bound * bound if kind == EUCLIDEAN else bound) - distance[row + 1, number] + 1e-9
+            )
+            hopeless = hopeless or room < 0
+            for which in range(MULTIPLIERS):
+                least = floor[number, which, row + 1] - multiplier[number, which] * room
+                hopeless = hopeless or least >= left - SLACK
+        if hopeless:
             chosen[row] += 1
             continue
-        add(state, principles, labels_of(outcomes, o), outcomes.share[o])
+        move(state, principles, outcomes.linked, o, outcomes.linked.share[o], 1)
         if row == rows - 1:
-            if violation(state, principles) <= SLACK and chosen_passes(
-                _copy(state), principles, outcomes, chosen
-            ):
-                solved, best_cost = True, cost
-                best[:] = chosen
-        elif not hopeless_below(
-            state, principles, outcomes, least_share, row + 1, best_cost - cost
-        ):
+            if violation(state, principles) <= SLACK:
+                form(spare, principles, outcomes.linked, chosen, -1)
+                if passes(spare, principles):
+                    solved, best_cost = True, cost
+                    best[:] = chosen
+        elif not hopeless_below(state, principles, outcomes, row + 1, best_cost - cost):
             row += 1
             spent[row] = cost
             chosen[row] = outcomes.start[row]
-            if _same_outcomes(outcomes, row):
+            if outcomes.like_last[row]:
                 chosen[row] += chosen[row - 1] - outcomes.start[row - 1]
             continue
-        undo(state, principles, labels_of(outcomes, o), outcomes.share[o])
+        move(state, principles, outcomes.linked, o, outcomes.linked.share[o], -1)
         chosen[row] += 1
     return solved, best, outcomes.complete, nodes
-
-
-@kernel
-def _copy(state: State) -> State:
-    return State(
-        state.belief.copy(),
-        state.rows.copy(),
-        state.active.copy(),
-        state.figures.copy(),
-        state.top.copy(),
-    )
-
-
-@kernel
-def _same_outcomes(outcomes: Outcomes, row: int) -> bool:
-    """Whether a row has the outcomes of the row before it, as rows with the same terms do."""
-    low, middle, high = outcomes.start[row - 1], outcomes.start[row], outcomes.start[row + 1]
-    if middle - low != high - middle:
-        return False
-    for place in range(middle - low):
-        if outcomes.remaining[low + place] != outcomes.remaining[middle + place]:
-            return False
-        for word in range(outcomes.bits.shape[1]):
-            if outcomes.bits[low + place, word] != outcomes.bits[middle + place, word]:
-                return False
-    return True

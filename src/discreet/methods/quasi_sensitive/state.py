@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
+from discreet.typing import Floats, Ints
 
 DIVERSITY, EUCLIDEAN, ABSOLUTE = 0, 1, 2  # the kinds of principle
 SLACK = 1e-12  # of a violation, before it is computed anew
@@ -31,6 +32,14 @@ class Principles(NamedTuple):
     weight: NDArray[np.float64]  # (labels,) 1, or α
 
 
+class Linked(NamedTuple):
+    """What outcomes link to: label v of outcome o has the belief ``share[o] · weight[v]``."""
+
+    share: Floats  # (outcomes,)
+    start: Ints  # (outcomes + 1,)
+    label: NDArray[np.int32]
+
+
 class State(NamedTuple):
     """The belief of a group, label by label."""
 
@@ -41,7 +50,6 @@ class State(NamedTuple):
     top: NDArray[np.float64]  # room for the ℓ − 1 greatest beliefs
 
 
-@kernel
 def new_state(principles: Principles) -> State:
     """Room for a state."""
     labels = len(principles.prior)
@@ -50,56 +58,54 @@ def new_state(principles: Principles) -> State:
         np.zeros(labels, np.int64),
         np.zeros(labels, np.int32),
         np.zeros(3),
-        np.zeros(max(1, principles.ell.max())),
+        np.zeros(max(1, int(principles.ell.max()))),
     )
 
 
+# Compiled: called by the searches at every node.
 @kernel
-def clear(state: State, principles: Principles) -> None:
-    """No row at all."""
+def form(state: State, principles: Principles, linked: Linked, chosen: Ints, but: int) -> None:
+    """Set the state to the outcome chosen for each row, without row ``but`` (−1: all rows)."""
     state.belief[:] = 0.0
     state.rows[:] = 0
     state.figures[0] = 0
     state.figures[1] = (principles.prior**2).sum()
     state.figures[2] = principles.prior.sum()
+    for row in range(len(chosen)):
+        if row != but:
+            move(state, principles, linked, chosen[row], linked.share[chosen[row]], 1)
 
 
+# Compiled: called by the searches at every node.
 @kernel
-def add(state: State, principles: Principles, labels: NDArray[np.int32], share: float) -> None:
-    """Let a row link to some labels, each with its share of the weight."""
-    square, absolute = state.figures[1], state.figures[2]
+def move(
+    state: State, principles: Principles, linked: Linked, outcome: int, share: float, step: int
+) -> None:
+    """Let a row link to an outcome's labels with a share of the weight, or (−1) take it back.
+
+    Only the last row that was added can be taken back.
+    """
     active = np.int64(state.figures[0])
-    for label in labels:
+    square, absolute = state.figures[1], state.figures[2]
+    for label in linked.label[linked.start[outcome] : linked.start[outcome + 1]]:
+        change = step * share * principles.weight[label]
         old = state.belief[label] - principles.prior[label]
-        new = old + share * principles.weight[label]
+        new = old + change
         square += new * new - old * old
         absolute += abs(new) - abs(old)
-        state.belief[label] += share * principles.weight[label]
         if state.rows[label] == 0:
             state.active[active] = label
             active += 1
-        state.rows[label] += 1
+        state.rows[label] += step
+        if state.rows[label] == 0:
+            active -= 1
+            state.belief[label] = 0.0
+        else:
+            state.belief[label] += change
     state.figures[0], state.figures[1], state.figures[2] = active, square, absolute
 
 
-@kernel
-def undo(state: State, principles: Principles, labels: NDArray[np.int32], share: float) -> None:
-    """Take back the last row that was added."""
-    square, absolute = state.figures[1], state.figures[2]
-    for label in labels:
-        old = state.belief[label] - principles.prior[label]
-        new = old - share * principles.weight[label]
-        square += new * new - old * old
-        absolute += abs(new) - abs(old)
-        state.rows[label] -= 1
-        if state.rows[label] == 0:
-            state.figures[0] -= 1
-            state.belief[label] = 0.0
-        else:
-            state.belief[label] -= share * principles.weight[label]
-    state.figures[1], state.figures[2] = square, absolute
-
-
+# Compiled: called for every principle at every node of the searches.
 @kernel
 def head_and_top(state: State, ell: int) -> tuple[float, float]:
     """p1, and the sum of the ℓ − 1 greatest beliefs."""
@@ -123,6 +129,7 @@ def head_and_top(state: State, ell: int) -> tuple[float, float]:
     return head, total
 
 
+# Compiled: called at every node of the searches.
 @kernel
 def violation(state: State, principles: Principles) -> float:
     """Σ over the principles of what each fails by; of a single one also how well it passes."""
@@ -141,6 +148,7 @@ def violation(state: State, principles: Principles) -> float:
     return total
 
 
+# Compiled: called at every node of the searches.
 @kernel
 def passes(state: State, principles: Principles) -> bool:
     """Return whether a state that was just formed passes; the distances are computed anew."""

@@ -150,6 +150,7 @@ def covered_by(values: NDArray[np.int32], count: int) -> bool:
     return bool(_covered(np.ascontiguousarray(values), count))
 
 
+# Compiled: a depth-first search for every cut that is tried.
 @kernel
 def _covered(values: NDArray[np.int32], count: int) -> bool:
     """Depth first: the first row that is not covered must have one of its values chosen."""

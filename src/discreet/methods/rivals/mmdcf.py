@@ -94,11 +94,14 @@ class Mmdcf(Method):
         most = max(column.cardinality for column in sensitive)
         group_of_place = np.full(task.table.rows, -1, np.int32)
         _fill(values[by_value], start, self.l, most, group_of_place)
+        bucket_of_place = np.repeat(np.arange(buckets.count), np.diff(start))
+        _place_remaining_rows(values[by_value], bucket_of_place, group_of_place, self.l)
         group_of_row = np.full(task.table.rows, -1, np.int32)
         group_of_row[shuffled[order]] = group_of_place
         return group_of_row
 
 
+# Compiled: all buckets are compared for every member of every group.
 @kernel(work=150)
 def _fill(
     values: NDArray[np.int32],  # (buckets, attributes)
@@ -113,7 +116,6 @@ def _fill(
     for bucket in range(buckets):
         for j in range(attributes):
             capacity[j, values[bucket, j]] += start[bucket + 1] - start[bucket]
-    member_values = np.empty((len(group_of_place), attributes), np.int32)  # group after group
     chosen = np.empty(ell, np.int64)
     groups = 0
     while True:
@@ -127,7 +129,11 @@ def _fill(
                 total = 0
                 for j in range(attributes):
                     total += capacity[j, values[bucket, j]]
-                if total > fullest and _differs(values, chosen, members, bucket):
+                differs = total > fullest
+                for i in range(members if differs else 0):
+                    for j in range(attributes):
+                        differs = differs and values[chosen[i], j] != values[bucket, j]
+                if differs:
                     best, fullest = bucket, total
             if best < 0:
                 break
@@ -140,46 +146,24 @@ def _fill(
             group_of_place[start[bucket] + taken[bucket]] = groups
             taken[bucket] += 1
             for j in range(attributes):
-                member_values[groups * ell + i, j] = values[bucket, j]
                 capacity[j, values[bucket, j]] -= 1
         groups += 1
-    _place_remaining_rows(values, start, taken, ell, groups, member_values, group_of_place)
 
 
-@kernel
-def _differs(
-    values: NDArray[np.int32], chosen: NDArray[np.int64], members: int, bucket: int
-) -> bool:
-    for i in range(members):
-        for j in range(values.shape[1]):
-            if values[chosen[i], j] == values[bucket, j]:
-                return False
-    return True
-
-
-@kernel
 def _place_remaining_rows(
-    values: NDArray[np.int32],
-    start: NDArray[np.int64],
-    taken: NDArray[np.int64],
-    ell: int,
-    groups: int,
-    member_values: NDArray[np.int32],
+    values: NDArray[np.int32],  # (buckets, attributes)
+    bucket_of_place: NDArray[np.int64],
     group_of_place: NDArray[np.int32],
+    ell: int,
 ) -> None:
     """Each into a group that it was not added to before and from which it differs throughout."""
-    is_full = np.zeros(groups, np.bool_)
-    for bucket in range(len(values)):
-        for place in range(start[bucket] + taken[bucket], start[bucket + 1]):
-            for group in range(groups):
-                if is_full[group]:
-                    continue
-                fits = True
-                for i in range(group * ell, (group + 1) * ell):
-                    for j in range(values.shape[1]):
-                        if member_values[i, j] == values[bucket, j]:
-                            fits = False
-                if fits:
-                    group_of_place[place] = group
-                    is_full[group] = True
-                    break
+    left = np.flatnonzero(group_of_place < 0)
+    grouped = np.flatnonzero(group_of_place >= 0)
+    by_group = grouped[np.argsort(group_of_place[grouped], kind="stable")]
+    members = values[bucket_of_place[by_group]].reshape(-1, ell, values.shape[1])
+    is_full = np.zeros(len(members), np.bool_)
+    for bucket in np.unique(bucket_of_place[left]):
+        fitting = np.flatnonzero((members != values[bucket]).all(axis=(1, 2)) & ~is_full)
+        place = left[bucket_of_place[left] == bucket][: len(fitting)]
+        group_of_place[place] = fitting[: len(place)]
+        is_full[fitting[: len(place)]] = True

@@ -99,6 +99,7 @@ def group_different(rows: Ints, codes: Codes, place: Ints, values: int, size: in
     return back
 
 
+# Compiled: each group depends on what the groups before it took.
 @kernel
 def _form_groups(code: Ints, values: int, size: int, group: Ints) -> None:
     rows = len(code)
@@ -143,29 +144,21 @@ def _form_groups(code: Ints, values: int, size: int, group: Ints) -> None:
         formed += 1
 
 
-@kernel
 def _place_remaining_rows(code: Ints, group: Ints) -> None:
     """Put rows that are left into the nearest group without their value."""
-    groups = group.max() + 1 if len(group) else 0
+    groups = int(group.max(initial=-1)) + 1
     if groups <= 0:
         return
-    lacks = np.empty(groups, np.bool_)
     taken = np.zeros(groups, np.bool_)
-    for row in range(len(code)):
-        if group[row] >= 0:
-            continue
-        lacks[:] = True
-        for other in range(len(code)):
-            if group[other] >= 0 and code[other] == code[row]:
-                lacks[group[other]] = False
-        for other in range(len(code)):
-            before, after = row - other, row + other
-            found = -1
-            if before >= 0 and group[before] >= 0 and lacks[group[before]]:
-                found = group[before]
-            elif after < len(code) and group[after] >= 0 and lacks[group[after]]:
-                found = group[after]
-            if found >= 0 and not taken[found]:
-                group[row] = found
-                taken[found] = True
-                break
+    for row in np.flatnonzero(group < 0):
+        lacks = np.ones(groups + 1, np.bool_)
+        lacks[group[code == code[row]]] = False
+        lacks[-1] = False  # of rows without a group
+        nearest = np.full(max(row + 1, len(code) - row), -1)  # by distance, before a row first
+        after, before = group[row:], group[row::-1]
+        nearest[: len(after)] = np.where(lacks[after], after, -1)
+        nearest[: len(before)] = np.where(lacks[before], before, nearest[: len(before)])
+        free = np.flatnonzero((nearest >= 0) & ~taken[nearest])
+        if len(free):
+            group[row] = nearest[free[0]]
+            taken[group[row]] = True

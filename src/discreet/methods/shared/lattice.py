@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.table.kernels import kernel
 from discreet.typing import Floats
 
 Node = tuple[int, ...]  # a level for each quasi-identifier
@@ -53,13 +52,8 @@ class Lattice:
         return total
 
 
-@kernel
 def sum_below(figure: NDArray[np.int64], shape: NDArray[np.int64]) -> None:
     """Add to the figure of each node those of all nodes below it, in place."""
-    stride = len(figure)
-    for levels in shape:
-        whole = stride
-        stride //= levels
-        for start in range(0, len(figure), whole):
-            for node in range(start + stride, start + whole):
-                figure[node] += figure[node - stride]
+    by_level = figure.reshape(shape)
+    for axis in range(len(shape)):
+        np.cumsum(by_level, axis=axis, out=by_level)

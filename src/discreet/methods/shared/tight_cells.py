@@ -17,7 +17,6 @@ from discreet.hierarchies.hierarchy import Hierarchy, ambiguous_labels
 from discreet.methods.base import CellColumn
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
-from discreet.table.kernels import kernel
 from discreet.typing import Codes, Ints
 
 
@@ -135,21 +134,22 @@ def _ancestors(hierarchy: Hierarchy, code: Codes, start: Ints) -> CellColumn:
     return _only_used((first[ancestor_level] + ancestor).astype(np.int32), labels, losses)
 
 
-@kernel
 def _lowest_common(node_of_leaf: Codes, code: Codes, start: Ints) -> tuple[Codes, Codes]:
     """The level and node of each class's lowest common ancestor; node 0 above the top level."""
-    levels, classes = len(node_of_leaf), len(start) - 1
-    ancestor_level = np.zeros(classes, np.int32)
+    classes = len(start) - 1
+    ancestor_level = np.full(classes, len(node_of_leaf), np.int32)
     ancestor = np.zeros(classes, np.int32)
-    for c in range(classes):
-        first = code[start[c]]
-        level = 0
-        for i in range(start[c], start[c + 1]):
-            while level < levels and node_of_leaf[level, code[i]] != node_of_leaf[level, first]:
-                level += 1
-        ancestor_level[c] = level
-        if level < levels:
-            ancestor[c] = node_of_leaf[level, first]
+    entry, place = np.arange(len(code)), np.repeat(np.arange(classes), np.diff(start))
+    waiting = np.ones(classes, np.bool_)
+    for level, node_of in enumerate(node_of_leaf):
+        first = node_of[code[start[:-1]]]
+        apart = np.zeros(classes, np.bool_)
+        apart[place[node_of[code[entry]] != first[place]]] = True
+        found = waiting & ~apart
+        ancestor_level[found], ancestor[found] = level, first[found]
+        waiting &= apart
+        rest = waiting[place]
+        entry, place = entry[rest], place[rest]
     return ancestor_level, ancestor
 
 

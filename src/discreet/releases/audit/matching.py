@@ -23,6 +23,7 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.graphs import greatest_flow
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lengthening import lengthened
+from discreet.table.kernels.lists import starts_of
 from discreet.table.roles import Role
 from discreet.typing import Codes, Ints
 
@@ -83,6 +84,8 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
     theirs = _distinct(original, of_original, task.table.rows)
     if all(sole is not None for sole in sharp):
         return _excess(ours, theirs, of_original)
+    if not len(ours.rows):
+        return 0
     runs = _runs(coverages, [sole is not None for sole in sharp])
     tree = _build(*_hulls(ours.codes, runs))
     first, box = _find_covering(theirs.codes, ours.codes, runs, tree, EDGE_LIMIT)
@@ -154,58 +157,43 @@ def _hulls(cells: Codes, runs: Runs) -> tuple[Ints, Ints]:
     return least[number], greatest[number]
 
 
-@kernel
 def _build(low: Ints, high: Ints) -> BoxTree:
-    """Halve the boxes by their centres, along the column where these are spread widest."""
-    boxes, columns = low.shape
-    order = np.arange(boxes)
-    capacity = 2 * (2 * boxes // LEAF + 2)
-    start, end = np.zeros(capacity, np.int64), np.zeros(capacity, np.int64)
-    child = np.full(capacity, -1, np.int64)
-    node_low = np.zeros((capacity, columns), np.int64)
-    node_high = np.zeros((capacity, columns), np.int64)
-    domain = np.ones(columns, np.int64)
-    for box in range(boxes):
-        for c in range(columns):
-            domain[c] = max(domain[c], high[box, c])
-    end[0] = boxes
+    """Halve the boxes by their centres, along the column where these are spread widest.
+
+    All nodes of a depth are halved at once.
+    """
+    order = np.arange(len(low))
+    domain = high.max(axis=0, initial=1)
+    start, end = np.zeros(1, np.int64), np.array([len(low)])
+    levels = []
     nodes = 1
-    node = 0
-    while node < nodes:
-        widest, column = 0.0, -1
-        for c in range(columns):
-            least, greatest = np.int64(2**62), np.int64(-(2**62))
-            first_centre, last_centre = np.int64(2**62), np.int64(-(2**62))
-            for i in range(start[node], end[node]):
-                box = order[i]
-                least = min(least, low[box, c])
-                greatest = max(greatest, high[box, c])
-                centre = low[box, c] + high[box, c]
-                first_centre = min(first_centre, centre)
-                last_centre = max(last_centre, centre)
-            node_low[node, c] = least
-            node_high[node, c] = greatest
-            spread = (last_centre - first_centre) / domain[c]
-            if spread > widest:
-                widest, column = spread, c
-        length = end[node] - start[node]
-        if length > LEAF and column >= 0:
-            inside = order[start[node] : end[node]].copy()
-            centres = np.empty(length, np.int64)
-            for i in range(length):
-                centres[i] = low[inside[i], column] + high[inside[i], column]
-            sorting = np.argsort(centres)
-            for i in range(length):
-                order[start[node] + i] = inside[sorting[i]]
-            child[node] = nodes
-            middle = start[node] + length // 2
-            start[nodes], end[nodes] = start[node], middle
-            start[nodes + 1], end[nodes + 1] = middle, end[node]
-            nodes += 2
-        node += 1
-    return BoxTree(order, start[:nodes], end[:nodes], child[:nodes], node_low, node_high)
+    while len(start):
+        first = starts_of(end - start)
+        node = np.repeat(np.arange(len(start)), end - start)
+        place = np.arange(first[-1]) + (start - first[:-1])[node]
+        box = order[place]
+        centre = low[box] + high[box]
+        least, greatest = (
+            reduce.reduceat(centre, first[:-1]) for reduce in (np.minimum, np.maximum)
+        )
+        spread = (greatest - least) / domain
+        halved = (end - start > LEAF) & (spread.max(axis=1) > 0)
+        child = np.full(len(start), -1)
+        child[halved] = nodes + 2 * np.arange(halved.sum())
+        nodes += 2 * int(halved.sum())
+        hull = np.minimum.reduceat(low[box], first[:-1]), np.maximum.reduceat(high[box], first[:-1])
+        levels.append((start, end, child, *hull))
+        inside = np.flatnonzero(halved[node])
+        node = node[inside]
+        by_centre = np.lexsort((centre[inside, spread.argmax(axis=1)[node]], node))
+        order[place[inside]] = box[inside][by_centre]
+        begin, finish = start[halved], end[halved]
+        middle = (begin + finish) // 2
+        start, end = np.stack([begin, middle], 1).ravel(), np.stack([middle, finish], 1).ravel()
+    return BoxTree(order, *(np.concatenate(part) for part in zip(*levels, strict=True)))
 
 
+# Compiled: a search through a tree for every distinct row.
 @kernel
 def _find_covering(
     points: Codes, cells: Codes, runs: Runs, tree: BoxTree, limit: int

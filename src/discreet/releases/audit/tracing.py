@@ -20,12 +20,14 @@ from discreet.hierarchies.cells import SUPPRESSED
 from discreet.hierarchies.coverage import Coverage, coverage_of_cells
 from discreet.knowledge.terms import terms_of
 from discreet.methods.base import Task
+from discreet.table.classes import group_codes
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import entries_of, places_of
 from discreet.table.roles import Role
-from discreet.typing import Codes, Ints32
+from discreet.typing import Ints32
 
+AT_ONCE = 2**16  # rows, so that what is laid out for them stays in the cache
 TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stays in the cache
 
 
@@ -68,19 +70,19 @@ def untraced_rows(
         if column.role is Role.QUASI_SENSITIVE:
             return _with_added_terms(column, task.table[column.name], source_row)
         coverage = coverage_of(column, task, levels)
+        value = _narrow(task.table[column.name])
+        wrong = np.empty(len(source_row), np.bool_)
+        table = None
         if coverage.cells * coverage.cardinality <= TABLE_LIMIT:
-            return _outside(
-                column.codes, _narrow(task.table[column.name]), source_row, coverage.matrix()
-            )
-        first_run = np.searchsorted(coverage.cell_of_run, np.arange(coverage.cells + 1))
-        return _uncovered(
-            column.codes,
-            _narrow(task.table[column.name]),
-            source_row,
-            first_run,
-            coverage.low.astype(np.int32),
-            coverage.high.astype(np.int32),
-        )
+            table = ~coverage.matrix().ravel()
+        for begin in range(0, len(source_row), AT_ONCE):
+            part = slice(begin, begin + AT_ONCE)
+            held = value.take(source_row[part])
+            if table is not None:
+                wrong[part] = table.take(column.codes[part] * coverage.cardinality + held)
+            else:
+                wrong[part] = ~coverage.covers(column.codes[part], held)
+        return wrong
 
     wrong = _used_before(source_row, task.table.rows)
     source_row = np.clip(source_row, 0, task.table.rows - 1)
@@ -96,43 +98,21 @@ def _with_added_terms(published: Column, source: Column, source_row: Ints32) -> 
     terms, held = terms_of(published), terms_of(source)
     of_source = terms.codes_in(held.names.to_list())
     missing = published.text.is_null().to_numpy()  # empty, not ``*``
-    return _added_terms(
-        published.codes,
-        source.codes,
-        source_row,
-        terms.start,
-        of_source,
-        missing,
-        held.start,
-        held.term,
+    both = group_codes(
+        [published.codes, source.codes[source_row]],
+        [published.cardinality, source.cardinality],
+        len(source_row),
     )
-
-
-@kernel
-def _added_terms(
-    cell: Codes,
-    value: Codes,
-    source_row: Ints32,
-    start: NDArray[np.int64],
-    term: Codes,
-    missing: NDArray[np.bool_],
-    source_start: NDArray[np.int64],
-    source_term: Codes,
-) -> NDArray[np.bool_]:
-    """Return which rows have added terms: both lists ascend, so one pass compares them."""
-    wrong = np.zeros(len(cell), np.bool_)
-    for row in range(len(cell)):
-        held = value[source_row[row]]
-        place, end = source_start[held], source_start[held + 1]
-        if missing[cell[row]]:
-            wrong[row] = end > place
-        for entry in range(start[cell[row]], start[cell[row] + 1]):
-            while place < end and source_term[place] < term[entry]:
-                place += 1
-            if place == end or source_term[place] != term[entry]:
-                wrong[row] = True
-                break
-    return wrong
+    cell = published.codes[both.first_row]
+    value = source.codes[source_row[both.first_row]]
+    wrong = missing[cell] & (np.diff(held.start)[value] > 0)
+    entry, pair = entries_of(terms.start, cell)
+    domain = len(held.names) + 1  # a term that the source lacks has the code −1
+    of_value = np.repeat(np.arange(source.cardinality), np.diff(held.start))
+    wanted = value[pair].astype(np.int64) * domain + of_source[entry]
+    found = places_of(of_value * domain + held.term, wanted)
+    wrong[pair[(found < 0) | (of_source[entry] < 0)]] = True
+    return np.asarray(wrong[both.class_of_row])
 
 
 def _narrow(column: Column) -> NDArray[np.integer]:
@@ -141,48 +121,11 @@ def _narrow(column: Column) -> NDArray[np.integer]:
     return column.codes.astype(dtype)
 
 
-@kernel
-def _outside(
-    cell: Codes,  # (rows,)
-    value: NDArray[np.integer],  # (source rows,)
-    source_row: Ints32,  # (rows,)
-    covers: NDArray[np.bool_],  # (cells, values)
-) -> NDArray[np.bool_]:
-    """Return which cells don't cover the value of their source row, by a table."""
-    wrong = np.empty(len(cell), np.bool_)
-    for row in range(len(cell)):
-        wrong[row] = not covers[cell[row], value[source_row[row]]]
-    return wrong
-
-
-@kernel
-def _uncovered(
-    cell: Codes,  # (rows,)
-    value: NDArray[np.integer],  # (source rows,)
-    source_row: Ints32,  # (rows,)
-    first_run: NDArray[np.int64],  # (cells + 1,)
-    low: Codes,  # (runs,)
-    high: Codes,  # (runs,)
-) -> NDArray[np.bool_]:
-    """Return which cells don't cover the value of their source row, by the runs of codes."""
-    wrong = np.zeros(len(cell), np.bool_)
-    for row in range(len(cell)):
-        held = value[source_row[row]]
-        covered = False
-        for run in range(first_run[cell[row]], first_run[cell[row] + 1]):
-            covered |= low[run] <= held < high[run]
-        wrong[row] = not covered
-    return wrong
-
-
-@kernel
 def _used_before(source_row: Ints32, source_rows: int) -> NDArray[np.bool_]:
     """Return which rows name a source row that does not exist or that an earlier row has named."""
-    used = np.zeros(source_rows, np.bool_)
-    wrong = np.zeros(len(source_row), np.bool_)
-    for row in range(len(source_row)):
-        if source_row[row] < 0 or source_row[row] >= source_rows or used[source_row[row]]:
-            wrong[row] = True
-        else:
-            used[source_row[row]] = True
-    return wrong
+    wrong = (source_row < 0) | (source_row >= source_rows)
+    known = np.flatnonzero(~wrong)[::-1]
+    first = np.empty(source_rows, np.int64)
+    first[source_row[known]] = known  # of rows that name the same one the first is written last
+    wrong[known] = first[source_row[known]] != known
+    return np.asarray(wrong)

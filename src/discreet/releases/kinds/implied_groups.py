@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
-from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import entries_of, places_of, stretches, sums_of
 from discreet.typing import Codes, Floats, Ints
 from discreet.utility.implied import Implied, PairAnswers, QueryBatch, below, even_draw
 
@@ -85,19 +85,26 @@ class ImpliedGroups(Implied):
         answer = self._by_pairs.estimate(batch)
         if answer is not None:
             return answer
-        asked_of_people, people = _stacked(batch, self.people.codes, self.people.count)
-        asked_of_rows, rows = _stacked(batch, self.rows.codes, self.rows.signatures)
-        estimate = _answers(
-            self.people.start,
-            people,
-            asked_of_people,
-            self.rows.start,
-            self.rows.signature,
-            self.rows.mass,
-            rows,
-            asked_of_rows,
-        )
-        return estimate + self.suppressed_rows * batch.share_of_domain()
+        queries = len(batch.number)
+        total = np.zeros(queries)
+        people, rows = self.people, self.rows
+        room = 2**20 // max(queries, 1)  # people and rows at a time, to bound the memory
+        for part in stretches(np.diff(people.start) + np.diff(rows.start) + 1, room):
+            some, others = (
+                people.start[part.start : part.stop + 1],
+                rows.start[part.start : part.stop + 1],
+            )
+            matching = np.ones((some[-1] - some[0], queries))
+            for name in batch.members.keys() & people.codes.keys():
+                matching *= batch.members[name][people.codes[name][some[0] : some[-1]]]
+            within = slice(others[0], others[-1])
+            share = np.tile(rows.mass[within, None], queries)
+            for name in batch.members.keys() & rows.codes.keys():
+                share *= batch.members[name][rows.codes[name][rows.signature[within]]]
+            size = np.maximum(np.diff(some), 1)[:, None]
+            of_group = sums_of(some - some[0], matching) * sums_of(others - others[0], share)
+            total += (of_group / size).sum(axis=0)
+        return total + self.suppressed_rows * batch.share_of_domain()
 
     def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats:
         mine, rows = self.people, self.rows
@@ -109,10 +116,31 @@ class ImpliedGroups(Implied):
         line_kind, line_number = of_target[lines.first_row], wanted[lines.first_row]
         line_start, order = order_by_class(line_kind, line_number, kinds, numbers)
         start, entry, mass = rows.by_number(of_signature, numbers)
-        found = np.empty(lines.count)
-        found[order] = _mass_of_lines(
-            mine.start, of_people, start, entry, mass, line_start, line_number[order]
-        )
+        pairs = group_codes([mine.group, of_people], [len(start) - 1, kinds], mine.count)
+        group, kind = mine.group[pairs.first_row], of_people[pairs.first_row]
+        share = pairs.size / np.diff(mine.start)[group]
+        by_lines = np.diff(line_start)[kind] <= np.diff(start)[group]
+        found = np.zeros(lines.count)
+        line_value = line_number[order].astype(np.int64)
+        entry_key = np.repeat(np.arange(len(start) - 1), np.diff(start)) * numbers + entry
+        line_key = np.repeat(np.arange(kinds), np.diff(line_start)) * numbers + line_value
+        for searched in (True, False):  # the smaller side is laid out, the other searched
+            chosen = np.flatnonzero(by_lines == searched)
+            laid, lists = (line_start, kind) if searched else (start, group)
+            for part in stretches(np.diff(laid)[lists[chosen]]):
+                place, pair = entries_of(laid, lists[chosen[part]])
+                pair = chosen[part][pair]
+                if searched:
+                    at = places_of(
+                        entry_key, group[pair].astype(np.int64) * numbers + line_value[place]
+                    )
+                    line = place
+                else:
+                    at = place
+                    line = places_of(line_key, kind[pair].astype(np.int64) * numbers + entry[place])
+                both = (at >= 0) & (line >= 0)
+                held = mass[at[both]] * share[pair[both]]
+                found += np.bincount(order[line[both]], held, lines.count)
         domain = float(np.prod([float(column.cardinality) for column in (*quasi, *hidden)]))
         return found[lines.class_of_row] + self.suppressed_rows / domain
 
@@ -124,17 +152,17 @@ class ImpliedGroups(Implied):
             cell = rows.codes[first.name].astype(np.int64) * shape[1] + rows.codes[second.name]
             table = np.bincount(cell, of_signature, shape[0] * shape[1]).astype(np.float64)
             return table.reshape(shape) + self.suppressed_rows / table.size
-        table = np.zeros(shape)
-        _add_pairs(
-            self.people.start,
-            self.people.codes[first.name],
-            rows.start,
-            rows.codes[second.name],
-            rows.signature,
-            rows.mass,
-            table,
-        )
-        return table + self.suppressed_rows / table.size
+        start, value, mass = rows.by_number(rows.codes[second.name], shape[1])
+        own = self.people.codes[first.name]
+        pairs = group_codes([self.people.group, own], [len(start) - 1, shape[0]], len(own))
+        group, code = self.people.group[pairs.first_row], own[pairs.first_row]
+        share = pairs.size / np.diff(self.people.start)[group]
+        table = np.zeros(shape[0] * shape[1])
+        for part in stretches(np.diff(start)[group]):
+            entry, pair = entries_of(start, group[part])
+            cell = code[part][pair].astype(np.int64) * shape[1] + value[entry]
+            table += np.bincount(cell, share[part][pair] * mass[entry], len(table))
+        return table.reshape(shape) + self.suppressed_rows / table.size
 
     def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
         """Every person with one of the group's rows, by mass."""
@@ -161,118 +189,3 @@ def _numbered(
     grouped = group_codes(both, [column.cardinality for column in columns], rows + count)
     mine, theirs = np.split(grouped.class_of_row, [rows])
     return mine, theirs, grouped.count
-
-
-def _stacked(
-    batch: QueryBatch, codes: Mapping[str, Codes], count: int
-) -> tuple[NDArray[np.uint8], Ints]:
-    """Which queries each value obeys, all attributes below each other, and each item's places."""
-    names = [name for name in batch.members if name in codes]
-    place = np.empty((count, len(names)), np.int64)
-    first = 0
-    for number, name in enumerate(names):
-        place[:, number] = codes[name] + first
-        first += len(batch.members[name])
-    if not names:
-        return np.zeros((0, len(batch.number)), np.uint8), place
-    return np.concatenate([batch.members[name] for name in names]).astype(np.uint8), place
-
-
-@kernel
-def _answers(
-    people_start: Ints,
-    people: Ints,  # (people, attributes)
-    asked_of_people: NDArray[np.uint8],  # (values, queries)
-    rows_start: Ints,
-    signature: NDArray[np.int32],
-    mass: Floats,
-    rows: Ints,  # (signatures, attributes)
-    asked_of_rows: NDArray[np.uint8],
-) -> Floats:
-    queries = asked_of_people.shape[1]
-    total = np.zeros(queries)
-    matching = np.empty(queries)
-    share = np.empty(queries)
-    obeys = np.empty(queries)
-    for group in range(len(people_start) - 1):
-        size = people_start[group + 1] - people_start[group]
-        if not size:
-            continue
-        matching[:] = 0
-        for person in range(people_start[group], people_start[group + 1]):
-            obeys[:] = 1
-            for attribute in range(people.shape[1]):
-                asked = asked_of_people[people[person, attribute]]
-                for query in range(queries):
-                    obeys[query] *= asked[query]
-            matching += obeys
-        share[:] = 0
-        for entry in range(rows_start[group], rows_start[group + 1]):
-            obeys[:] = mass[entry] / size
-            for attribute in range(rows.shape[1]):
-                asked = asked_of_rows[rows[signature[entry], attribute]]
-                for query in range(queries):
-                    obeys[query] *= asked[query]
-            share += obeys
-        total += matching * share
-    return total
-
-
-@kernel
-def _mass_of_lines(
-    people_start: Ints,
-    people: NDArray[np.int32],  # (people,) the number of each one's quasi-identifiers
-    rows_start: Ints,
-    entry: NDArray[np.int32],  # (entries,) numbers of sensitive values, ascending in each group
-    mass: Floats,  # (entries,)
-    line_start: Ints,  # by quasi-identifiers
-    line_value: NDArray[np.int32],  # (lines,) numbers of sensitive values, ascending in each
-) -> Floats:
-    result = np.zeros(len(line_value))
-    for group in range(len(people_start) - 1):
-        size = people_start[group + 1] - people_start[group]
-        first, end = rows_start[group], rows_start[group + 1]
-        for person in range(people_start[group], people_start[group + 1]):
-            begin, stop = line_start[people[person]], line_start[people[person] + 1]
-            if stop - begin <= end - first:
-                for line in range(begin, stop):
-                    at = first + np.searchsorted(entry[first:end], line_value[line])
-                    if at < end and entry[at] == line_value[line]:
-                        result[line] += mass[at] / size
-            else:
-                for at in range(first, end):
-                    line = begin + np.searchsorted(line_value[begin:stop], entry[at])
-                    if line < stop and line_value[line] == entry[at]:
-                        result[line] += mass[at] / size
-    return result
-
-
-@kernel
-def _add_pairs(
-    people_start: Ints,
-    people: Codes,  # (people,)
-    rows_start: Ints,
-    value_of_signature: Codes,
-    signature: NDArray[np.int32],
-    mass: Floats,
-    table: Floats,
-) -> None:
-    share = np.empty(table.shape[1])  # of a group's people, by value
-    values = np.empty(table.shape[1], np.int64)  # of the group
-    last_group = np.full(table.shape[1], -1)  # that has each value
-    for group in range(len(people_start) - 1):
-        size = people_start[group + 1] - people_start[group]
-        if not size:
-            continue
-        count = 0
-        for entry in range(rows_start[group], rows_start[group + 1]):
-            value = value_of_signature[signature[entry]]
-            if last_group[value] != group:
-                last_group[value] = group
-                share[value] = 0
-                values[count] = value
-                count += 1
-            share[value] += mass[entry] / size
-        for person in range(people_start[group], people_start[group + 1]):
-            for place in range(count):
-                table[people[person], values[place]] += share[values[place]]

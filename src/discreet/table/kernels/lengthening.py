@@ -12,7 +12,7 @@ from discreet.table.kernels.tiers import kernel
 Number = TypeVar("Number", bound=np.generic)
 
 
-# Called by compiled kernels. To compile a copy into a slice takes two seconds, a loop hardly any.
+# Compiled: called by kernels. To compile a copy into a slice takes two seconds, a loop hardly any.
 @kernel
 def lengthened(array: NDArray[Number], length: int) -> NDArray[Number]:
     """Return an array of so many elements that begins with those of another."""

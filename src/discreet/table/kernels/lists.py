@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from discreet.typing import AnyInts, Floats, Ints
+from discreet.typing import AnyInts, Bools, Floats, Ints
 
 AT_ONCE = 2_000_000  # entries that are laid out at once; 16 MB for each array
 
@@ -57,3 +57,23 @@ def greatest_of(start: Ints, value: Floats, least: float = 0.0) -> Floats:
     if len(some):
         greatest[some] = np.maximum(np.maximum.reduceat(value, start[some]), least)
     return greatest
+
+
+def sums_of(start: Ints, rows: Floats) -> Floats:
+    """Return the sums over the lines of ``rows`` (entries, columns) that each list has."""
+    sums = np.zeros((len(start) - 1, rows.shape[1]))
+    some = np.flatnonzero(np.diff(start))
+    if len(some):
+        sums[some] = np.add.reduceat(rows, start[some], axis=0)
+    return sums
+
+
+def are_in(start: Ints, value: AnyInts, lists: AnyInts, wanted: AnyInts) -> Bools:
+    """Return for pairs of a list and a value whether the list has the value; lists are short."""
+    found = np.zeros(len(lists), np.bool_)
+    pair, entry, end = np.arange(len(lists)), start[lists], start[lists + 1]
+    while len(pair):
+        found[pair[entry < end]] = value[entry[entry < end]] == wanted[pair[entry < end]]
+        left = np.flatnonzero((entry + 1 < end) & ~found[pair])
+        pair, entry, end = pair[left], entry[left] + 1, end[left]
+    return found

@@ -35,28 +35,7 @@ class Chains(NamedTuple):
     ending: Floats  # (persons, entries) of what lies after the last
 
 
-@kernel
-def component_of(
-    group_of: Ints, start: Ints, value: Ints, count: Ints, matrix: Floats
-) -> Component:
-    """Where the persons of a component share groups."""
-    layers, people = group_of.shape
-    shared = np.zeros((layers, people), np.bool_)
-    first = np.full(people, layers, np.int64)
-    last = np.full(people, -1, np.int64)
-    for layer in range(layers):
-        for one in range(people):
-            for other in range(one):
-                if group_of[layer, one] >= 0 and group_of[layer, one] == group_of[layer, other]:
-                    shared[layer, one] = True
-                    shared[layer, other] = True
-        for person in range(people):
-            if shared[layer, person]:
-                first[person] = min(first[person], layer)
-                last[person] = layer
-    return Component(group_of, shared, first, last, start, value, count, matrix)
-
-
+# Compiled: called for every component.
 @kernel
 def chains_of(own: Component) -> Chains:
     """The weights of the chains of all persons."""
@@ -74,65 +53,50 @@ def chains_of(own: Component) -> Chains:
         source = own.first[person]
         if source == layers:
             continue
-        _open(own, person, opening[person])
+        weight = np.zeros(0)  # of the groups in which the person is alone before the first shared
+        for before in range(source):
+            group = own.group_of[before, person]
+            if group < 0:
+                continue
+            if len(weight):
+                weight = _move(own, weight, group)
+            else:
+                weight = np.zeros(len(own.matrix))
+                for entry in range(own.start[group], own.start[group + 1]):
+                    weight[own.value[entry]] = own.often[entry]
+        begin = own.start[own.group_of[source, person]]
+        end = own.start[own.group_of[source, person] + 1]
+        for entry in range(begin, end if len(weight) else begin):
+            opening[person, entry - begin] = (weight * own.matrix[:, own.value[entry]]).sum()
         while source < layers:
             target = source + 1
             while target < layers and not own.shared[target, person]:
                 target += 1
-            _step(own, person, source, target, step, ending[person])
+            begin = own.start[own.group_of[source, person]]
+            end = own.start[own.group_of[source, person] + 1]
+            for entry in range(begin, end):  # from a shared group to the next one, or to the end
+                weight = np.zeros(len(own.matrix))
+                weight[own.value[entry]] = 1.0
+                alone = False
+                for between in range(source + 1, target):
+                    group = own.group_of[between, person]
+                    if group >= 0:
+                        weight = _move(own, weight, group)
+                        alone = True
+                if target == layers:
+                    ending[person, entry - begin] = weight.sum()
+                    continue
+                new = own.group_of[target, person]
+                for to in range(own.start[new], own.start[new + 1]):
+                    moved = own.matrix[own.value[entry], own.value[to]]
+                    if alone:
+                        moved = (weight * own.matrix[:, own.value[to]]).sum()
+                    step[target, person, entry - begin, to - own.start[new]] = moved
             source = target
     return Chains(step, opening, ending)
 
 
-@kernel
-def _open(own: Component, person: int, opening: Floats) -> None:
-    """The weight of the groups in which a person is alone before the first shared one."""
-    layer = own.first[person]
-    weight = np.zeros(0)
-    for before in range(layer):
-        group = own.group_of[before, person]
-        if group < 0:
-            continue
-        if len(weight):
-            weight = _move(own, weight, group)
-        else:
-            weight = np.zeros(len(own.matrix))
-            for entry in range(own.start[group], own.start[group + 1]):
-                weight[own.value[entry]] = own.often[entry]
-    if len(weight):
-        begin = own.start[own.group_of[layer, person]]
-        end = own.start[own.group_of[layer, person] + 1]
-        for entry in range(begin, end):
-            opening[entry - begin] = (weight * own.matrix[:, own.value[entry]]).sum()
-
-
-@kernel
-def _step(
-    own: Component, person: int, source: int, target: int, step: Floats, ending: Floats
-) -> None:
-    """The weight of going from a shared group to the next one, or to the end if there is none."""
-    begin = own.start[own.group_of[source, person]]
-    end = own.start[own.group_of[source, person] + 1]
-    for entry in range(begin, end):
-        weight = np.zeros(len(own.matrix))
-        weight[own.value[entry]] = 1.0
-        alone = False
-        for between in range(source + 1, target):
-            group = own.group_of[between, person]
-            if group >= 0:
-                weight = _move(own, weight, group)
-                alone = True
-        if target == len(own.group_of):
-            ending[entry - begin] = weight.sum()
-            continue
-        new = own.group_of[target, person]
-        for to in range(own.start[new], own.start[new + 1]):
-            moved = own.matrix[own.value[entry], own.value[to]]
-            if alone:
-                moved = (weight * own.matrix[:, own.value[to]]).sum()
-            step[target, person, entry - begin, to - own.start[new]] = moved
-
-
+# Compiled: called for every group in which a person is alone.
 @kernel
 def _move(own: Component, weight: Floats, group: int) -> Floats:
     """Carry weights of all values on by C into a group of one person."""
@@ -147,6 +111,7 @@ def _move(own: Component, weight: Floats, group: int) -> Floats:
     return after
 
 
+# Compiled: called for every stretch in which a person is alone.
 @kernel
 def beliefs_alone(
     own: Component, person: int, source: int, target: int, weight: Floats, result: Floats
@@ -159,7 +124,23 @@ def beliefs_alone(
     between = np.array(
         [at for at in range(source + 1, target) if own.group_of[at, person] >= 0], np.int64
     )
-    after = _after(own, person, between, target)
+    begin, ends = 0, 1
+    if target < len(own.group_of):
+        begin = own.start[own.group_of[target, person]]
+        ends = own.start[own.group_of[target, person] + 1] - begin
+    # the weight of all that follows a value: (groups between, entries of the target, values)
+    after = np.ones((len(between), ends, len(own.matrix)))
+    for k in range(len(between) - 1, -1, -1):
+        if k == len(between) - 1:
+            for j in range(ends if target < len(own.group_of) else 0):
+                after[k, j] = own.matrix[:, own.value[begin + j]]
+            continue
+        group = own.group_of[between[k + 1], person]
+        for j in range(ends):
+            after[k, j] = 0.0
+            for e in range(own.start[group], own.start[group + 1]):
+                code = own.value[e]
+                after[k, j] += own.matrix[:, code] * own.often[e] * after[k + 1, j, code]
     begin, begins = 0, 1
     if source >= 0:
         begin = own.start[own.group_of[source, person]]
@@ -184,37 +165,3 @@ def beliefs_alone(
             return False
         result[layer, person] /= total
     return True
-
-
-@kernel
-def _after(own: Component, person: int, between: Ints, target: int) -> Floats:
-    """The weight of all that follows a value: (groups between, entries of the target, values)."""
-    begin, ends = 0, 1
-    if target < len(own.group_of):
-        begin = own.start[own.group_of[target, person]]
-        ends = own.start[own.group_of[target, person] + 1] - begin
-    after = np.ones((len(between), ends, len(own.matrix)))
-    for k in range(len(between) - 1, -1, -1):
-        if k == len(between) - 1:
-            if target < len(own.group_of):
-                for j in range(ends):
-                    after[k, j] = own.matrix[:, own.value[begin + j]]
-            continue
-        group = own.group_of[between[k + 1], person]
-        for j in range(ends):
-            after[k, j] = 0.0
-            for e in range(own.start[group], own.start[group + 1]):
-                code = own.value[e]
-                after[k, j] += own.matrix[:, code] * own.often[e] * after[k + 1, j, code]
-    return after
-
-
-@kernel
-def quotient(part: Floats, whole: Floats) -> Floats:
-    """Element by element, 0 where both are."""
-    result = np.zeros(part.shape)
-    for i in range(part.shape[0]):
-        for j in range(part.shape[1]):
-            if part[i, j] > 0.0:
-                result[i, j] = part[i, j] / whole[i, j]
-    return result

@@ -114,6 +114,7 @@ def greatest_beliefs(
     return greatest, found
 
 
+# Compiled: one call for as many as hundreds of thousands of components.
 @kernel
 def _all_components(
     group_of: Ints,

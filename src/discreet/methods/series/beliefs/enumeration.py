@@ -20,8 +20,6 @@ from discreet.methods.series.beliefs.chains import (
     Component,
     beliefs_alone,
     chains_of,
-    component_of,
-    quotient,
 )
 from discreet.methods.series.beliefs.exchangeable import first_alike
 from discreet.table.kernels import kernel
@@ -45,6 +43,7 @@ class States(NamedTuple):
     alike: Ints  # (states,) the first state that each is alike to, see ``twins``
 
 
+# Compiled: called for every component or shape, and for every counterfeit that is tried.
 @kernel
 def component_beliefs(
     group_of: Ints,  # (releases, persons of the component), −1 where a person is absent
@@ -57,7 +56,19 @@ def component_beliefs(
     """The belief in every value of every person in every release; 1 exact, 0 impossible, −1."""
     if group_of.shape[1] > MOST_PEOPLE:
         return TOO_LARGE
-    own = component_of(group_of, start, value, count, matrix)
+    layers, people = group_of.shape
+    shared = np.zeros((layers, people), np.bool_)
+    first, last = np.full(people, layers, np.int64), np.full(people, -1, np.int64)
+    for layer in range(layers):
+        for one in range(people):
+            for other in range(one):
+                if group_of[layer, one] >= 0 and group_of[layer, one] == group_of[layer, other]:
+                    shared[layer, one] = shared[layer, other] = True
+        for person in range(people):
+            if shared[layer, person]:
+                first[person] = min(first[person], layer)
+                last[person] = layer
+    own = Component(group_of, shared, first, last, start, value, count, matrix)
     chains = chains_of(own)
     found, states = _states_of(own, chains)
     if found != EXACT:
@@ -75,6 +86,7 @@ def component_beliefs(
     return EXACT
 
 
+# Compiled: enumerates as many as thousands of states of every component.
 @kernel
 def _states_of(own: Component, chains: Chains) -> tuple[int, States]:
     """The states of all releases, each with the weight of what lies before and after its chains."""
@@ -103,12 +115,23 @@ def _states_of(own: Component, chains: Chains) -> tuple[int, States]:
     )
 
 
+# Compiled: enumerates the states of a release in depth.
 @kernel
 def _add_states(
     own: Component, layer: int, count: int, states: Ints32, weights: Floats
 ) -> tuple[int, Ints32, Floats]:
     """Append all states of one release and their weights; where they end, −1 if too many."""
-    who, begin, end, here = _alive(own, layer)
+    # A person who is away keeps the entry of the last shared group.
+    who = np.flatnonzero((own.first <= layer) & (own.last >= layer))
+    begin, end = np.empty(len(who), np.int64), np.empty(len(who), np.int64)
+    here = np.empty(len(who), np.bool_)
+    for place in range(len(who)):
+        at = layer
+        while not own.shared[at, who[place]]:
+            at -= 1
+        here[place] = at == layer
+        begin[place] = own.start[own.group_of[at, who[place]]]
+        end[place] = own.start[own.group_of[at, who[place]] + 1]
     left = own.often  # of each entry, while choosing; put back in the end
     choice = begin - 1
     weight = np.ones(len(who) + 1)
@@ -147,26 +170,7 @@ def _add_states(
     return count, states, weights
 
 
-@kernel
-def _alive(own: Component, layer: int) -> tuple[Ints, Ints, Ints, Bools]:
-    """Who is part of the states of a release, and the entries each can have.
-
-    A person who is away keeps the entry of the last shared group; whether each is here comes last.
-    """
-    who = np.flatnonzero((own.first <= layer) & (own.last >= layer))
-    begin = np.empty(len(who), np.int64)
-    end = np.empty(len(who), np.int64)
-    here = np.empty(len(who), np.bool_)
-    for place in range(len(who)):
-        at = layer
-        while not own.shared[at, who[place]]:
-            at -= 1
-        here[place] = at == layer
-        begin[place] = own.start[own.group_of[at, who[place]]]
-        end[place] = own.start[own.group_of[at, who[place]] + 1]
-    return who, begin, end, here
-
-
+# Compiled: called for every state, over as many as thousands of others.
 @kernel
 def _moves(
     one: Ints32,
@@ -201,6 +205,7 @@ def _moves(
         moved[i] = product[people]
 
 
+# Compiled: sums over millions of pairs of states.
 @kernel
 def _sum_forward(shared: Bools, step: Floats, states: States, forward: Floats) -> int:
     """The weight of all that leads to each state, as shares of its release."""
@@ -235,6 +240,7 @@ def _sum_forward(shared: Bools, step: Floats, states: States, forward: Floats) -
     return EXACT
 
 
+# Compiled: sums over millions of pairs of states.
 @kernel
 def _sum_backward(
     layer: int,
@@ -277,6 +283,7 @@ def _sum_backward(
     return pair
 
 
+# Compiled: called for every component.
 @kernel
 def _conclude(
     own: Component, chains: Chains, states: States, forward: Floats, result: Floats
@@ -284,11 +291,13 @@ def _conclude(
     """Sum backward over the states, and write down the beliefs that follow."""
     begin = states.begin
     backward = np.ones(len(forward))
-    layer = _with_states(begin, len(own.group_of) - 1)
-    while layer >= 0:
-        held = _held(own, states, layer, chains.opening.shape[1], forward, backward)
-        gap = _believe(own, chains, layer, held, result)
-        before = _with_states(begin, layer - 1)
+    for layer in range(len(own.group_of) - 1, -1, -1):
+        if begin[layer + 1] == begin[layer]:
+            continue
+        gap = _believe(own, chains, states, layer, forward, backward, result)
+        before = layer - 1  # the release with states before this one
+        while before >= 0 and begin[before + 1] == begin[before]:
+            before -= 1
         if before >= 0:
             pair = _sum_backward(
                 layer, before, own.shared, gap, chains.step, states, forward, backward
@@ -299,44 +308,36 @@ def _conclude(
                 at = layer - 1
                 while not own.shared[at, person]:
                     at -= 1
-                share = quotient(pair[person], chains.step[layer, person])
+                # element by element, 0 where both are
+                share = pair[person] / (chains.step[layer, person] + (pair[person] <= 0.0))
                 beliefs_alone(own, person, at, layer, share, result)
-        layer = before
 
 
+# Compiled: called for every release of a component.
 @kernel
-def _with_states(begin: Ints, layer: int) -> int:
-    """The last release with states up to some release, −1 if there is none."""
-    while layer >= 0 and begin[layer + 1] == begin[layer]:
-        layer -= 1
-    return layer
-
-
-@kernel
-def _held(
-    own: Component, states: States, layer: int, width: int, forward: Floats, backward: Floats
-) -> Floats:
-    """The belief in every entry of every person who shares a group: (persons, entries)."""
-    people = own.group_of.shape[1]
-    first, end = states.begin[layer], states.begin[layer + 1]
-    mass = 0.0
-    for s in range(first, end):
-        mass += forward[s] * backward[s]
-    held = np.zeros((people, width))
-    for s in range(first, end):
-        for person in range(people):
-            if own.shared[layer, person]:
-                held[person, states.entry[s, person]] += forward[s] * backward[s] / mass
-    return held
-
-
-@kernel
-def _believe(own: Component, chains: Chains, layer: int, held: Floats, result: Floats) -> Bools:
+def _believe(
+    own: Component,
+    chains: Chains,
+    states: States,
+    layer: int,
+    forward: Floats,
+    backward: Floats,
+    result: Floats,
+) -> Bools:
     """Beliefs in a release, and where people are alone before their first group or after the last.
 
     Who is alone somewhere between this group and the one before it is returned.
     """
     layers, people = own.group_of.shape
+    first, end = states.begin[layer], states.begin[layer + 1]
+    mass = 0.0
+    for s in range(first, end):
+        mass += forward[s] * backward[s]
+    held = np.zeros((people, chains.opening.shape[1]))  # the belief in every entry
+    for s in range(first, end):
+        for person in range(people):
+            if own.shared[layer, person]:
+                held[person, states.entry[s, person]] += forward[s] * backward[s] / mass
     gap = np.zeros(people, np.bool_)
     for person in range(people):
         if not own.shared[layer, person]:
@@ -347,7 +348,7 @@ def _believe(own: Component, chains: Chains, layer: int, held: Floats, result: F
         belief = held[person : person + 1]
         if own.first[person] == layer:
             if (own.group_of[:layer, person] >= 0).any():
-                share = quotient(belief, chains.opening[person : person + 1])
+                share = belief / (chains.opening[person : person + 1] + (belief <= 0.0))
                 beliefs_alone(own, person, -1, layer, share, result)
         elif not own.shared[layer - 1, person]:
             at = layer - 1
@@ -355,6 +356,6 @@ def _believe(own: Component, chains: Chains, layer: int, held: Floats, result: F
                 gap[person] |= own.group_of[at, person] >= 0
                 at -= 1
         if own.last[person] == layer and (own.group_of[layer + 1 :, person] >= 0).any():
-            share = quotient(belief, chains.ending[person : person + 1]).T.copy()
+            share = (belief / (chains.ending[person : person + 1] + (belief <= 0.0))).T.copy()
             beliefs_alone(own, person, layer, layers, share, result)
     return gap

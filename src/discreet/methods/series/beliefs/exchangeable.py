@@ -14,6 +14,7 @@ from discreet.table.kernels import kernel
 from discreet.typing import Ints, Ints32
 
 
+# Compiled: a search for each of as many as thousands of states.
 @kernel
 def first_alike(group_of: Ints, states: Ints32, begin: Ints) -> Ints:
     """(states,) the first state that each is alike to, itself if there is none before it.
@@ -21,7 +22,15 @@ def first_alike(group_of: Ints, states: Ints32, begin: Ints) -> Ints:
     The states of a release are in the order of their entries: exchanging two entries of twins
     that are not in order leads to an earlier one.
     """
-    twin = _twins(group_of)
+    layers, people = group_of.shape
+    twin = np.full(people, -1, np.int64)  # the last twin before each person
+    for person in range(people):
+        for other in range(person):
+            layer = 0
+            while layer < layers and group_of[layer, other] == group_of[layer, person]:
+                layer += 1
+            if layer == layers:
+                twin[person] = other
     first = np.empty(begin[-1], np.int64)
     exchanged = np.empty(len(twin), np.int32)
     for layer in range(len(begin) - 1):
@@ -33,36 +42,16 @@ def first_alike(group_of: Ints, states: Ints32, begin: Ints) -> Ints:
                     exchanged[:] = states[state]
                     exchanged[person] = states[state, other]
                     exchanged[other] = states[state, person]
-                    first[state] = first[_place_of(exchanged, states, begin[layer], state)]
+                    low, high = begin[layer], state
+                    while high - low > 1:  # find it among the states before this one
+                        middle = (low + high) // 2
+                        at = 0
+                        while at < people and states[middle, at] == exchanged[at]:
+                            at += 1
+                        if at < people and states[middle, at] > exchanged[at]:
+                            high = middle
+                        else:
+                            low = middle
+                    first[state] = first[low]
                     break
     return first
-
-
-@kernel
-def _twins(group_of: Ints) -> Ints:
-    """(persons,) the last twin before each, −1 if there is none."""
-    layers, people = group_of.shape
-    twin = np.full(people, -1, np.int64)
-    for person in range(people):
-        for other in range(person):
-            layer = 0
-            while layer < layers and group_of[layer, other] == group_of[layer, person]:
-                layer += 1
-            if layer == layers:
-                twin[person] = other
-    return twin
-
-
-@kernel
-def _place_of(state: Ints32, states: Ints32, low: int, high: int) -> int:
-    """Where a state is among those from ``low`` to before ``high``, by halving."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        at = 0
-        while at < len(state) and states[middle, at] == state[at]:
-            at += 1
-        if at < len(state) and states[middle, at] > state[at]:
-            high = middle
-        else:
-            low = middle
-    return low

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from discreet.methods.series.beliefs.enumeration import EXACT, component_beliefs
 from discreet.methods.series.beliefs.equal_runs import distinct_runs
-from discreet.methods.series.rho_different.renaming import names_of, values_of
+from discreet.methods.series.rho_different.renaming import names_now, values_of
 from discreet.methods.series.rho_different.shapes import Shapes, read_run
 from discreet.methods.shared.different_values import rank_in_run
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import starts_of
 from discreet.typing import Floats, Ints, Ints32
 
 ROOM = 1.1  # beliefs should stay below ρ by this factor where a few more counterfeits do it
@@ -51,9 +52,8 @@ def solve(
 ) -> Completions:
     """Counterfeits for the families that can be enumerated."""
     now_start, now = _values_now(family_start, shapes.member, truth)
-    start, run = _write_cases(
-        releases, shapes.start, shapes.original, shapes.of_family, now_start, now, shapes.alike
-    )
+    names = names_now(shapes.start, shapes.original, releases, now_start, now, shapes.alike)
+    start, run = _write_cases(shapes.of_family, now_start, names)
     number, first = distinct_runs(start, run)
     somebody = np.diff(now_start) > 0
     parts = np.array_split(first, min(os.cpu_count() or 1, 1 + len(first) // LEAST_PART))
@@ -89,47 +89,23 @@ def solve(
     )
 
 
-@kernel
 def _values_now(family_start: Ints, member: Ints, truth: Ints) -> tuple[Ints, Ints]:
     """The values of the published members of each family: where they begin, and which."""
-    start = np.zeros(len(family_start), np.int64)
-    now = np.empty(len(member), np.int64)
-    at = 0
-    for family in range(len(family_start) - 1):
-        for person in member[family_start[family] : family_start[family + 1]]:
-            if truth[person] >= 0:
-                now[at] = truth[person]
-                at += 1
-        start[family + 1] = at
-    return start, now[:at].copy()
+    published = truth[member] >= 0
+    return starts_of(published.view(np.int8))[family_start], truth[member][published]
 
 
-@kernel
-def _write_cases(
-    layers: int,
-    run_start: Ints,
-    run: Ints32,
-    shape: Ints,
-    now_start: Ints,
-    now: Ints,
-    alike: Ints,
-) -> tuple[Ints, Ints32]:
+def _write_cases(shape: Ints, now_start: Ints, name: Ints) -> tuple[Ints, Ints32]:
     """The shape of each family and the names of its members' values, in order."""
-    families = len(shape)
-    start = now_start + np.arange(families + 1)
-    case = np.empty(start[families], np.int32)
-    for family in range(families):
-        own = now[now_start[family] : now_start[family + 1]]
-        name = names_of(run[run_start[family] : run_start[family + 1]], layers, own, alike)
-        at = start[family]
-        case[at] = shape[family]
-        for value in own:
-            at += 1
-            case[at] = name[value]
-        case[start[family] + 1 : start[family + 1]].sort()
+    start = now_start + np.arange(len(shape) + 1)
+    case = np.empty(start[-1], np.int32)
+    case[start[:-1]] = shape
+    family = np.repeat(np.arange(len(shape)), np.diff(now_start))
+    case[np.arange(len(name)) + family + 1] = name
     return start, case
 
 
+# Compiled: one call for all cases of a thread, without the lock of the interpreter.
 @kernel
 def _solve(
     layers: int,
@@ -165,9 +141,24 @@ def _solve(
                 own[layers, at] = len(start) - 1
         starts = np.append(start, 0)
         low = max(rho / ROOM, before[family])
-        added, belief = _restore(own, starts, value, count, matrix, now, low)
+        rows = np.zeros(len(matrix), np.int64)
+        for code in now:
+            rows[code] += 1
+        # The likeliest counterfeits: none, or all values of the family's last group that no person
+        # has now. What is missing tells who left or changed; often only all of it together helps.
+        added, belief = now[:0], _greatest_with(own, starts, value, count, matrix, rows)
         if belief > low + TOLERANCE:
-            candidates = _candidates(value, now, len(matrix))
+            last = value[start[len(start) - 2] : start[len(start) - 1]]
+            missing = last[rows[last] == 0]
+            if len(missing) <= MOST_FAKES:
+                rows[missing] += 1
+                added, belief = missing, _greatest_with(own, starts, value, count, matrix, rows)
+        if belief > low + TOLERANCE:
+            # counterfeits to try: values the family was seen with, others, those it has now
+            order = np.full(len(matrix), 1, np.int64)
+            order[value] = 0
+            order[now] = 2
+            candidates = np.argsort(order, kind="mergesort")[:CANDIDATES]
             added, belief = _add_fakes(own, starts, value, count, matrix, now, candidates, rho, low)
         if belief <= rho + TOLERANCE:
             solved[case] = True
@@ -176,44 +167,7 @@ def _solve(
     return solved, fakes, greatest
 
 
-@kernel
-def _candidates(before: Ints, now: Ints, values: int) -> Ints:
-    """Counterfeits to try: values the family was seen with, others, those it has now."""
-    rank = np.full(values, 1, np.int64)
-    rank[before] = 0
-    rank[now] = 2
-    return np.argsort(rank, kind="mergesort")[:CANDIDATES]
-
-
-@kernel
-def _restore(
-    group_of: Ints,
-    start: Ints,
-    value: Ints,
-    count: Ints,
-    matrix: Floats,
-    truth: Ints,
-    low: float,
-) -> tuple[Ints, float]:
-    """The likeliest counterfeits, and the belief: none if that is low enough, else all values of
-    the family's last group that no person has now.
-
-    What is missing tells who left or changed; often nothing but all of it together helps.
-    """
-    rows = np.zeros(len(matrix), np.int64)
-    for code in truth:
-        rows[code] += 1
-    greatest = _greatest_with(group_of, start, value, count, matrix, rows)
-    if greatest <= low + TOLERANCE:
-        return truth[:0].copy(), greatest
-    last = value[start[len(start) - 3] : start[len(start) - 2]]
-    missing = last[rows[last] == 0]
-    if len(missing) > MOST_FAKES:
-        return missing[:0].copy(), 2.0
-    rows[missing] += 1
-    return missing, _greatest_with(group_of, start, value, count, matrix, rows)
-
-
+# Compiled: tries counterfeits in turn, for every case.
 @kernel
 def _add_fakes(
     group_of: Ints,  # (releases and the new one, members)
@@ -267,6 +221,7 @@ def _add_fakes(
     return fakes[:0].copy(), 2.0
 
 
+# Compiled: called for every counterfeit that is tried.
 @kernel
 def _greatest_with(
     group_of: Ints,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.methods.series.beliefs.components import PublishedGroups, components
 from discreet.methods.series.beliefs.enumeration import (
@@ -22,9 +21,8 @@ from discreet.methods.series.rho_different.completion import TOLERANCE
 from discreet.methods.series.rho_different.large_families import judge_cohorts
 from discreet.methods.series.rho_different.renaming import alike_values
 from discreet.methods.series.rho_different.shapes import Shapes, read_run
-from discreet.table.kernels import kernel
 from discreet.table.past_releases import History
-from discreet.typing import Bools, Floats, Ints, Ints32
+from discreet.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,18 +89,7 @@ def decide(families: Families, rho: float) -> Verdicts:
     party = np.full(int(begin[-1]), -1, np.int64)  # of the members of every shape
     status = np.zeros(len(shapes.first), np.int64)
     greatest = np.zeros(len(shapes.first))
-    _judge(
-        families.releases,
-        shapes.start,
-        shapes.run,
-        shapes.first,
-        begin,
-        families.matrix,
-        rho,
-        party,
-        status,
-        greatest,
-    )
+    _judge(families, begin, rho, party, status, greatest)
     of_member = np.repeat(np.arange(families.count), np.diff(families.start))
     inside = np.arange(len(of_member)) - families.start[of_member]
     of_person = np.full(len(families.row_of), -1, np.int64)
@@ -115,18 +102,8 @@ def decide(families: Families, rho: float) -> Verdicts:
     )
 
 
-@kernel
 def _judge(
-    layers: int,
-    run_start: Ints,
-    run: Ints32,
-    first: Ints,  # (shapes,)
-    begin: Ints,  # (shapes + 1,)
-    matrix: Floats,
-    rho: float,
-    party: Ints,
-    status: NDArray[np.int64],
-    greatest: Floats,
+    families: Families, begin: Ints, rho: float, party: Ints, status: Ints, greatest: Floats
 ) -> None:
     """The party of every member of every shape, −1 for who is held back or not in the table.
 
@@ -134,11 +111,10 @@ def _judge(
     however the values are, such a person can be alone among all values equally often, which tells
     nothing.
     """
-    for shape in range(len(first)):
-        family = first[shape]
-        own, here, start, value, count = read_run(
-            run[run_start[family] : run_start[family + 1]], layers
-        )
+    shapes, layers, matrix = families.shapes, families.releases, families.matrix
+    for shape, family in enumerate(shapes.first):
+        run = shapes.run[shapes.start[family] : shapes.start[family + 1]]
+        own, here, start, value, count = read_run(run, layers)
         people = own.shape[1]
         parties = party[begin[shape] : begin[shape + 1]]
         found = TOO_LARGE
@@ -152,21 +128,6 @@ def _judge(
         greatest[shape] = belief.max()
         if found != EXACT or greatest[shape] > rho + TOLERANCE:
             continue
-        for at in range(people):
-            if here[at] and _expected(belief, own, at, matrix) <= rho + TOLERANCE:
-                parties[at] = 0
-
-
-@kernel
-def _expected(belief: Floats, own: Ints, at: int, matrix: Floats) -> float:
-    """The greatest belief about a person's next value that the past and C alone give."""
-    layer = len(own) - 1
-    while own[layer, at] < 0:
-        layer -= 1
-    greatest = 0.0
-    for new in range(len(matrix)):
-        total = 0.0
-        for old in range(len(matrix)):
-            total += belief[layer, at, old] * matrix[old, new]
-        greatest = max(greatest, total)
-    return greatest
+        last = layers - 1 - (own[::-1] >= 0).argmax(axis=0)
+        expected = belief[last, np.arange(people)] @ matrix  # of the past and C alone
+        parties[here & (expected.max(axis=1) <= rho + TOLERANCE)] = 0

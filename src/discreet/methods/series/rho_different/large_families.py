@@ -13,14 +13,18 @@ import math
 
 import numpy as np
 
-from discreet.methods.series.beliefs.cohort_bounds import ahead_bound, cohorts_of, most_alike
-from discreet.table.kernels import kernel
+from discreet.methods.series.beliefs.cohort_bounds import (
+    ahead_bound,
+    cohorts_of,
+    distinct_pasts,
+    most_alike,
+)
+from discreet.methods.shared.different_values import rank_in_run
 from discreet.typing import Bools, Floats, Ints
 
 TOLERANCE = 1e-9
 
 
-@kernel
 def judge_cohorts(
     own: Ints,  # (releases, members)
     here: Bools,
@@ -32,38 +36,28 @@ def judge_cohorts(
     party: Ints,  # (members,) −1 for all; the result
 ) -> None:
     """The parties of a family: parts of cohorts, and single people who must stay blank."""
-    layers = len(own)
     cohort, sizes, blank = cohorts_of(own, start, count, len(matrix))
-    held = np.full(len(sizes), 0, np.int64)  # how many are still to be held back for company
     least = np.zeros(len(sizes), np.int64)
-    ready = np.zeros(len(sizes), np.int64)
-    free = np.zeros(len(here), np.bool_)  # may be published as far as the past and C go
-    for person in range(len(here)):
+    first, number = distinct_pasts(own, blank, cohort)
+    may = np.zeros(len(first), np.bool_)  # be published as far as the past and C go
+    for at, person in enumerate(first):
         if cohort[person] < 0:
             continue
-        size = sizes[cohort[person]]
+        size = int(sizes[cohort[person]])
         most = most_alike(own[:, person], blank[:, person], start, count)
         least[cohort[person]] = max(math.ceil(most / rho - TOLERANCE), 1)
-        if not here[person] or most > rho * size + TOLERANCE:
-            continue
-        ahead = ahead_bound(own[:, person], blank[:, person], size, start, value, count, matrix)
-        if ahead <= rho + TOLERANCE:
-            free[person] = True
-            ready[cohort[person]] += not blank[:, person].any()
-    for number in range(len(sizes)):
-        absent = sizes[number] - ready[number]
-        if 0 < absent < least[number]:
-            held[number] = least[number] - absent
-        if ready[number] - held[number] < least[number]:
-            held[number] = ready[number]
-    parties = len(sizes)
-    for person in range(len(here)):
-        if not free[person]:
-            continue
-        if blank[:layers, person].any():
-            party[person] = parties  # alone, and so blank again
-            parties += 1
-        elif held[cohort[person]] > 0:
-            held[cohort[person]] -= 1
-        else:
-            party[person] = cohort[person]
+        if most <= rho * size + TOLERANCE:
+            ahead = ahead_bound(own[:, person], blank[:, person], size, start, value, count, matrix)
+            may[at] = ahead <= rho + TOLERANCE
+    free = may[number] & here
+    was_blank = blank.any(axis=0)
+    ready = np.bincount(cohort[free & ~was_blank], minlength=len(sizes))
+    absent = sizes - ready
+    held = np.where((absent > 0) & (absent < least), least - absent, 0)  # held back for company
+    held = np.where(ready - held < least, ready, held)
+    alone = np.flatnonzero(free & was_blank)
+    party[alone] = len(sizes) + np.arange(len(alone))  # alone, and so blank again
+    together = np.flatnonzero(free & ~was_blank)
+    together = together[np.argsort(cohort[together], kind="stable")]
+    kept = rank_in_run(cohort[together]) >= held[cohort[together]]
+    party[together[kept]] = cohort[together[kept]]

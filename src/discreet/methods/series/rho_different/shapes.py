@@ -20,6 +20,7 @@ import numpy as np
 from discreet.methods.series.beliefs.equal_runs import distinct_runs
 from discreet.methods.series.rho_different.renaming import rename_runs
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import entries_of, starts_of
 from discreet.typing import Bools, Ints, Ints32
 
 
@@ -46,94 +47,66 @@ class Shapes:
         alike: Ints,
     ) -> Shapes:
         """The shapes of families, whose persons are one family after the other."""
-        member = member.copy()
-        start = _order_and_measure(group_of, groups[0], family_start, member, here)
-        original = np.empty(int(start[-1]), np.int32)
-        _write_runs(group_of, *groups, family_start, member, here, start, original)
+        family = np.repeat(np.arange(len(family_start) - 1), np.diff(family_start))
+        member = _ordered(group_of, family, member, here)
+        start, original = _write_runs(group_of, groups, family_start, member, here)
         run = rename_runs(start, original, len(group_of), alike)
         of_family, first = distinct_runs(start, run)
         return cls(start, run, original, alike, member, of_family, first)
 
 
-@kernel
-def _order_and_measure(
-    group_of: Ints, start: Ints, family_start: Ints, member: Ints, here: Bools
-) -> Ints:
-    """Order the members of each family by when they were there; how long each run will be."""
-    layers = len(group_of)
-    families = len(family_start) - 1
-    run_start = np.zeros(families + 1, np.int64)
-    seen = np.full(len(start), -1, np.int64)
-    for family in range(families):
-        people = member[family_start[family] : family_start[family + 1]].copy()
-        key = np.zeros(len(people), np.int64)
-        length = 2 + len(people) * (layers + 1)
-        for layer in range(layers):
-            for at in range(len(people)):
-                group = group_of[layer, people[at]]
-                key[at] = 2 * key[at] + (group >= 0)
-                if group >= 0 and seen[group] != family:
-                    seen[group] = family
-                    length += 1 + 2 * (start[group + 1] - start[group])
-        for at in range(len(people)):
-            key[at] = 2 * key[at] + here[people[at]]
-        order = np.argsort(key, kind="mergesort")
-        for at in range(len(people)):
-            member[family_start[family] + at] = people[order[at]]
-        run_start[family + 1] = run_start[family] + length
-    return run_start
+def _ordered(group_of: Ints, family: Ints, member: Ints, here: Bools) -> Ints:
+    """The members of each family, in the order of when they were there."""
+    present = np.concatenate((group_of[:, member] >= 0, here[member][None]))
+    return member[np.lexsort((*present[::-1], family))]
 
 
-@kernel
 def _write_runs(
     group_of: Ints,
-    start: Ints,
-    value: Ints,
-    count: Ints,
+    groups: tuple[Ints, Ints, Ints],
     family_start: Ints,
     member: Ints,
     here: Bools,
-    run_start: Ints,
-    run: Ints32,
-) -> None:
-    layers = len(group_of)
-    local = np.full(len(start), -1, np.int64)
-    found = np.empty(len(start), np.int64)
-    for family in range(len(family_start) - 1):
-        people = member[family_start[family] : family_start[family + 1]]
-        at = run_start[family]
-        run[at] = len(people)
-        at += 1
-        groups = 0
-        for layer in range(layers):
-            for person in people:
-                group = group_of[layer, person]
-                if group >= 0 and local[group] < 0:
-                    local[group] = groups
-                    found[groups] = group
-                    groups += 1
-                run[at] = local[group] if group >= 0 else -1
-                at += 1
-        for person in people:
-            run[at] = here[person]
-            at += 1
-        run[at] = groups
-        at += 1
-        entries = 0
-        for number in range(groups):
-            group = found[number]
-            run[at + number] = start[group + 1] - start[group]
-            entries += start[group + 1] - start[group]
-        at += groups
-        for number in range(groups):
-            group = found[number]
-            for entry in range(start[group], start[group + 1]):
-                run[at] = value[entry]
-                run[at + entries] = count[entry]
-                at += 1
-            local[group] = -1
+) -> tuple[Ints, Ints32]:
+    """The runs of all families, and where each begins."""
+    group_start, value, count = groups
+    layers, families = len(group_of), len(family_start) - 1
+    people = np.diff(family_start)
+    family = np.repeat(np.arange(families), people)
+    own = group_of[:, member]  # (releases, members)
+    # groups are numbered within the family in the order of their first appearance
+    layer, place = np.nonzero(own >= 0)
+    appearance = np.lexsort((place, layer, family[place]))
+    of_group = own[layer[appearance], place[appearance]]
+    group, first = np.unique(of_group, return_index=True)
+    group = group[np.argsort(first)]
+    family_of_group = family[place[appearance]][np.sort(first)]
+    held = starts_of(np.bincount(family_of_group, minlength=families))  # groups of each family
+    local = np.full(len(group_start), -1, np.int64)
+    local[group] = np.arange(len(group)) - held[family_of_group]
+    sizes = np.diff(group_start)[group]
+    entries = np.bincount(family_of_group, sizes, families).astype(np.int64)
+    start = starts_of(2 + people * (layers + 1) + np.diff(held) + 2 * entries)
+    run = np.empty(start[-1], np.int32)
+    run[start[:-1]] = people
+    within = np.arange(len(member)) - family_start[family]
+    at = start[family] + 1 + within
+    for one in own:
+        run[at] = np.where(one >= 0, local[one], -1)
+        at += people[family]
+    run[at] = here[member]
+    at_groups = start[:-1] + 1 + people * (layers + 1)
+    run[at_groups] = np.diff(held)
+    run[at_groups[family_of_group] + 1 + local[group]] = sizes
+    entry, of_entry = entries_of(group_start, group)
+    own_family = family_of_group[of_entry]
+    before = starts_of(entries)[own_family]
+    at = at_groups[own_family] + 1 + np.diff(held)[own_family] + np.arange(len(entry)) - before
+    run[at], run[at + entries[own_family]] = value[entry], count[entry]
+    return start, run
 
 
+# Compiled: called by the kernel that tries counterfeits, for every case.
 @kernel
 def read_run(run: Ints32, layers: int) -> tuple[Ints, Bools, Ints, Ints, Ints]:
     """What a run says: groups of members, who is here, start, value and count of the groups."""

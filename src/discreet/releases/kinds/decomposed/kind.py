@@ -63,8 +63,8 @@ from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversit
 from discreet.table.assignments import EDGES, Sets, supporting_rows
 from discreet.table.code_maps import code_of_value, excess_rows
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.counts import ClassCounts, ValueCounts, order_by_class
-from discreet.table.kernels import kernel
+from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.table.kernels.lists import are_in
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
 from discreet.utility.cell_sums import CellSums
@@ -295,23 +295,26 @@ def _group_values(
     noise: Mapping[str, NoiseValues],
 ) -> PublishedTable:
     """Each value of each attribute and group once, sorted by group, attribute and value."""
-    start, order = order_by_class(group, np.zeros(len(group), np.int32), groups, 1)
-    offset = np.cumsum([0, *(column.cardinality for column in columns)])[:-1]
-    extra = [noise.get(column.name) for column in columns]
-    added = [np.zeros(0, np.int32) if one is None else number[one.group] for one in extra]
-    values = [
-        np.zeros(0, np.int32) if one is None else (one.value + offset[i]).astype(np.int32)
-        for i, one in enumerate(extra)
+    offset = np.cumsum([0, *(column.cardinality for column in columns)])
+    every = int(offset[-1])  # values of all attributes
+    extra = [
+        (noise.get(column.name), before)
+        for column, before in zip(columns, offset[:-1], strict=True)
     ]
-    nothing = np.zeros(sum(map(len, added)), np.int32)
-    noise_start, noise_order = order_by_class(np.concatenate(added), nothing, groups, 1)
-    in_group, value = _listed_values(
-        start,
-        np.stack([column.codes[order] for column in columns]),
-        offset.astype(np.int32),
-        noise_start,
-        np.concatenate(values)[noise_order],
-    )
+    keys = [
+        *(
+            group * np.int64(every) + before + column.codes
+            for column, before in zip(columns, offset[:-1], strict=True)
+        ),
+        *(
+            number[one.group] * np.int64(every) + before + one.value
+            for one, before in extra
+            if one is not None
+        ),
+    ]
+    key = np.unique(np.concatenate(keys))
+    in_group, value = (key // every).astype(np.int32), (key % every).astype(np.int32)
+    offset = offset[:-1]
     attribute = (np.searchsorted(offset, value, side="right") - 1).astype(np.int32)
     texts = pl.concat([render(column.values).alias(VALUE) for column in columns])
     names = pl.Series(ATTRIBUTE, [column.name for column in columns])
@@ -321,56 +324,6 @@ def _group_values(
         PublishedColumn(VALUE, Role.STRUCTURE, value, texts),
     ]
     return PublishedTable(VALUES, published, len(value), keeps_order=True)
-
-
-@kernel
-def _listed_values(
-    start: NDArray[np.int64],
-    codes: NDArray[np.int32],  # (attributes, rows) in the order of groups
-    offset: NDArray[np.int32],  # (attributes,) where the values of each begin among all
-    noise_start: NDArray[np.int64],
-    noise: NDArray[np.int32],  # values among all, in the order of groups
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The groups and the values among all of every set, each once, ascending in each group."""
-    room = codes.size + len(noise)
-    of_group = np.empty(room, np.int32)
-    value = np.empty(room, np.int32)
-    found = 0
-    for group in range(len(start) - 1):
-        first = found
-        for attribute in range(len(codes)):
-            for row in range(start[group], start[group + 1]):
-                value[found] = codes[attribute, row] + offset[attribute]
-                found += 1
-        for i in range(noise_start[group], noise_start[group + 1]):
-            value[found] = noise[i]
-            found += 1
-        _sort(value[first:found])
-        kept = first
-        for i in range(first, found):
-            if i == first or value[i] != value[kept - 1]:
-                value[kept] = value[i]
-                of_group[kept] = group
-                kept += 1
-        found = kept
-    return of_group[:found].copy(), value[:found].copy()
-
-
-@kernel
-def _sort(part: NDArray[np.int32]) -> None:
-    """Sort a short array in place (Shell's way; ``np.sort`` takes seconds to compile)."""
-    gap = 1
-    while gap < len(part) // 3:
-        gap = 3 * gap + 1
-    while gap:
-        for i in range(gap, len(part)):
-            item = part[i]
-            j = i
-            while j >= gap and part[j - gap] > item:
-                part[j] = part[j - gap]
-                j -= gap
-            part[j] = item
-        gap //= 3
 
 
 def _order_problems(sets: Sets, signatures: SensitiveSignatures, people: CodedTable) -> list[str]:
@@ -449,28 +402,8 @@ def _lost_values(
         code = code_of_value(sensitive[name], task.table[name]).astype(np.int32)
         start, value = sets.of(number)
         own = code[task.table[name].codes[source_row]]
-        lost = _not_in_sets(group.astype(np.int32), own, start, value)
+        known = group >= 0
+        lost = int((~are_in(start, value, group[known], own[known])).sum())
         if lost:
             problems.append(f"{lost} rows are in a group without their value of '{name}'")
     return problems
-
-
-@kernel
-def _not_in_sets(
-    group: NDArray[np.int32],
-    code: NDArray[np.int32],
-    start: NDArray[np.int64],
-    value: NDArray[np.int32],
-) -> int:
-    """Return how many people, of those whose group is known, have a value that the group lacks."""
-    lost = 0
-    for row in range(len(group)):
-        if group[row] < 0:
-            continue
-        found = False
-        for entry in range(start[group[row]], start[group[row] + 1]):
-            if value[entry] == code[row]:
-                found = True
-                break
-        lost += not found
-    return lost

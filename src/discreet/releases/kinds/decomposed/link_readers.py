@@ -35,7 +35,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
 from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.table.assignments import Sets, rows_by_value
 from discreet.table.coded_table import CodedTable
-from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import stretches
 from discreet.table.published import GROUP
 from discreet.typing import Ints, Ints32
 
@@ -133,16 +133,13 @@ def matched_values(
     return _count_values(begin, possible.row[order], signatures.codes, signatures.offset)
 
 
-@kernel
 def _count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints32:
     """Return how many values of each attribute the rows of each entry have."""
-    seen = np.full(offset[len(offset) - 1], -1, np.int64)
     kept = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
-    for entry in range(len(begin) - 1):
-        for i in range(begin[entry], begin[entry + 1]):
-            for attribute in range(codes.shape[1]):
-                at = offset[attribute] + codes[row[i], attribute]
-                if seen[at] != entry:
-                    seen[at] = entry
-                    kept[entry, attribute] += 1
+    for part in stretches(np.diff(begin)):
+        entry = np.repeat(np.arange(part.stop - part.start), np.diff(begin)[part])
+        rows = row[begin[part.start] : begin[part.stop]]
+        for attribute, values in enumerate(np.diff(offset).tolist()):
+            distinct = np.unique(entry * values + codes[rows, attribute])
+            kept[part, attribute] = np.bincount(distinct // values, minlength=len(kept[part]))
     return kept

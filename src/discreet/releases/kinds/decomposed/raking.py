@@ -18,7 +18,7 @@ import numpy as np
 from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignatures
 from discreet.table.assignments import Sets, supporting_rows
 from discreet.table.classes import group_codes, group_lists
-from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import starts_of
 from discreet.typing import Floats, Ints, Ints32
 
 ROUNDS = 200
@@ -58,41 +58,29 @@ def _fit_distinct(start: Ints, signature: Ints32, people: Ints, count: Floats) -
     return _fit(start[one], start[one + 1], signature, people[one] * kinds.size, count)
 
 
-@kernel(work=12)
 def _fit(begin: Ints, end: Ints, signature: Ints32, target: Ints, count: Floats) -> Floats:
+    some = begin < end
+    start = starts_of((end - begin)[some])
+    cell = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    row = signature[np.arange(start[-1]) + (begin[some] - start[:-1])[cell]]
+    target = target[some]
     factor = count.copy()
     for _ in range(ROUNDS - 1):
-        total = np.zeros(len(count))  # of each row, over its factor
-        for cell in range(len(target)):
-            if begin[cell] == end[cell]:
-                continue
-            held = 0.0
-            for entry in range(begin[cell], end[cell]):
-                held += factor[signature[entry]]
-            scale = target[cell] / held
-            for entry in range(begin[cell], end[cell]):
-                total[signature[entry]] += scale
+        held = np.bincount(cell, factor[row], len(target))
+        total = np.bincount(row, (target / held)[cell], len(count))  # of each row, over its factor
+        used = total > 0
         better = factor.copy()
-        away, bounded = 0.0, True
-        for row in range(len(count)):
-            if total[row] > 0:
-                better[row] = count[row] / total[row]
-                away = max(away, abs(factor[row] / better[row] - 1))
-                bounded &= LEAST < better[row] < GREATEST
+        better[used] = count[used] / total[used]
+        away = np.abs(factor[used] / better[used] - 1).max(initial=0.0)
+        bounded = ((better[used] > LEAST) & (better[used] < GREATEST)).all()
         if away < CLOSE or not bounded:
             break
         factor = better
     return factor
 
 
-@kernel
 def _masses(start: Ints, signature: Ints32, people: Ints, factor: Floats) -> Floats:
     """The mass of every row in every cell: together that of its people, exactly."""
-    mass = np.empty(len(signature))
-    for cell in range(len(people)):
-        held = 0.0
-        for entry in range(start[cell], start[cell + 1]):
-            held += factor[signature[entry]]
-        for entry in range(start[cell], start[cell + 1]):
-            mass[entry] = factor[signature[entry]] * people[cell] / held
-    return mass
+    cell = np.repeat(np.arange(len(people)), np.diff(start))
+    held = np.bincount(cell, factor[signature], len(people))
+    return np.asarray(factor[signature] * people[cell] / held[cell], np.float64)

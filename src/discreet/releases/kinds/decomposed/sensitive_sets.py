@@ -197,23 +197,7 @@ def struck_values(
     return np.diff(total), possible.complete
 
 
-@kernel
-def _mark(group: int, start: Ints, value: Ints32, groups: int, offset: Ints, stamp: Ints32) -> None:
-    """Stamp the values of a group's sets with its number."""
-    for attribute in range(len(offset) - 1):
-        which = attribute * groups + group
-        for entry in range(start[which], start[which + 1]):
-            stamp[offset[attribute] + value[entry]] = group
-
-
-@kernel
-def _supports(signature: int, group: int, codes: Ints32, offset: Ints, stamp: Ints32) -> bool:
-    for attribute in range(codes.shape[1]):
-        if stamp[offset[attribute] + codes[signature, attribute]] != group:
-            return False
-    return True
-
-
+# Compiled: a search through the rows of T^S that ends with the first that is found.
 @kernel(work=20)
 def _count_unsupported(
     start: Ints,
@@ -229,7 +213,10 @@ def _count_unsupported(
     supported = np.full(offset[attributes], -1, np.int32)
     result = np.zeros(attributes, np.int64)
     for group in range(groups):
-        _mark(group, start, value, groups, offset, stamp)
+        for attribute in range(attributes):
+            which = attribute * groups + group
+            for entry in range(start[which], start[which + 1]):
+                stamp[offset[attribute] + value[entry]] = group
         for attribute in range(attributes):
             which = attribute * groups + group
             for entry in range(start[which], start[which + 1]):
@@ -237,7 +224,10 @@ def _count_unsupported(
                 if supported[place] == group:
                     continue
                 for i in range(listed_start[place], listed_start[place + 1]):
-                    if _supports(listed[i], group, codes, offset, stamp):
+                    supports = True
+                    for other in range(attributes):
+                        supports &= stamp[offset[other] + codes[listed[i], other]] == group
+                    if supports:
                         for other in range(attributes):
                             supported[offset[other] + codes[listed[i], other]] = group
                         break
@@ -246,6 +236,7 @@ def _count_unsupported(
     return result
 
 
+# Compiled: every row of T^S with a value, for every value of every set.
 @kernel(work=100)
 def _kept_values(
     start: Ints,
@@ -264,12 +255,19 @@ def _kept_values(
     first = start[known * groups]
     result = np.zeros((start[(known + 1) * groups] - first, attributes), np.int32)
     for group in range(groups):
-        _mark(group, start, value, groups, offset, stamp)
+        for attribute in range(attributes):
+            which = attribute * groups + group
+            for entry in range(start[which], start[which + 1]):
+                stamp[offset[attribute] + value[entry]] = group
         which = known * groups + group
         for entry in range(start[which], start[which + 1]):
             place = offset[known] + value[entry]
             for i in range(listed_start[place], listed_start[place + 1]):
-                if whole_rows and not _supports(listed[i], group, codes, offset, stamp):
+                supports = True
+                if whole_rows:
+                    for other in range(attributes):
+                        supports &= stamp[offset[other] + codes[listed[i], other]] == group
+                if not supports:
                     continue
                 for attribute in range(attributes):
                     at = offset[attribute] + codes[listed[i], attribute]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.releases.kinds.implied_groups import ImpliedGroups, PublishedPeople, SensitiveRows
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
-from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import are_in, entries_of, stretches, sums_of
 from discreet.typing import Codes, Floats, Ints, Ints32
 from discreet.utility.implied import Implied, PairAnswers, QueryBatch
 
@@ -37,23 +35,23 @@ class UniformSets(Implied):
         if answer is not None:
             return answer
         queries = len(batch.number)
-        groups = len(self._people.start) - 1
-        asked = [name for name in batch.members if name in self._people.codes]
-        of_people = [batch.members[name].astype(np.uint8) for name in asked]
-        offset = np.cumsum([0, *(len(member) for member in of_people)])[:-1]
-        place = np.zeros((self._people.count, len(asked)), np.int64)
-        for i, name in enumerate(asked):
-            place[:, i] = self._people.codes[name] + offset[i]
-        stacked = np.concatenate(of_people) if asked else np.zeros((0, queries), np.uint8)
         total = np.zeros(queries)
-        block = max(1, 2**22 // max(queries, 1))  # groups at a time, to bound the memory
-        for first in range(0, groups, block):
-            end = min(first + block, groups)
-            matching = _matching_people(self._people.start, place, stacked, first, end)
+        room = 2**22 // max(queries, 1)  # people or values at a time, to bound the memory
+        people = self._people
+        for part in stretches(np.diff(people.start) + 1, room):
+            within = slice(people.start[part.start], people.start[part.stop])
+            obeys = np.ones((people.start[part.stop] - people.start[part.start], queries))
+            for name, member in batch.members.items():
+                if name in people.codes:
+                    obeys *= member[people.codes[name][within]]
+            matching = sums_of(people.start[part.start : part.stop + 1] - within.start, obeys)
             for name, member in batch.members.items():
                 if name in self._sets:
                     start, value = self._sets[name]
-                    _times_share(start, value, member.astype(np.uint8), first, matching)
+                    start = start[part.start : part.stop + 1]
+                    inside = member[value[start[0] : start[-1]]].astype(np.float64)
+                    length = np.maximum(np.diff(start), 1)[:, None]
+                    matching *= sums_of(start - start[0], inside) / length
             total += matching.sum(axis=0)
         return total
 
@@ -72,28 +70,32 @@ class UniformSets(Implied):
         )
         kind = of_target[lines.first_row]
         start, order = order_by_class(kind, np.zeros(lines.count, np.int32), alike.count, 1)
-        first_row = lines.first_row[order]
-        sets = [self._sets[name] for name in sensitive]
-        offset = np.cumsum([0, *(len(value) for _, value in sets)])
-        groups = len(self._people.start)
-        found = np.empty(lines.count)
-        found[order] = _mass_of_lines(
-            self._people.start,
-            of_people,
-            start,
-            _matrix([column.codes[first_row] for column in hidden], len(first_row), np.int32),
-            _matrix([begin + offset[i] for i, (begin, _) in enumerate(sets)], groups, np.int64),
-            np.concatenate([np.zeros(0, np.int32), *(value for _, value in sets)]),
-        )
+        found = np.zeros(lines.count)
+        group = self._people.group
+        for part in stretches(np.diff(start)[of_people]):
+            place, person = entries_of(start, of_people[part])
+            line, of_group = order[place], group[part][person]
+            likely = np.ones(len(line))
+            for column in hidden:
+                begin, value = self._sets[column.name]
+                wanted = column.codes[lines.first_row[line]]
+                likely *= are_in(begin, value, of_group, wanted)
+                likely /= np.maximum(np.diff(begin), 1)[of_group]
+            found += np.bincount(line, likely, lines.count)
         return found[lines.class_of_row]
 
     def pair_table(self, first: Column, second: Column) -> Floats:
         if first.name not in self._sets:
             return self._rows_of(second).pair_table(first, second)
-        table = np.zeros((first.cardinality, second.cardinality))
-        size = np.diff(self._people.start).astype(np.float64)
-        _add_products(*self._sets[first.name], *self._sets[second.name], size, table)
-        return table
+        (start, value), (other_start, other) = self._sets[first.name], self._sets[second.name]
+        group = np.repeat(np.arange(len(start) - 1), np.diff(start))
+        share = np.diff(self._people.start) / np.maximum(np.diff(start) * np.diff(other_start), 1)
+        table = np.zeros(first.cardinality * second.cardinality)
+        for part in stretches(np.diff(other_start)[group]):
+            partner, entry = entries_of(other_start, group[part])
+            cell = value[part][entry].astype(np.int64) * second.cardinality + other[partner]
+            table += np.bincount(cell, share[group[part]][entry], len(table))
+        return table.reshape(first.cardinality, second.cardinality)
 
     def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
         drawn = dict(self._people.codes)
@@ -109,77 +111,3 @@ class UniformSets(Implied):
         every = np.arange(attribute.cardinality, dtype=np.int32)
         rows = SensitiveRows({attribute.name: every}, attribute.cardinality, start, value, mass)
         return ImpliedGroups(self._original, self._people, rows)
-
-
-def _matrix(lines: Sequence[NDArray[Any]], length: int, kind: type[np.integer[Any]]) -> Any:
-    """Arrays of one length below each other, also where there are none."""
-    return np.array(lines, kind).reshape(len(lines), length)
-
-
-@kernel
-def _matching_people(
-    start: Ints, place: Ints, asked: NDArray[np.uint8], first: int, end: int
-) -> Floats:
-    result = np.zeros((end - first, asked.shape[1]))
-    for group in range(first, end):
-        for person in range(start[group], start[group + 1]):
-            for query in range(asked.shape[1]):
-                obeys = 1
-                for attribute in range(place.shape[1]):
-                    obeys &= asked[place[person, attribute], query]
-                result[group - first, query] += obeys
-    return result
-
-
-@kernel
-def _times_share(
-    start: Ints, value: Ints32, member: NDArray[np.uint8], first: int, result: Floats
-) -> None:
-    for number in range(len(result)):
-        begin, end = start[first + number], start[first + number + 1]
-        for query in range(result.shape[1]):
-            inside = 0
-            for entry in range(begin, end):
-                inside += member[value[entry], query]
-            result[number, query] *= inside / max(end - begin, 1)
-
-
-@kernel
-def _add_products(
-    start: Ints, value: Ints32, other_start: Ints, other: Ints32, size: Floats, table: Floats
-) -> None:
-    for group in range(len(size)):
-        own, theirs = start[group + 1] - start[group], other_start[group + 1] - other_start[group]
-        for entry in range(start[group], start[group + 1]):
-            for partner in range(other_start[group], other_start[group + 1]):
-                table[value[entry], other[partner]] += size[group] / (own * theirs)
-
-
-@kernel
-def _mass_of_lines(
-    people_start: Ints,
-    people: Ints32,
-    line_start: Ints,
-    codes: Ints32,  # (attributes, lines)
-    set_start: Ints,  # (attributes, groups + 1)
-    value: Ints32,
-) -> Floats:
-    """Over people, how likely each line with their quasi-identifiers is theirs."""
-    mass = np.zeros(codes.shape[1])
-    for group in range(len(people_start) - 1):
-        for person in range(people_start[group], people_start[group + 1]):
-            for line in range(line_start[people[person]], line_start[people[person] + 1]):
-                likely = 1.0
-                for attribute in range(codes.shape[0]):
-                    begin, end = set_start[attribute, group], set_start[attribute, group + 1]
-                    found = False
-                    for entry in range(begin, end):
-                        if value[entry] == codes[attribute, line]:
-                            found = True
-                            break
-                    if not found:
-                        likely = 0.0
-                        break
-                    likely /= end - begin
-                mass[line] += likely
-    return mass

@@ -21,8 +21,8 @@ from discreet.releases.kinds.generalized.implied import MeasuredTable
 from discreet.table.classes import classes_of, group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import order_by_class
-from discreet.table.kernels import kernel
-from discreet.typing import Codes, Floats
+from discreet.table.kernels.lists import sums_of
+from discreet.typing import Codes, Floats, Ints
 from discreet.utility.implied import QueryBatch
 
 SLICE = 2**22  # meetings × queries that are weighed at once; bounds the memory
@@ -42,21 +42,21 @@ class ClassTable:
         self._class_of_row = classes.class_of_row
         self._sensitive = {column.name: column for column in part.sensitive}
         self._sensitive_coverages = part.coverages
-        self._combinations: dict[tuple[str, ...], tuple[Codes, list[Codes], Floats]] = {}
+        self._combinations: dict[tuple[str, ...], tuple[Ints, list[Codes], Floats]] = {}
 
     def answering(self, batch: QueryBatch) -> Floats:
         """(classes, queries) The rows of each class that answer the sensitive part of queries."""
         names = tuple(name for name in batch.members if name in self._sensitive)
         if not names:
             return np.repeat(self.size[:, None], len(batch.number), axis=1)
-        of_class, cells, count = self._combined(names)
+        start, cells, count = self._combined(names)
         share = np.repeat(count[:, None], len(batch.number), axis=1)
         for name, cell in zip(names, cells, strict=True):
             share *= self._sensitive_coverages[name].shares(batch.members[name])[cell]
-        return _sum_by_class(of_class, share, len(self.size))
+        return sums_of(start, share)
 
-    def _combined(self, names: tuple[str, ...]) -> tuple[Codes, list[Codes], Floats]:
-        """The distinct combinations of class and some sensitive cells, and the rows with each."""
+    def _combined(self, names: tuple[str, ...]) -> tuple[Ints, list[Codes], Floats]:
+        """Combinations of some sensitive cells: where a class's start, the cells, the rows."""
         if names not in self._combinations:
             columns = [self._sensitive[name] for name in names]
             grouped = group_codes(
@@ -64,13 +64,11 @@ class ClassTable:
                 [len(self.size), *(column.cardinality for column in columns)],
                 len(self._class_of_row),
             )
-            first = grouped.first_row
-            cells = [column.codes[first] for column in columns]
-            self._combinations[names] = (
-                self._class_of_row[first],
-                cells,
-                grouped.size.astype(np.float64),
-            )
+            of_class = self._class_of_row[grouped.first_row]
+            same = np.zeros(grouped.count, np.int32)
+            start, order = order_by_class(of_class, same, len(self.size), 1)
+            cells = [column.codes[grouped.first_row[order]] for column in columns]
+            self._combinations[names] = start, cells, grouped.size[order].astype(np.float64)
         return self._combinations[names]
 
     def holds(self, name: str) -> bool:
@@ -215,14 +213,6 @@ class Meeting:
             else:
                 found.append((self._cells[a].astype(np.float32) @ member).astype(np.float64))
         return found
-
-
-@kernel
-def _sum_by_class(class_of_row: NDArray[np.int32], share: Floats, classes: int) -> Floats:
-    total = np.zeros((classes, share.shape[1]))
-    for row in range(len(class_of_row)):
-        total[class_of_row[row]] += share[row]
-    return total
 
 
 def _meet(

@@ -1,0 +1,72 @@
+"""Orders within lists: by chance, and by keys."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.table.kernels import kernel
+from discreet.typing import Codes, Ints
+
+
+def shuffled_lists(rng: np.random.Generator, start: Ints) -> Ints:
+    """The numbers from 0 on, those of each list in an order of chance, lists in their order."""
+    items = np.arange(start[-1], dtype=np.int32)
+    shuffle_lists(rng, items, start)
+    return items.astype(np.int64)
+
+
+# Compiled: as many steps as rows, each with a random number and after the one before.
+@kernel
+def shuffle_lists(rng: np.random.Generator, items: NDArray[np.int32], start: Ints) -> None:
+    """Shuffle the items of every list in place.
+
+    ``Generator.integers`` and ``permutation`` take seconds to compile.
+    """
+    for number in range(len(start) - 1):
+        first = start[number]
+        for last in range(start[number + 1] - 1, first, -1):
+            other = first + int(rng.random() * (last - first + 1))
+            items[last], items[other] = items[other], items[last]
+
+
+# Compiled: called by searches for every cut or stretch, mostly of a few units.
+@kernel
+def sort_by_key(
+    order: Codes, low: int, length: int, key: Codes, other_key: Codes, other: Codes
+) -> None:
+    """Sort a range of units, and their keys with them, stably."""
+    if length <= 24:
+        for i in range(1, length):
+            moved_key, moved = key[i], order[low + i]
+            place = i
+            while place > 0 and key[place - 1] > moved_key:
+                key[place] = key[place - 1]
+                order[low + place] = order[low + place - 1]
+                place -= 1
+            key[place] = moved_key
+            order[low + place] = moved
+        return
+    least, greatest = key[0], key[0]
+    for i in range(length):
+        other_key[i] = key[i]
+        other[i] = order[low + i]
+        least = min(least, key[i])
+        greatest = max(greatest, key[i])
+    span = np.int64(greatest) - least + 1
+    if span <= 4 * length + 64:
+        place_of_key = np.zeros(span + 1, np.int64)
+        for i in range(length):
+            place_of_key[other_key[i] - least + 1] += 1
+        for k in range(span):
+            place_of_key[k + 1] += place_of_key[k]
+        for i in range(length):
+            k = other_key[i] - least
+            key[place_of_key[k]] = other_key[i]
+            order[low + place_of_key[k]] = other[i]
+            place_of_key[k] += 1
+    else:
+        sorting = np.argsort(other_key[:length], kind="mergesort")
+        for i in range(length):
+            key[i] = other_key[sorting[i]]
+            order[low + i] = other[sorting[i]]

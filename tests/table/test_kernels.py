@@ -271,9 +271,13 @@ import numpy as np
 from discreet.table.kernels.listening import listeners
 told = []
 listeners.append(lambda kernels, seconds: told.append((kernels, seconds)))
-from discreet.table.graphs import usable_edges
-usable_edges(1, np.array([0, 1]), np.array([0], np.int32), np.array([1]))
-assert told[-1][0] == 2, told  # usable_edges and the kernel that it calls
+from discreet.attacks.inference.permanents import matching_beliefs_of_groups
+one, belief = np.array([0, 1]), np.zeros(1)
+matching_beliefs_of_groups(
+    one, one, np.array([1]), one, np.ones(1), 10, belief, np.zeros(1, np.uint8)
+)
+assert belief[0] == 1.0
+assert told[-1][0] == 2, told  # the kernel and the one that it calls
 assert told[-1][1] > 0
 """
     environment = {"DISCREET_KERNELS": "compiled", "NUMBA_CACHE_DIR": str(tmp_path)}

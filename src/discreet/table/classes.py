@@ -20,6 +20,7 @@ from discreet.table.kernels import kernel
 from discreet.typing import Codes
 
 KEY_LIMIT = 2**62
+IN_CACHE = 2**16  # keys that are packed at a time
 FEW = 2**16  # keys that are grouped by NumPy, which needs no compiled code
 HASH_FACTOR = 0x9E3779B97F4A7C15
 DIRECT_LIMIT = 2**24  # entries of a direct-address table; 64 MB of int32
@@ -95,10 +96,10 @@ def pack_keys(
         if bound * max(cardinality, 1) > KEY_LIMIT:
             packed = _group_keys(keys, bound)
             keys, bound = packed.class_of_row.astype(np.int64), packed.count
-        for begin in range(0, rows, FEW):  # so many stay in the cache
-            part = keys[begin : begin + FEW]
+        for begin in range(0, rows, IN_CACHE):
+            part = keys[begin : begin + IN_CACHE]
             part *= cardinality
-            part += column[begin : begin + FEW]
+            part += column[begin : begin + IN_CACHE]
         bound *= max(cardinality, 1)
     return keys, bound
 

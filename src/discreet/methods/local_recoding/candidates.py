@@ -23,7 +23,6 @@ from discreet.methods.local_recoding.group_needs import (
     ValueTally,
     add_unit,
     new_tally,
-    start_set,
 )
 from discreet.methods.local_recoding.hulls import Space, cell_cost
 from discreet.methods.shared.list_orders import sort_by_key
@@ -103,7 +102,11 @@ def enumerate_candidates(
             continue
         if rows < needs.rows:
             continue
-        lacking, p = start_set(tally, needs), begin  # of the values that a group needs
+        tally.number[0] += 1  # an empty set
+        lacking, p = 0, begin  # of the values that a group needs
+        for j in range(len(needs.values)):
+            tally.lacking[j] = needs.values[j]
+            lacking += needs.values[j]
         while p < end and lacking > 0:
             lacking -= add_unit(tally, needs, buffer[depth, p])
             p += 1

@@ -23,7 +23,6 @@ from discreet.methods.local_recoding.group_needs import (
     ValueTally,
     add_unit,
     new_tally,
-    start_set,
 )
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
@@ -167,8 +166,11 @@ def _regret(
         p += 1
     skip[g] = p
     cost = candidates.cost[g]
-    lacking = start_set(tally, needs)
-    taken = count = 0
+    tally.number[0] += 1  # an empty set
+    taken = count = lacking = 0
+    for j in range(len(needs.values)):
+        tally.lacking[j] = needs.values[j]
+        lacking += needs.values[j]
     regret = 0.0
     while p < end and price[member[p]] >= cost:
         i = member[p]

@@ -77,18 +77,6 @@ def new_tally(needs: Needs) -> ValueTally:
     )
 
 
-# Compiled: called for every candidate that is looked at.
-@kernel
-def start_set(tally: ValueTally, needs: Needs) -> int:
-    """Begin with an empty set; how many values it lacks, over all attributes."""
-    tally.number[0] += 1
-    total = 0
-    for j in range(len(needs.values)):
-        tally.lacking[j] = needs.values[j]
-        total += needs.values[j]
-    return total
-
-
 # Compiled: called for every unit of a candidate.
 @kernel
 def add_unit(tally: ValueTally, needs: Needs, unit: int) -> int:

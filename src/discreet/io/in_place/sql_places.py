@@ -29,8 +29,9 @@ from discreet.io.header import require_names
 from discreet.io.in_place.place import COUNT, NUMBER, Place
 
 # Types of PostgreSQL whose values are compared as they are read: truth values, integers, floats,
-# dates and times. All others are compared as text.
+# dates and times. All others are compared as text, as the server writes it.
 PLAIN_TYPES = {16, 20, 21, 23, 700, 701, 1082, 1083, 1114, 1184}
+TEXT_TYPES = {25, 1043}
 
 
 def place_of_url(url: str, folder: Path, table: str | None, query: str | None) -> Place:
@@ -88,17 +89,19 @@ class DatabasePlace(Place):
             if sqlite:
                 keys += [f"typeof({cell})", f"{cell} COLLATE BINARY"]
             else:
-                cell = cell if types[name] in PLAIN_TYPES else f'{cell}::text COLLATE "C"'
+                cell = cell if types[name] in PLAIN_TYPES else _written(cell, types[name])
                 keys.append(cell)
             cells.append(cell)
-        text = "CAST({} AS TEXT) COLLATE BINARY" if sqlite else '({})::text COLLATE "C"'
-        ranked = [f"NULLIF({text.format(column_name(name))}, '')" for name in person]
+        texts = [f"CAST({column_name(name)} AS TEXT) COLLATE BINARY" for name in person]
+        if not sqlite:
+            texts = [_written(column_name(name), types[name]) for name in person]
+        ranked = [f"NULLIF({text}, '')" for text in texts]
         statement = count_statement(self.select, cells, keys, ",\n".join(ranked))
         with self._database() as database:
             _, rows = fetch(database, statement)
-        names = [*columns, *([NUMBER] if person else []), COUNT]
-        found: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(names)
-        return pl.DataFrame([column_of_cells(n, c) for n, c in zip(names, found, strict=True)])
+        shown = [*columns, *([NUMBER] if person else []), COUNT]
+        found: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(shown)
+        return pl.DataFrame([column_of_cells(n, c) for n, c in zip(shown, found, strict=True)])
 
     @contextmanager
     def _database(self) -> Iterator[Database]:
@@ -108,6 +111,13 @@ class DatabasePlace(Place):
                 yield database
         finally:
             database.close()
+
+
+def _written(cell: str, kind: int) -> str:
+    """A cell of PostgreSQL as the text that the server writes; a cast would trim some types."""
+    text = f"CASE WHEN {cell} IS NULL THEN NULL ELSE concat({cell}) END"
+    text = cell if kind in TEXT_TYPES else text
+    return f'({text}) COLLATE "C"'
 
 
 def _described(database: Database, select: str) -> list[tuple[str, Any]]:

@@ -19,6 +19,7 @@ from discreet.attacks.persons.number_of_rows import dealt_values
 from discreet.attacks.persons.person_intersection import candidates
 from discreet.attacks.persons.person_view import AT_ALL, GIVEN_ROW, PersonView
 from discreet.io.frames import code_series
+from discreet.requirements.base import Domain
 from discreet.table.classes import Classes
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import Persons
@@ -46,7 +47,8 @@ def view_of(rows: Rows) -> PersonView:
         for name, place in (("s", 2), ("t", 3))
     }
     persons = Persons(number, int(number.max()) + 1, 0)
-    return PersonView("records", Classes.of_numbers(groups), persons, columns)
+    domains = {name: Domain.of(column) for name, column in columns.items()}
+    return PersonView("records", Classes.of_numbers(groups), persons, columns, domains)
 
 
 def members_of(rows: Rows) -> dict[int, dict[int, list[tuple[str, str]]]]:
@@ -231,3 +233,57 @@ def test_a_release_without_persons_counts_rows():
     described = described.model_copy(update={"person": dc.Person(column="id")})
     report = dc.attack(dc.publish(frame_of(one_each), described), original=frame_of(one_each))
     assert {f.unit for f in report.findings} == {Unit.PERSON}
+
+
+SEVERAL_TABLES = [
+    ({"codip": {"plan": "given", "tables": [["s"], ["t"]]}}, "sensitive", 2),
+    ({"anatomy": {"l": 2}}, "drop", 1),
+    ("full-domain", "sensitive", 1),
+]
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 11), st.integers(20, 24), st.sampled_from("uvwx"),
+                  st.sampled_from("xyz")),
+        min_size=6, max_size=40,
+    ),
+    st.sampled_from(SEVERAL_TABLES),
+    st.sampled_from(["persons", "rows"]),
+)  # fmt: skip
+def test_persons_are_targets_in_every_kind_of_release(
+    rows: list[Any], made: tuple[Any, str, int], scope: str
+):
+    method, role, tables = made
+    by_anatomy = tables == 1 and method != "full-domain"
+    described = dc.Job(
+        attributes={
+            "id": {"role": "identifier"},
+            "age": {"role": "quasi-identifier", "type": "integer", "hierarchy": "suppress"},
+            "s": {"role": "sensitive"},
+            "t": {"role": role},
+        },
+        person={"column": "id", "rows": "keep", "scope": "persons" if by_anatomy else scope},
+        requirements=[] if by_anatomy else [{"k-anonymity": {"k": 2}}, {"p-diversity": {"l": 1.1}}],
+        method=method,
+    )
+    try:
+        release = dc.publish(frame_of(rows), described)
+    except dc.InfeasibleError:
+        return
+    report = dc.attack(release, original=frame_of(rows))
+    assert report.ok, str(report)
+    linked = [f for f in report.findings if f.attack == "linking"]
+    assert len(linked) == tables and len(report.risks) == tables + 1
+    assert report.persons == max(f.targets for f in linked) <= len({row[0] for row in rows})
+
+
+def test_an_attacker_who_knows_all_other_values_of_a_row_is_bounded():
+    rows = [(f"p{n % 16}", 20 + n % 4, "uvwx"[n % 4], "xy"[n // 16]) for n in range(32)]
+    inner = {"multi-attribute-l-diversity": {"attribute": "s", "inner": {"p-diversity": {"l": 2}}}}
+    release = dc.publish(frame_of(rows), job(inner))
+    report = dc.attack(release, original=frame_of(rows), attacks=["background-join"])
+    assert report.ok
+    by_aim = {f.aim: f for f in report.findings}
+    assert by_aim["s"].bound == pytest.approx(0.5) and by_aim["s"].greatest <= 0.5 + 1e-9

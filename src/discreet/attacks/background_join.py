@@ -16,17 +16,20 @@ from typing import ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import Field
 
 from discreet.attacks.base import Attack, Finding, Scene
 from discreet.attacks.class_attacks import IN_TABLE, baseline_of
 from discreet.attacks.inference.beliefs import beliefs_in, on_lines_of, ungrouped
-from discreet.attacks.inference.bounds import value_bounds
+from discreet.attacks.inference.bounds import requirements_about, value_bounds
 from discreet.attacks.persons.person_view import (
     ALL_ROWS,
+    AT_ALL,
     PersonView,
     TrueValues,
     finding_on_values,
+    person_bounds,
 )
 from discreet.releases.adversary_view import AdversaryView
 from discreet.table.classes import group_codes
@@ -51,7 +54,7 @@ class BackgroundJoin(Attack):
 
     def inapplicable(self, scene: Scene) -> str | None:
         reason = super().inapplicable(scene)
-        if reason is None and all(len(reading.sensitive) < 2 for reading in scene.readings):
+        if reason is None and all(len(columns) < 2 for columns in scene.sensitive):
             return "no table has two sensitive attributes"
         return reason
 
@@ -72,8 +75,7 @@ class BackgroundJoin(Attack):
         return [
             finding_on_values(
                 self, scene, view, attribute, joined_values(view, attribute, known),
-                joined_values(view.whole, attribute, known),
-                np.full(view.sensitive[attribute].cardinality, np.inf),
+                joined_values(view.whole, attribute, known), _bounds(scene, view, attribute, known),
                 knowledge=f"{ALL_ROWS}, and the {_listed(known)} of one of the target's rows",
                 details={"known": list(known)},
             )
@@ -109,6 +111,23 @@ class BackgroundJoin(Attack):
 
 def _listed(known: tuple[str, ...]) -> str:
     return " and ".join(f"'{name}'" for name in known)
+
+
+def _bounds(
+    scene: Scene, view: PersonView, attribute: str, known: tuple[str, ...]
+) -> NDArray[np.float64]:
+    """The bound of each value on persons: only where all other attributes of a row are known.
+
+    Members who have some of the values in a row may be those of several such combinations, which
+    overlap; what holds of each does not bound their union.
+    """
+    share = np.zeros(view.sensitive[attribute].cardinality)
+    if len(known) + 1 < len(view.sensitive):
+        return np.full(len(share), np.inf)
+    about = requirements_about(scene.guarantees, attribute)
+    inner = [model for one in about if (model := one.given_others()) is not None]
+    every = [model.model_copy(update={"attribute": None}) for model in inner]
+    return person_bounds(every, view.domains, attribute, share, AT_ALL)
 
 
 def joined_values(view: PersonView, attribute: str, known: tuple[str, ...]) -> TrueValues:

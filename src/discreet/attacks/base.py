@@ -26,7 +26,7 @@ from discreet.releases.manifest import Manifest
 from discreet.releases.placement import EXACT
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import Domains, Requirement
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Unit
 from discreet.typing import Floats
 
@@ -54,13 +54,19 @@ class Scene:
     threshold: float = 0.5
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     progress: Progress = no_progress
-    persons: PersonView | None = None  # where a person may have several published rows
+    # a view for each table, where a person may have several published rows
+    persons: Sequence[PersonView] | None = None
     omitted: dict[str, str] = field(default_factory=dict)  # what attacks left out, and why
 
     @property
     def kind(self) -> Kind:
         """The kind of the release."""
         return kind_of(self.manifest.kind)
+
+    @property
+    def sensitive(self) -> list[Mapping[str, Column]]:
+        """The sensitive columns of each table that an attacker sees."""
+        return [view.sensitive for view in self.persons or self.readings]
 
     @property
     def guarantees(self) -> list[Requirement]:
@@ -192,7 +198,7 @@ class Attack(Named):
 
     def expected(self, scene: Scene) -> int:
         """How many findings there will be, to estimate the remaining time."""
-        return sum(len(reading.sensitive) for reading in scene.readings)
+        return sum(len(columns) for columns in scene.sensitive)
 
     def omit(self, scene: Scene, part: str, reason: str) -> None:
         """Report what the attack leaves out, and why."""

@@ -154,7 +154,7 @@ class Skewness(Attack):
             values, share = view.values_of(column, GIVEN_ROW), view.share(column, GIVEN_ROW)
             gain = values.belief / share[values.value]
             bounds = person_bounds(
-                scene.guarantees, scene.domains, attribute, share, GIVEN_ROW, of_kinds=True
+                scene.guarantees, view.domains, attribute, share, GIVEN_ROW, of_kinds=True
             )
             findings.append(
                 finding_on_values(
@@ -185,11 +185,11 @@ class Similarity(Attack):
         reason = super().inapplicable(scene)
         if reason or any(
             self._groupings(scene, column)
-            for r in scene.readings
-            for column in r.sensitive.values()
+            for columns in scene.sensitive
+            for column in columns.values()
         ):
             return reason
-        if any(name in scene.task.hierarchies for r in scene.readings for name in r.sensitive):
+        if any(name in scene.task.hierarchies for columns in scene.sensitive for name in columns):
             return "no hierarchy groups the published values of a sensitive attribute below its top"
         return "no sensitive attribute has a hierarchy, and no kinds of values were given"
 
@@ -291,7 +291,7 @@ def _on_values(
 ) -> Finding:
     """The finding of one reader on the values of persons, or on kinds of values."""
     bounds = person_bounds(
-        scene.guarantees, scene.domains, column.name, view.share(column, reader), reader,
+        scene.guarantees, view.domains, column.name, view.share(column, reader), reader,
         of_kinds=of_kinds, apart=apart,
     )  # fmt: skip
     return finding_on_values(

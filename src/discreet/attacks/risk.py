@@ -78,13 +78,15 @@ def risks_of(
     return found
 
 
-def risks_of_persons(original: CodedTable, persons: Persons, view: PersonView) -> list[Risk]:
-    """The risk of the persons of the original, and of those of the published table."""
+def risks_of_persons(
+    original: CodedTable, persons: Persons, views: Sequence[PersonView]
+) -> list[Risk]:
+    """The risk of the persons of the original, and of those of every published table."""
     before = candidates(classes_of(original.quasi_identifiers, original.rows), persons)
-    after = candidates(view.classes, view.persons)
+    after = [(view.name, candidates(view.classes, view.persons)) for view in views]
     return [
         _risk(name, alike.astype(np.float64), np.ones(len(alike), np.int64), None)
-        for name, alike in (("the original", before), (view.name, after))
+        for name, alike in [("the original", before), *after]
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,14 @@ from discreet.attacks.registry import all_attacks
 from discreet.attacks.risk import Risk, RowAtRisk, risks_of, risks_of_persons, rows_at_risk
 from discreet.errors import InputError
 from discreet.methods.base import Progress, Task, no_progress
-from discreet.releases.audit.kept_rows import persons_of_rows, persons_of_tables
+from discreet.releases.adversary_view import AdversaryView
+from discreet.releases.audit.kept_rows import persons_of_tables
 from discreet.releases.audit.shards import domains_of
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.result import Result
-from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable
 from discreet.table.interrupts import OutOfTimeError, interruptible
-from discreet.table.persons import Persons
 from discreet.table.roles import Unit
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
@@ -194,16 +194,18 @@ def run_attacks(
     ``source_rows``, the original's row behind each published row, is needed where a person may
     have several: the targets are then persons. ``list_rows`` also lists the rows at risk.
     """
-    view = _person_view(tables, manifest, task, source_rows) if manifest.keeps_rows else None
+    persons = _person_views(tables, manifest, task, source_rows) if manifest.keeps_rows else None
     ends = None if seconds is None else time.monotonic() + seconds
     rng = np.random.default_rng(SEED)
     progress("reading the release", 0.0)
-    readings = interruptible(
-        lambda: kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
-    )
+    readings: Sequence[AdversaryView] = ()
+    if persons is None or kind_of(manifest.kind).makes_alike:
+        readings = interruptible(
+            lambda: kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
+        )
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
-        progress, view,
+        progress, persons,
     )  # fmt: skip
     chosen = sorted(all_attacks() if attacks is None else attacks, key=lambda attack: attack.slow)
     findings: list[Finding] = []
@@ -223,7 +225,7 @@ def run_attacks(
     report = AttackReport(
         tuple(findings), inapplicable, (), threshold, omitted=dict(scene.omitted), seconds=seconds
     )
-    if view is None or task.kept is None:
+    if persons is None or task.kept is None:
         risks = interruptible(
             lambda: risks_of(dict(tables), manifest, task.table, readings, population)
         )
@@ -234,43 +236,33 @@ def run_attacks(
         return replace(report, risks=tuple(risks), at_risk=listed, omitted=omitted)
     return replace(
         report,
-        risks=tuple(risks_of_persons(task.table, task.kept, view)),
-        persons=view.persons.count,
-        rows=len(view.persons.number),
+        risks=tuple(risks_of_persons(task.table, task.kept, persons)),
+        persons=max(view.persons.count for view in persons),
+        rows=max(len(view.persons.number) for view in persons),
     )
 
 
-def _person_view(
+def _person_views(
     tables: Mapping[str, CodedTable],
     manifest: Manifest,
     task: Task,
     source_rows: Mapping[str, NDArray[np.int32]] | None,
-) -> PersonView:
-    """The persons of the one published table, by their numbers or the publisher's knowledge."""
-    if manifest.keeping.numbered:
-        ((name, seen),) = (persons_of_tables(tables, manifest, task, source_rows) or {}).items()
-        numbered = Persons(seen.number, int(seen.number.max(initial=-1)) + 1, 0)
-        classes = Classes.of_numbers(seen.of_class.astype(np.int32))
-        return PersonView.of(name, tables[name], numbered, classes)
-    if len(tables) != 1:
-        raise InputError(
-            "Attacks on persons with several rows need all columns in one published table. Attack "
-            "a release by mondrian, local-recoding, msa-diversity or full-domain."
-        )
-    persons = persons_of_rows(tables, task, source_rows)
-    if persons is None:
+) -> list[PersonView]:
+    """The persons of each published table, by their numbers or the publisher's knowledge."""
+    found = persons_of_tables(tables, manifest, task, source_rows)
+    if found is None:
         raise InputError(
             "The release does not say which rows belong to the same person. To attack persons, "
             "keep the private file (RELEASE.private.json) beside the release, and name the job "
             "that made it."
         )
-    ((name, table),) = tables.items()
-    return PersonView.of(name, table, persons)
+    return [PersonView.of(name, own) for name, own in found.items()]
 
 
 def _inapplicable(attack: Attack, scene: Scene) -> str | None:
     """Return why an attack can't be run on a release."""
-    if scene.persons is not None and not (attack.targets_persons or attack.may_count_rows):
+    by_row = attack.may_count_rows and bool(scene.readings)
+    if scene.persons is not None and not (attack.targets_persons or by_row):
         return "not assessed where a person has several published rows"
     return attack.inapplicable(scene)
 
@@ -318,9 +310,11 @@ class _Run:
                 return
 
     def _findings(self) -> Iterable[Finding]:
-        view = self._scene.persons
-        if view is not None and self._attack.targets_persons:
-            return self._attack.run_on_persons(self._scene, view)
+        views = self._scene.persons
+        if views is not None and self._attack.targets_persons:
+            return chain.from_iterable(
+                self._attack.run_on_persons(self._scene, view) for view in views
+            )
         return self._attack.run(self._scene)
 
 

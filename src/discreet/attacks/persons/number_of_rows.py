@@ -37,6 +37,8 @@ class NumberOfRows(Attack):
     def inapplicable(self, scene: Scene) -> str | None:
         if scene.persons is None:
             return "every target has one row"
+        if not scene.kind.makes_alike:
+            return "the release does not publish sensitive values row by row"
         if scene.manifest.keeping.numbered:
             return "the number of a person's rows counts as a quasi-identifier in every attack"
         return super().inapplicable(scene)

@@ -21,9 +21,10 @@ import numpy as np
 
 from discreet.attacks.base import TOLERANCE, Attack, Finding, Scene, summarize
 from discreet.attacks.inference.bounds import requirements_about
+from discreet.releases.audit.kept_rows import TablePersons
 from discreet.requirements.base import Domains, Requirement
 from discreet.table.classes import Classes
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.coded_table import Column
 from discreet.table.person_counts import PersonBasis, count_persons
 from discreet.table.persons import Persons
 from discreet.typing import Floats, Ints
@@ -55,22 +56,22 @@ class TrueValues:
 
 @dataclass(frozen=True, eq=False)
 class PersonView:
-    """The persons of one published table."""
+    """The persons of one published table, or of a pair that a group number links."""
 
     name: str
     classes: Classes  # of the published rows
     persons: Persons  # of the published rows, numbered without a gap
     sensitive: Mapping[str, Column]
+    domains: Domains
 
     @classmethod
-    def of(
-        cls, name: str, table: CodedTable, persons: Persons, classes: Classes | None = None
-    ) -> PersonView:
-        """The view of a table whose rows belong to some persons; by default of equal cells."""
-        _, number = np.unique(persons.number, return_inverse=True)
+    def of(cls, name: str, found: TablePersons) -> PersonView:
+        """The view of a table whose rows belong to some persons."""
+        _, number = np.unique(found.number, return_inverse=True)
         published = Persons(number, int(number.max(initial=-1)) + 1, 0)
-        classes = table.classes if classes is None else classes
-        return cls(name, classes, published, {c.name: c for c in table.sensitive})
+        _, of_class = np.unique(found.of_class, return_inverse=True)
+        classes = Classes.of_numbers(of_class.astype(np.int32))
+        return cls(name, classes, published, {c.name: c for c in found.sensitive}, found.domains)
 
     @cached_property
     def members(self) -> tuple[Ints, Ints]:

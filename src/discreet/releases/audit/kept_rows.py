@@ -84,19 +84,6 @@ class TablePersons:
 SourceRows = Mapping[str, NDArray[np.int32]]
 
 
-def persons_of_rows(
-    tables: Mapping[str, CodedTable],
-    original: Task | None,
-    source_rows: SourceRows | None,
-) -> Persons | None:
-    """The person of each row of the one table; None where only the publisher has it."""
-    if original is None or original.kept is None or source_rows is None or len(tables) != 1:
-        return None
-    (name,) = tables
-    rows = _rows_of_source(tables[name], original.kept, source_rows[name])
-    return None if rows is None else original.kept.take(rows)
-
-
 def _rows_of_source(
     table: CodedTable, persons: Persons, rows: NDArray[np.int32]
 ) -> NDArray[np.int32] | None:

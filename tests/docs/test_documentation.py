@@ -48,10 +48,17 @@ def test_every_requirement_is_documented_with_its_parameters(name):
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
 def test_every_method_has_a_page_with_its_parameters_and_stands_in_the_readme(method):
-    page = text_of(f"methods/{method.name}.md")
+    rival = method.__module__.startswith("discreet.methods.rivals.")
+    page = text_of("papers/rival-methods.md" if rival else f"methods/{method.name}.md")
     for parameter in method.model_fields:
         assert f"`{parameter}`" in page, parameter
     assert f"`{method.name}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "methods").glob("*.md")), ids=lambda p: p.stem)
+def test_a_method_page_begins_with_when_and_ends_with_theory(page):
+    heads = re.findall(r"^## (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert (heads[0], heads[-1]) == ("When to use it", "Theory")
 
 
 @pytest.mark.parametrize("model", [Job, Source, Attribute])

@@ -108,7 +108,9 @@ def suited_settings(job: Job) -> list[Setting]:
             if method == "codip":
                 varied = [{"l": l_value, "beta": beta} for beta in _BETAS[number % len(_BETAS)]]
             rounds += [Setting(method, one, parameters, note) for one in varied]
-    return [own, *rounds]
+    stated = any(getattr(one, "l", None) == ell for one in job.requirements)
+    same = Setting(own.method, {"l": ell}, own.given)  # the job's own, under another name
+    return [own, *(one for one in rounds if not stated or one != same)]
 
 
 _BETAS = ((0.5,), (0.25,), (0.75,))  # the greatest information exposure, by round

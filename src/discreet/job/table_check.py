@@ -173,7 +173,7 @@ def _require_fit(task: Task, persons: Persons | None) -> None:
             f"{one.name} cannot be judged on persons with several rows. Leave out the person to "
             "judge rows, or check another requirement."
             for one in task.requirements
-            if one.basis_on_persons is None
+            if one.person_basis in (None, PersonBasis.TERMS)
         ]
     if problems:
         raise JobError(problems, "check")
@@ -214,7 +214,7 @@ def _measured(task: Task, persons: Persons | None) -> Iterator[tuple[str, Mappin
     counts = None if persons is not None else count_classes(classes, sensitive, refined=True)
     for model in MODELS if sensitive else MODELS[:1]:
         if persons is not None:
-            if model.basis_on_persons is None:
+            if model.person_basis is None:
                 continue
             counts = counts_on_persons(model, classes, persons, sensitive)
         if counts is None or (model.needs_refined_counts and len(sensitive) < 2):

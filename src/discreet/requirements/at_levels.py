@@ -31,8 +31,8 @@ class LevelledRequirement(AttributeRequirement):
     )
 
     @property
-    def basis_on_persons(self) -> PersonBasis | None:
-        return self.person_basis if self.level is None else None
+    def person_basis(self) -> PersonBasis | None:
+        return self.counted_on_persons if self.level is None else None
 
     def kinds(self, values: ValueCounts, domain: Domain) -> ValueCounts | None:
         """The counts that are judged; None where the level is unknown, so that nothing passes."""

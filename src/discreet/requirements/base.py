@@ -121,11 +121,6 @@ class Requirement(Named):
         return self.counted_on_persons
 
     @property
-    def basis_on_persons(self) -> PersonBasis | None:
-        """What this requirement counts where persons have several rows; None for nothing."""
-        return self.person_basis
-
-    @property
     def figure(self) -> tuple[str, bool]:
         """The name of its figure, and whether a smaller one is better."""
         return self.figure_name, self.smaller_is_better

@@ -80,7 +80,7 @@ class MultiAttributeLDiversity(AttributeRequirement):
 
     @property
     def person_basis(self) -> PersonBasis | None:
-        return self.model.basis_on_persons
+        return self.model.person_basis
 
     @property
     def least_values(self) -> int:

@@ -124,7 +124,7 @@ def person_bounds(
     """The bound that guarantees on persons set for each value, or kind of values; else infinite."""
     bounds = np.full(len(share), np.inf)
     for requirement in requirements_about(requirements, attribute):
-        if requirement.basis_on_persons not in _BOUNDED_BY[reader]:
+        if requirement.person_basis not in _BOUNDED_BY[reader]:
             continue
         if of_kinds:
             own = requirement.kind_share_bound(share, domains[attribute], apart)

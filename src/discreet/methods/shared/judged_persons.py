@@ -8,7 +8,7 @@ from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts
-from discreet.table.person_counts import count_persons, count_with_known
+from discreet.table.person_counts import PersonBasis, count_persons, count_with_known
 from discreet.table.persons import Persons
 
 
@@ -28,8 +28,8 @@ def counts_on_persons(
     requirement: Requirement, classes: Classes, persons: Persons, sensitive: Sequence[Column]
 ) -> ClassCounts:
     """The counts of persons that a requirement is judged on."""
-    basis = requirement.basis_on_persons
-    if basis is None:
+    basis = requirement.person_basis
+    if basis is None or basis is PersonBasis.TERMS:
         raise ValueError(f"{requirement.name} cannot be judged on persons")
     if requirement.needs_refined_counts:
         return count_with_known(classes, persons, sensitive, basis)
@@ -38,4 +38,4 @@ def counts_on_persons(
 
 def unfit_for_persons(requirements: Iterable[Requirement]) -> list[str]:
     """The names of requirements that cannot be judged on persons."""
-    return [one.name for one in requirements if one.basis_on_persons is None]
+    return [one.name for one in requirements if one.person_basis is None]

@@ -241,7 +241,7 @@ def _on_persons(
         return not_derived(requirement, NOT_IN_THE_FILES)
     if promise.unproved is not None:
         return promise
-    if requirement.basis_on_persons is None:
+    if requirement.person_basis is None:
         return not_derived(requirement, "it cannot be judged on persons with several rows")
     if requirement.person_basis is PersonBasis.TERMS:
         ((name, own),) = persons.items()

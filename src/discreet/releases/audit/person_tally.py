@@ -33,7 +33,7 @@ def judge_persons(
     domains: Domains,
 ) -> Verdict:
     """Judge a requirement on the persons of every class."""
-    basis = requirement.basis_on_persons
+    basis = requirement.person_basis
     if basis is None:
         raise ValueError(f"{requirement.name} cannot be judged on persons")
     counts = tally_persons(of_class, person, sensitive, basis)

@@ -112,7 +112,7 @@ def _changes(
         if gone > 0:
             changes.append(
                 f"leave out at least {gone:.1%} of the rows, of the most frequent value of {names} "
-                "(these persons are not published)"
+                "(they are not published)"
             )
     if vacuous and not requirement.against_table:
         changes.append(

@@ -440,3 +440,5 @@ def test_a_stream_of_batches_is_read_once() -> None:
     release = dc.publish(stream, job)
     assert isinstance(release.tables["records"], pl.DataFrame)
     assert release.manifest.published_rows == 4
+    again = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    assert dc.check(again, quasi=["age"], k=2).ok

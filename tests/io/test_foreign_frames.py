@@ -40,6 +40,8 @@ def test_the_same_release(kind: str) -> None:
         release.tables["records"].lazy().collect().rows(), key=str
     )
     assert dc.profile(made).to_dict()["rows"] == 4
+    assert dc.check(made, quasi=["age"], k=2).ok
+    assert not dc.check(made, quasi=["age"], sensitive=["ill"], k=2, l=3).ok
 
 
 def test_narwhals_gives_back_the_frame_that_it_wraps() -> None:

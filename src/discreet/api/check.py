@@ -11,7 +11,14 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import InputError, JobError
-from discreet.io.frames import code_frame, code_series, frame_columns, is_spark_frame
+from discreet.io.frames import (
+    code_frame,
+    code_series,
+    frame_columns,
+    is_spark_frame,
+    plain_frame,
+    unwrapped_frame,
+)
 from discreet.io.header import check_columns
 from discreet.io.in_place.place import Place, numbered_persons, place_of
 from discreet.io.source import Tell
@@ -72,6 +79,7 @@ def check(
     if job is not None:
         asked = [*described.requirements, *asked]
     progress("reading", 0.0)
+    data = unwrapped_frame(data)
     place = _place(described, data, table, query)
     task, persons = _task(
         described,
@@ -232,7 +240,8 @@ def _read_rows(
         source = source_of(job, data).model_copy(update={"missing": tuple(missing)})
         present, place = column_names(source), str(source.path)
         return read_table(source, _all_specs(present, specs, place), tell)
-    return code_frame(data, _all_specs(frame_columns(data), specs, "the table"), missing)
+    frame = plain_frame(data)
+    return code_frame(frame, _all_specs(frame_columns(frame), specs, "the table"), missing)
 
 
 def _read_counts(

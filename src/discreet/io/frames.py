@@ -38,13 +38,18 @@ class FrameKind(StrEnum):
     ARROW = "arrow"
 
 
+def unwrapped_frame(frame: Any) -> Any:
+    """Return the frame that a narwhals frame wraps; any other as it is."""
+    wraps = type(frame).__module__.startswith("narwhals.") and hasattr(frame, "to_native")
+    return frame.to_native() if wraps else frame
+
+
 def plain_frame(frame: Any) -> Any:
     """Return a frame of one of the kinds, or a Spark frame; a query is run here, once.
 
     A message of a database may quote cells, so none is passed on.
     """
-    if type(frame).__module__.startswith("narwhals.") and hasattr(frame, "to_native"):
-        frame = frame.to_native()
+    frame = unwrapped_frame(frame)
     own = (pl.DataFrame, pl.LazyFrame)
     if isinstance(frame, own) or _is_of(frame, "pyarrow", "Table") or is_spark_frame(frame):
         return frame

@@ -73,6 +73,17 @@ class Scene:
         """The guarantees of the release, on rows or on persons."""
         return [promise.to_requirement() for promise in self.manifest.promises]
 
+    def sensitive_lines(self, attribute: str, beliefs: Beliefs) -> NDArray[np.bool_]:
+        """(lines,) Whose true value is sensitive: believing in another one discloses nothing."""
+        marks = self.task.sensitive_values.get(attribute)
+        if marks is None or attribute not in self.domains:
+            return np.ones(len(beliefs.belief), bool)
+        texts = self.task.table[attribute].text.to_list()
+        spared = {text for text, marked in zip(texts, marks, strict=True) if not marked}
+        values = self.domains[attribute].values
+        sensitive = np.array([*(value not in spared for value in values), True])
+        return sensitive[np.minimum(beliefs.value, len(values))]
+
     @property
     def requirements(self) -> list[Requirement]:
         """The guarantees that bound shares of rows: none where they count persons."""
@@ -218,16 +229,20 @@ class Attack(Named):
         details: Mapping[str, Any] | None = None,
         alone: Floats | None = None,
     ) -> Finding:
-        """The finding of some beliefs; ``bounds`` has one for each line."""
+        """The finding of beliefs in sensitive values; ``bounds`` has one for each line."""
+        chosen = scene.sensitive_lines(aim, beliefs)
+        if isinstance(baseline, np.ndarray) and baseline.shape == chosen.shape:
+            baseline = baseline[chosen]
+        alone = None if alone is None else alone[chosen]
         return summarize(
             self,
             aim,
             reading.name,
-            beliefs.belief,
-            beliefs.count,
+            beliefs.belief[chosen],
+            beliefs.count[chosen],
             baseline,
             scene.threshold,
-            bounds,
+            None if bounds is None else bounds[chosen],
             knowledge=knowledge or self.knowledge,
             method=reading.placement.method if method is None else method,
             sampled=reading.sampled,

@@ -225,13 +225,14 @@ class Job(Part):
                 if name not in known and not (role is Role.SENSITIVE and self._may_be_bit(name))
             ]
             levelled = isinstance(requirement, LevelledRequirement) and requirement.level
-            if levelled and not self.method.takes_levels:
+            if levelled and not self.method.judges_counts:
                 problems.append(
                     f"{place} at a level is met by full-domain, mondrian and local-recoding, not "
                     f"by {self.method.name}. Use one of these, or remove 'level'."
                 )
             if role is Role.QUASI_SENSITIVE:
                 problems += self._unlinked(place, requirement.named or tuple(known))
+        problems += self._unspared()
         if self.method.removes_terms and not any(
             isinstance(requirement, LinkRequirement) for requirement in self.requirements
         ):
@@ -244,6 +245,34 @@ class Job(Part):
                 "requirements", "{problems}", {"problems": "\n".join(problems)}
             )
         return self
+
+    def _unspared(self) -> list[str]:
+        """Return where non-sensitive values would be ignored: by the method, or a requirement."""
+        marked = [
+            name
+            for name, attribute in self.attributes.items()
+            if attribute.sensitive_values is not None or attribute.non_sensitive_values is not None
+        ]
+        if not marked or self.method.weighs_values:
+            return []
+        if not self.method.judges_counts:
+            return [
+                f"attributes.{name}: {self.method.name} protects all values alike. Remove "
+                "'sensitive_values' and 'non_sensitive_values', or use codip, full-domain, "
+                "mondrian or local-recoding."
+                for name in marked
+            ]
+        return [
+            f"requirements[{number}]: {requirement.name} has no meaning where some values of "
+            f"'{name}' are not sensitive: it is about the whole distribution, or about what an "
+            "attacker rules out. Use distinct-l-diversity, p-diversity or "
+            "pd-recursive-cl-diversity for it, or remove the values."
+            for number, requirement in enumerate(self.requirements)
+            if isinstance(requirement, AttributeRequirement) and not requirement.spares_values
+            for name in marked
+            if name in requirement.named
+            or (not requirement.named and requirement.role is Role.SENSITIVE)
+        ]
 
     def _may_be_bit(self, name: str) -> bool:
         """Return whether a name may be that of a bit, which only the data decides."""

@@ -252,7 +252,9 @@ class Method(Named):
     # removing terms, so that it needs such a requirement.
     judges_links: ClassVar[bool] = False
     removes_terms: ClassVar[bool] = False
-    takes_levels: ClassVar[bool] = False  # whether groups are judged by counts, also of kinds
+    # Whether groups are judged by counts alone, also by those of kinds or of sensitive values.
+    judges_counts: ClassVar[bool] = False
+    weighs_values: ClassVar[bool] = False  # whether non-sensitive values weigh nothing
 
     @property
     def needs_hierarchies(self) -> bool:

@@ -33,6 +33,7 @@ from discreet.methods.base import Progress, Task, no_progress
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
 from discreet.pipeline.series_history import with_history
+from discreet.requirements.base import Requirement
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
@@ -101,13 +102,16 @@ def _form(
     table, hierarchies = _guard_notation(job, table, hierarchies)
     knowledge = knowledge_of_job(job)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
+    requirements: list[Requirement] = [
+        requirement.with_bits(bits).with_numbered_levels(hierarchies)
+        for requirement in job.requirements
+    ]
+    if job.method.judges_counts:
+        requirements = _of_sensitive_values(requirements, table, marks)
     task = Task(
         table,
         hierarchies,
-        [
-            requirement.with_bits(bits).with_numbered_levels(hierarchies)
-            for requirement in job.requirements
-        ],
+        requirements,
         rng or np.random.default_rng(),
         progress,
         bitmaps,
@@ -115,6 +119,25 @@ def _form(
         knowledge,
     )
     return task, problems
+
+
+def _of_sensitive_values(
+    requirements: Sequence[Requirement],
+    table: CodedTable,
+    marks: Mapping[str, NDArray[np.bool_]],
+) -> list[Requirement]:
+    """Return requirements that do not cover values which the job declares non-sensitive."""
+    spared = {
+        name: [
+            text
+            for text, marked in zip(table[name].text.to_list(), mark, strict=True)
+            if not marked
+        ]
+        for name, mark in marks.items()
+        if not mark.all()
+    }
+    names = [column.name for column in table.sensitive]
+    return [one for requirement in requirements for one in requirement.sparing(spared, names)]
 
 
 def _require_fit(task: Task, problems: Sequence[str]) -> None:

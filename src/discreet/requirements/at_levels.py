@@ -1,23 +1,39 @@
-"""Requirements on kinds of values: values that share a node of their hierarchy count as one.
+"""Requirements on kinds of values, or on sensitive values alone.
+
+Kinds: values that share a node of their hierarchy count as one.
 
 Three diagnoses that are all diabetes are no diversity. At level 1 of a hierarchy, or at a level by
 its name, such as ``level: block``, values below one node are one kind, and counts are of kinds.
 Merging classes merges the counts of kinds, so a requirement that is closed under merging stays so.
 A missing value is a kind of its own until a level with a single node.
+
+Non-sensitive values ("none", "not tested"): disclosing one harms no person. A class of such values
+alone passes, and in others they count as values that a person may have, never as disclosed ones,
+as the set Y of Machanavajjhala and others (Definition 4.3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, PositiveInt, StringConstraints
 
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.requirements.base import AttributeRequirement, Domain, Domains
+from discreet.requirements.base import (
+    AttributeRequirement,
+    Domain,
+    Domains,
+    PublishedValues,
+    Requirement,
+    codes_of,
+)
 from discreet.table.counts import ValueCounts
 from discreet.table.person_counts import PersonBasis
 
+Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None
 LevelName = Annotated[str, StringConstraints(min_length=1)]
 
 
@@ -30,9 +46,16 @@ class LevelledRequirement(AttributeRequirement):
         "attribute's hierarchy, by its number from 1 or by its name.",
     )
 
+    non_sensitive: tuple[Value, ...] | None = Field(
+        default=None,
+        description="Values that may be disclosed; from `non_sensitive_values` of the attribute.",
+    )
+
+    spares: ClassVar[bool] = True
+
     @property
     def person_basis(self) -> PersonBasis | None:
-        return self.counted_on_persons if self.level is None else None
+        return None if self.level is not None or self.non_sensitive else super().person_basis
 
     def kinds(self, values: ValueCounts, domain: Domain) -> ValueCounts | None:
         """The counts that are judged; None where the level is unknown, so that nothing passes."""
@@ -55,8 +78,48 @@ class LevelledRequirement(AttributeRequirement):
         }
         return self.model_copy(update={"level": numbers.pop()}) if len(numbers) == 1 else self
 
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        covered = self.named or tuple(sensitive)
+        own = [name for name in covered if name in spared]
+        rest = tuple(name for name in covered if name not in spared)
+        if not own or self.non_sensitive is not None:
+            return [self]
+        kept: list[Requirement] = []
+        if rest:
+            kept.append(self.model_copy(update={"attribute": rest}))
+        for name in own:
+            given = {"attribute": name, "non_sensitive": tuple(spared[name])}
+            kept.append(self.model_copy(update=given))
+        return kept
+
+    def is_sensitive(self, domain: Domain) -> NDArray[np.bool_]:
+        """(values,) Which values are sensitive."""
+        sensitive = np.ones(len(domain.values), bool)
+        sensitive[codes_of(domain, self.non_sensitive or ())] = False
+        return sensitive
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        if self.non_sensitive is None:
+            return self
+        shown = self.occurring(self.non_sensitive, values)
+        return self.model_copy(update={"non_sensitive": shown})
+
+    @property
+    def exempt(self) -> str:
+        """The end of a sentence: which values are not covered."""
+        if not self.non_sensitive:
+            return ""
+        return " Values that the publisher declares non-sensitive may be disclosed."
+
     def problems(self, domains: Domains) -> list[str]:
         found = super().problems(domains)
+        if self.level is not None and self.non_sensitive is not None:
+            found.append(
+                f"{self.name}: a level counts kinds of values, of which some would be sensitive "
+                "and others not. Remove the level or the non-sensitive values."
+            )
         if self.level is None or found:
             return found
         covered = self.named or tuple(n for n, d in domains.items() if d.role is self.role)

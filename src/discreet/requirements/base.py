@@ -110,6 +110,8 @@ class Requirement(Named):
     needs_refined_counts: ClassVar[bool] = False
     # Whether a passing class still passes after any class, passing or not, is merged into it.
     absorbing: ClassVar[bool] = False
+    # Whether it can be asked of some values of an attribute alone, or is not about values.
+    spares: ClassVar[bool] = False
     # Whether classes are compared with all counted classes together, not judged on their own.
     against_table: ClassVar[bool] = False
     # What is counted where persons have several rows; None where it cannot be judged on persons.
@@ -119,6 +121,11 @@ class Requirement(Named):
     def person_basis(self) -> PersonBasis | None:
         """What is counted where persons have several rows; None where it cannot be judged."""
         return self.counted_on_persons
+
+    @property
+    def spares_values(self) -> bool:
+        """Whether it can be asked of some values of an attribute alone."""
+        return self.spares
 
     @property
     def figure(self) -> tuple[str, bool]:
@@ -255,6 +262,16 @@ class Requirement(Named):
         """The same requirement with numbers in the place of names of levels."""
         return self
 
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        """The requirements that say the same, but of sensitive values alone.
+
+        ``spared`` has the values of some attributes that are not sensitive. A requirement that has
+        no meaning for a part of the values stays as it is (``spares`` says so).
+        """
+        return [self]
+
     def within(self, attributes: Collection[str]) -> Self | None:
         """What it says of a table with these sensitive attributes alone; None for nothing."""
         return self
@@ -266,6 +283,8 @@ class Requirement(Named):
 
 class SizeRequirement(Requirement):
     """A requirement on the sizes of classes alone."""
+
+    spares: ClassVar[bool] = True
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return ("",)

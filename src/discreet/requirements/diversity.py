@@ -24,6 +24,7 @@ All are closed under merging passing classes. Where it is not obvious, the class
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -67,19 +68,29 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
     counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
     figure_name: ClassVar[str] = "l"
     counts_values: ClassVar[bool] = True
-    absorbing: ClassVar[bool] = True
 
     l: int = Field(ge=1, description="The least number of values in a class.")  # noqa: E741 (the job's key)
 
     @property
+    def absorbing(self) -> bool:  # type: ignore[override]
+        return (
+            not self.non_sensitive
+        )  # a class of these alone passes, and few sensitive ones do not
+
+    @property
     def least_values(self) -> int:
-        return self.l
+        return 1 if self.non_sensitive else self.l
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
         kinds = self.kinds(values, domain)
         if kinds is None:
             return np.zeros(len(size))
-        return np.diff(kinds.start).astype(np.float64)
+        figures = np.diff(kinds.start).astype(np.float64)
+        if self.non_sensitive:  # a class without a sensitive value discloses none
+            sensitive = self.is_sensitive(domain)[values.value]
+            disclosing = by_class(np.maximum, sensitive.astype(np.int64), values) > 0
+            figures = np.where(disclosing, figures, np.maximum(figures, self.l))
+        return figures
 
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l
@@ -90,9 +101,10 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
                 f"In each person's group, {self.subject} has values of at least {self.l}"
                 f" different {_plural('kind', self.l)} {self.place}."
             )
+        where = " with a sensitive value" if self.non_sensitive else ""
         return (
-            f"In each person's group, {self.subject} has at least {self.l}"
-            f" different {_plural('value', self.l)}."
+            f"In each person's group{where}, {self.subject} has at least {self.l}"
+            f" different {_plural('value', self.l)}.{self.exempt}"
         )
 
 
@@ -232,6 +244,7 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
     """
 
     name: ClassVar[str] = "pd-recursive-cl-diversity"
+    spares: ClassVar[bool] = True
 
     disclosable: tuple[Value, ...] = Field(
         default=(), description="The values that may be disclosed; null is a missing value."
@@ -253,6 +266,11 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
     def naming(self, values: PublishedValues) -> Requirement:
         return self.model_copy(update={"disclosable": self.occurring(self.disclosable, values)})
 
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        return _disclosing(self, self.disclosable, spared, sensitive)
+
     @property
     def _commonest(self) -> str:
         return f"of the values of {self.subject} that may not be disclosed the most frequent"
@@ -272,6 +290,7 @@ class NpdRecursiveClDiversity(Diversity):
     """
 
     name: ClassVar[str] = "npd-recursive-cl-diversity"
+    spares: ClassVar[bool] = True
     counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "c1"
     smaller_is_better: ClassVar[bool] = True
@@ -287,6 +306,11 @@ class NpdRecursiveClDiversity(Diversity):
     not_ruled_out: tuple[Value, ...] = Field(
         default=(), description="The values (W) that must stay possible for every row."
     )
+
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        return _disclosing(self, self.disclosable, spared, sensitive)
 
     @property
     def positive(self) -> PdRecursiveClDiversity:
@@ -368,20 +392,31 @@ class PDiversity(LevelledRequirement, Diversity):
 
     @property
     def least_values(self) -> int:
-        return math.ceil(exact(self.l))
+        return 1 if self.non_sensitive else math.ceil(exact(self.l))
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        kinds = self.kinds(values, domain)
-        if kinds is None:
+        greatest = self._greatest(values, domain)
+        if greatest is None:
             return np.zeros(len(size))
-        figures: Floats = size / by_class(np.maximum, kinds.count, kinds)
+        figures: Floats = np.where(
+            greatest > 0, size / np.maximum(greatest, 1), np.maximum(size, self.l)
+        )
         return figures
 
-    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
+    def _greatest(self, values: ValueCounts, domain: Domain) -> Ints | None:
+        """Return how often the most frequent value or kind that counts occurs in each class."""
         kinds = self.kinds(values, domain)
         if kinds is None:
+            return None
+        count = kinds.count
+        if self.non_sensitive:
+            count = np.where(self.is_sensitive(domain)[kinds.value], count, 0)
+        return by_class(np.maximum, count, kinds)
+
+    def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
+        greatest = self._greatest(values, domain)
+        if greatest is None:
             return np.zeros(len(size), bool)
-        greatest = by_class(np.maximum, kinds.count, kinds)
         whole, part = scaled(size, greatest, exact(self.l))
         return whole >= part
 
@@ -389,6 +424,8 @@ class PDiversity(LevelledRequirement, Diversity):
         return figures >= self.l
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        if self.non_sensitive:
+            return np.where(self.is_sensitive(domain), 1 / self.l, np.inf)
         return np.full(len(share), 1 / self.l)
 
     def sentence(self) -> str:
@@ -397,9 +434,10 @@ class PDiversity(LevelledRequirement, Diversity):
                 f"In each person's group, no kind of values of {self.any_subject} belongs to more"
                 f" than one person in {_number(self.l)} {self.place}."
             )
+        value = "sensitive value" if self.non_sensitive else "value"
         return (
-            f"In each person's group, no value of {self.any_subject} belongs to more than one"
-            f" person in {_number(self.l)}."
+            f"In each person's group, no {value} of {self.any_subject} belongs to more than one"
+            f" person in {_number(self.l)}.{self.exempt}"
         )
 
 
@@ -414,19 +452,44 @@ class MDiversity(PDiversity):
     """
 
     name: ClassVar[str] = "m-diversity"
+    spares: ClassVar[bool] = False  # ruling out a non-sensitive value may leave one sensitive
 
-    @field_validator("level")
+    @field_validator("level", "non_sensitive")
     @classmethod
-    def _no_level(cls, level: int | str | None) -> int | str | None:
-        if level is not None:
+    def _by_values(cls, given: object) -> object:
+        if given is not None:
             raise ValueError("is for distinct-l-diversity and p-diversity. Remove it")
-        return level
+        return given
+
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        return [self]
 
     def sentence(self) -> str:
         return (
             f"{super().sentence()} An attacker who rules out i values for a person believes none"
             f" of the others with more than 1/({_number(self.l)} − i)."
         )
+
+
+def _disclosing(
+    requirement: AttributeRequirement,
+    disclosable: tuple[Value, ...],
+    spared: Mapping[str, Sequence[str | None]],
+    sensitive: Sequence[str],
+) -> list[Requirement]:
+    """Add the non-sensitive values of each attribute to those that may be disclosed."""
+    covered = requirement.named or tuple(sensitive)
+    rest = tuple(name for name in covered if name not in spared)
+    if len(rest) == len(covered):
+        return [requirement]
+    kept: list[Requirement] = [requirement.model_copy(update={"attribute": rest})] if rest else []
+    for name in covered:
+        if name in spared:
+            more = tuple(dict.fromkeys([*disclosable, *spared[name]]))
+            kept.append(requirement.model_copy(update={"attribute": name, "disclosable": more}))
+    return kept
 
 
 # Compiled: called for every step of searches; NumPy would sort the counts of each class.

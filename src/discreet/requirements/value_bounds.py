@@ -56,6 +56,10 @@ class AlphaKAnonymity(AttributeRequirement):
     )
 
     @property
+    def spares_values(self) -> bool:
+        return self.value is not None  # it names the value that it bounds
+
+    @property
     def least_rows(self) -> int:
         return self.k
 

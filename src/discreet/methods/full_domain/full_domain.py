@@ -58,7 +58,7 @@ class FullDomain(Method):
     """Recode every quasi-identifier to one level, the same for all rows, at the least cost."""
 
     name: ClassVar[str] = "full-domain"
-    takes_levels: ClassVar[bool] = True
+    judges_counts: ClassVar[bool] = True
     entry: ClassVar[type[MethodEntry]] = FullDomainEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
     reads_persons: ClassVar[bool] = True

@@ -102,7 +102,7 @@ class LocalRecoding(Method):
     """Give every class its own cells, so that as little as possible is lost."""
 
     name: ClassVar[str] = "local-recoding"
-    takes_levels: ClassVar[bool] = True
+    judges_counts: ClassVar[bool] = True
     entry: ClassVar[type[MethodEntry]] = LabelledEntry
 
     effort: Literal["quick", "good", "best"] | Annotated[float, Field(gt=0, le=1e6)] = Field(

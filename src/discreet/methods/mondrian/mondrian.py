@@ -59,7 +59,7 @@ class Mondrian(Method):
     """Cut the table in ever smaller parts as long as every part meets all requirements."""
 
     name: ClassVar[str] = "mondrian"
-    takes_levels: ClassVar[bool] = True
+    judges_counts: ClassVar[bool] = True
     entry: ClassVar[type[MethodEntry]] = LabelledEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
     judges_links: ClassVar[bool] = True

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from discreet.errors import InfeasibleError
+from discreet.requirements.at_levels import LevelledRequirement
 from discreet.requirements.base import AttributeRequirement, Domain, Domains, Requirement
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
+from discreet.typing import Bools
 
 NOTHING_LEFT = (
     "Less would exclude nothing: drop the attribute (analysts lose it), or use mondrian with"
@@ -39,10 +41,17 @@ def infeasible(
         verdict = requirement.check(best, domains)
         if verdict.holds:
             continue
-        asked = requirement.parameters()
+        asked = {
+            name: given
+            for name, given in requirement.parameters().items()
+            if name not in VALUES_NAMED
+        }
         vacuous = protects_nothing(requirement, verdict.achieved, best, domains)
         failing = _failing(requirement, best, domains)
-        shares = {name: _largest_share(best.values[name]) for name in failing}
+        shares = {
+            name: _largest_share(best.values[name], _covers(requirement, domains[name]))
+            for name in failing
+        }
         failures.append(
             {
                 "requirement": requirement.name,
@@ -73,6 +82,8 @@ def infeasible(
 
 
 NAMED = 3  # attributes that a message names
+# Parameters that are values of a sensitive attribute, which no message repeats.
+VALUES_NAMED = ("non_sensitive", "disclosable", "not_ruled_out", "value")
 
 
 def _failing(requirement: Requirement, best: ClassCounts, domains: Domains) -> list[str]:
@@ -84,8 +95,16 @@ def _failing(requirement: Requirement, best: ClassCounts, domains: Domains) -> l
     ]
 
 
-def _largest_share(values: ValueCounts) -> float:
-    return float(values.total.max(initial=0)) / max(float(values.total.sum()), 1.0)
+def _covers(requirement: Requirement, domain: Domain) -> Bools:
+    """(values,) The values that a requirement covers: all but those that are not sensitive."""
+    if isinstance(requirement, LevelledRequirement):
+        return requirement.is_sensitive(domain)
+    return np.ones(len(domain.values), bool)
+
+
+def _largest_share(values: ValueCounts, covered: Bools) -> float:
+    largest = values.total[covered].max(initial=0)
+    return float(largest) / max(float(values.total.sum()), 1.0)
 
 
 def _changes(
@@ -114,12 +133,17 @@ def _changes(
                 f"leave out at least {gone:.1%} of the rows, of the most frequent value of {names} "
                 "(they are not published)"
             )
+    if isinstance(requirement, LevelledRequirement) and requirement.non_sensitive is None:
+        changes.append(
+            f"name the most frequent value of {names} under 'non_sensitive_values', if it is no "
+            "secret (it may then be disclosed)"
+        )
     if vacuous and not requirement.against_table:
         changes.append(
             f"require t-closeness of {names} instead (a group may then tell little more than the "
             "whole table, which still shows what is common)"
         )
-    return [*changes, f"drop {names} (analysts lose it)"][:3]
+    return [*changes[:2], f"drop {names} (analysts lose it)"]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -129,7 +153,8 @@ def _listed(names: Sequence[str]) -> str:
 
 def _rows_to_go(requirement: AttributeRequirement, domain: Domain, share: float) -> float:
     """The least share of rows without which a value's share is within the requirement's bound."""
-    bound = float(requirement.share_bound(np.array([share]), domain)[0])
+    bounds = requirement.share_bound(np.full(len(domain.values), share), domain)
+    bound = float(bounds[_covers(requirement, domain)].min(initial=np.inf))
     if requirement.against_table or not np.isfinite(bound) or bound >= 1 or share <= bound:
         return 0.0
     return (share - bound) / (1 - bound)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
+from discreet.table.kernels.tiers import is_loaded
 from discreet.typing import Codes
 
 KEY_LIMIT = 2**62
@@ -105,7 +106,8 @@ def pack_keys(
 
 
 def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
-    if len(keys) <= FEW or bound > min(DIRECT_LIMIT, 64 * len(keys)):
+    few = len(keys) <= FEW and not is_loaded(_group_direct)
+    if few or bound > min(DIRECT_LIMIT, 64 * len(keys)):
         return _group_hashed(keys)
     class_of_row = np.empty(len(keys), np.int32)
     first_row, size = _group_direct(keys, bound, class_of_row)

@@ -211,7 +211,9 @@ def _known(
 def _listed_worlds(series: Series) -> Iterator[tuple[NDArray[np.int64], Ints | None]]:
     """The people of every component with their worlds; None where these are too many."""
     component = components(series.group_of, len(series.groups.start) - 1)
-    for number, members in enumerate(members_of(component)):
+    ordered, start = members_of(component)
+    for number in range(len(start) - 1):
+        members = ordered[start[number] : start[number + 1]]
         worlds = _worlds(series, members.tolist()) if number < MOST_COMPONENTS else None
         if worlds is None:
             yield members, None

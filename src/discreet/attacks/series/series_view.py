@@ -7,6 +7,7 @@ releases were made.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -25,6 +26,8 @@ from discreet.methods.series.beliefs.components import (
 from discreet.methods.series.beliefs.correlation import Correlation, Value
 from discreet.methods.series.rho_different.renaming import alike_values
 from discreet.methods.series.rho_different.shapes import Shapes, read_run
+from discreet.table.classes import group_lists
+from discreet.table.counts import order_by_class
 from discreet.table.past_releases import History
 from discreet.typing import Ints
 
@@ -104,13 +107,16 @@ class Invariance:
 
 def invariance(series: Series) -> Invariance:
     """Compare the signatures of every person in all releases, returners after a gap included."""
-    signatures = [
-        frozenset(series.groups.value[begin:end].tolist())
-        for begin, end in zip(series.groups.start[:-1], series.groups.start[1:], strict=True)
+    groups = series.groups
+    value = groups.value.astype(np.int32)
+    of_entry = np.repeat(np.arange(len(groups.start) - 1, dtype=np.int32), np.diff(groups.start))
+    _, order = order_by_class(of_entry, value, len(groups.start) - 1, len(series.values))
+    alike = group_lists(groups.start, value[order], len(series.values))
+    distinct = [
+        set(groups.value[groups.start[group] : groups.start[group + 1]].tolist())
+        for group in alike.first_row
     ]
-    number: dict[frozenset[int], int] = {}
-    of_group = np.array([number.setdefault(one, len(number)) for one in signatures] + [-1])
-    distinct = list(number)
+    of_group = np.append(alike.class_of_row, -1)
     held = of_group[series.group_of]  # (releases, people)
     present = (series.group_of >= 0).sum(axis=0)
     least = np.where(series.group_of >= 0, held, len(distinct)).min(axis=0, initial=len(distinct))
@@ -125,12 +131,11 @@ def invariance(series: Series) -> Invariance:
     return Invariance(returning, returning - len(changing), renewed, overlapping)
 
 
-def members_of(component: Ints) -> list[Ints]:
-    """The persons of every component."""
+def members_of(component: Ints) -> tuple[Ints, Ints]:
+    """Return the persons, component by component, and where each component starts."""
     known = np.flatnonzero(component >= 0)
     ordered = known[np.argsort(component[known], kind="stable")]
-    sizes = np.bincount(component[known]) if len(known) else np.zeros(0, np.int64)
-    return np.split(ordered, np.cumsum(sizes)[:-1]) if len(sizes) else []
+    return ordered, np.concatenate([[0], np.cumsum(np.bincount(component[known]))])
 
 
 @dataclass(frozen=True)
@@ -156,14 +161,13 @@ def joint(series: Series, correlation: Correlation, rho: float) -> JointFinding:
     matrix = _matrix(series, correlation)
     groups = series.groups
     component = components(series.group_of, len(groups.start) - 1)
-    by_component = members_of(component)
-    sizes = np.array([len(members) for members in by_component], np.int64)
-    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    members, start = members_of(component)
+    sizes = np.diff(start)
     shapes = Shapes.of(
         series.group_of,
         (groups.start, groups.value, groups.count),
         start,
-        np.concatenate([np.zeros(0, np.int64), *by_component]),
+        members,
         np.zeros(len(series.people), bool),
         alike_values(matrix),
     )
@@ -209,7 +213,9 @@ def all_beliefs(series: Series, correlation: Correlation) -> Mapping[str, list[d
     matrix = _matrix(series, correlation)
     component = components(series.group_of, len(series.groups.start) - 1)
     result: dict[str, list[dict[Value, float]]] = {name: [] for name in series.people}
-    for members in members_of(component):
+    ordered, start = members_of(component)
+    for begin, end in itertools.pairwise(start):
+        members = ordered[begin:end]
         _, belief = beliefs(series.group_of[:, members], series.groups, matrix)
         for at, person in enumerate(members):
             result[series.people[person]] = [

@@ -57,6 +57,11 @@ def kernel(function: Any = None, /, *, work: int = 1, wraps: bool = False) -> An
     return Kernel(function, work, wraps)
 
 
+def is_loaded(function: Callable[..., object]) -> bool:
+    """Return whether a kernel runs compiled, without a delay to compile or load it."""
+    return isinstance(function, Kernel) and function.loaded
+
+
 class Tiers:
     """The tier that was asked for, and the cost of interpreting so far."""
 
@@ -96,7 +101,7 @@ class Kernel:
         self._dispatcher: Any = None  # Numba's, once it is needed
 
     def __call__(self, *arguments: Any) -> Any:
-        if self._dispatcher is not None and TIERS.asked != "interpreted":
+        if self.loaded:
             return self._dispatcher(*arguments)
         elements = 1 + _size(arguments)
         if self._compiles(elements):
@@ -113,6 +118,11 @@ class Kernel:
 
     def __reduce__(self) -> str:
         return str(self.function.__qualname__)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether calls run compiled code at once."""
+        return self._dispatcher is not None and TIERS.asked != "interpreted"
 
     @cached_property
     def interpreted(self) -> Callable[..., Any]:

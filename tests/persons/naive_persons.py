@@ -80,7 +80,7 @@ def holds(requirement: dict[str, Any], members: Members, everyone: Members) -> b
             return entropy >= math.log(asked["l"]) - slack
         case "recursive-cl-diversity":
             ordered = sorted(belief.values(), reverse=True)
-            return ordered[0] <= asked["c"] * sum(ordered[asked["l"] - 1 :]) + slack
+            return ordered[0] < asked["c"] * sum(ordered[asked["l"] - 1 :]) - slack
         case "t-closeness":
             return (
                 sum(abs(belief.get(v, 0) - p) for v, p in whole.items()) / 2 <= asked["t"] + slack

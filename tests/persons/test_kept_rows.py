@@ -51,13 +51,16 @@ def job(method: str, requirements: list[dict[str, Any]]) -> dc.Job:
         max_size=24,
     ),
     st.sampled_from(REQUIREMENTS),
+    st.booleans(),
 )
 def test_requirements_on_persons_are_what_a_loop_finds(
-    rows: list[Any], requirement: dict[str, Any]
+    rows: list[Any], requirement: dict[str, Any], in_several_classes: bool
 ):
     column = _column([value for _, _, value in rows])
     classes = _dense([group for _, group, _ in rows])
-    number = _dense([(person, group) for person, group, _ in rows])
+    number = _dense(
+        [person if in_several_classes else (person, group) for person, group, _ in rows]
+    )
     persons = Persons(number.astype(np.int64), int(number.max()) + 1, 0)
     ((name, asked),) = requirement.items()
     (one,) = dc.Job(
@@ -69,7 +72,10 @@ def test_requirements_on_persons_are_what_a_loop_finds(
     members: dict[int, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     for group, person, (_, _, value) in zip(classes, number, rows, strict=True):
         members[int(group)][int(person)].append(value)
-    everyone = [own for group in members.values() for own in group.values()]
+    of_person: dict[int, list[str]] = defaultdict(list)
+    for person, (_, _, value) in zip(number, rows, strict=True):
+        of_person[int(person)].append(value)
+    everyone = list(of_person.values())
     assert verdict.passes.tolist() == [
         holds(requirement, list(members[group].values()), everyone) for group in sorted(members)
     ]

@@ -70,6 +70,12 @@ def tally_persons(
         else:
             found = _matched(touched)
         values[column.name] = _counts(found, len(size), column.cardinality)
+    if basis is PersonBasis.MASS and int(size.sum()) > pairs[OF].n_unique():
+        # some persons are in several classes; in the table that classes are compared with, each
+        # weighs 1
+        whole_table = np.zeros(len(person), np.int64)
+        table = tally_persons(whole_table, person, sensitive, basis).values
+        values = {name: replace(own, reference=table[name].total) for name, own in values.items()}
     return ClassCounts(size * scale, values)
 
 

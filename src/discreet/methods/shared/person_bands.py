@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.errors import InfeasibleError, InputError
 from discreet.methods.base import Task
 from discreet.methods.shared.judged_persons import counts_on_persons
-from discreet.methods.shared.sound_groups import RowUnits, joined_with_nearest
+from discreet.methods.shared.sound_groups import Centres, RowUnits, joined_with_nearest
 from discreet.requirements.base import Requirement
 from discreet.table.classes import Classes
 from discreet.table.persons import Persons
@@ -117,8 +117,10 @@ class _Bands:
                     rows, members = self._part(band)
                     shown = np.flatnonzero(band.group >= 0)
                     units = RowUnits.of(self.task.table.take(rows), members.number)
-                    group = joined_with_nearest(band.group[shown], units.place[shown], own)
-                    band.group[shown] = np.unique(group, return_inverse=True)[1]
+                    group = band.group[shown]
+                    centres = Centres.of(group, units.place[shown])
+                    merged = joined_with_nearest(centres.of_groups(np.arange(len(own))), own)
+                    band.group[shown] = np.unique(merged[group], return_inverse=True)[1]
         return []
 
     def _fails(self, bands: list[Band], moving: Sequence[Requirement]) -> list[Bools]:

@@ -51,33 +51,34 @@ def merged_until_sound(
 ) -> GroupOfRow:
     """The group of each unit, −1 for a suppressed one; groups that fail are merged."""
     shown = np.flatnonzero(group >= 0)
-    place = units.place[shown]
-    rows = np.flatnonzero(group[units.of_row] >= 0)
-    of_row, own = units.of_row[rows], persons.take(rows)
+    result = np.full(len(group), -1, np.int32)
+    first, result[shown] = np.unique(group[shown], return_inverse=True)
+    rows = np.flatnonzero(result[units.of_row] >= 0)
+    own, first_of_row = persons.take(rows), result[units.of_row[rows]]
     sensitive = [column.take(rows) for column in task.table.sensitive]
-    group = group.copy()
-    changed = np.ones(int(group.max(initial=-1)) + 1, bool)  # groups that were not judged yet
+    centres = Centres.of(result[shown], units.place[shown])
+    label = np.arange(len(first))  # of each group that was given: the one that it is part of
+    changed = np.ones(len(first), bool)  # groups that were not judged yet
     while True:
-        used, group[shown] = np.unique(group[shown], return_inverse=True)
-        changed = changed[used]
-        passes = np.ones(len(used), bool)
+        passes = np.ones(len(changed), bool)
+        of_row = label[first_of_row]
         for requirement in requirements:
-            judged = np.ones(len(used), bool) if requirement.against_table else changed
-            some = np.flatnonzero(judged[group[of_row]])
-            numbers, own_class = np.unique(group[of_row[some]], return_inverse=True)
-            classes = Classes.of_numbers(own_class.astype(np.int32))
+            some = np.arange(len(of_row))
+            if not requirement.against_table:
+                some = np.flatnonzero(changed[of_row])
+            numbers, of_class = np.unique(of_row[some], return_inverse=True)
+            classes = Classes.of_numbers(of_class.astype(np.int32))
             columns = [column.take(some) for column in sensitive]
             counts = counts_on_persons(requirement, classes, own.take(some), columns)
             passes[numbers] &= requirement.passes(counts, task.domains)
-            if len(used) == 1 and not requirement.check(counts, task.domains).holds:
+            if len(changed) == 1 and not requirement.check(counts, task.domains).holds:
                 raise _infeasible(requirement, counts, task)
         if passes.all():
-            return group
-        before = group[shown]
-        group[shown] = joined_with_nearest(before, place, ~passes)
-        label = np.empty(len(used), np.int64)
-        label[before] = group[shown]
-        changed = np.bincount(label, minlength=len(used)) > 1
+            result[shown] = label[result[shown]]
+            return result
+        merged = joined_with_nearest(centres.of_groups(label), ~passes)
+        _, place, parts = np.unique(merged, return_inverse=True, return_counts=True)
+        label, changed = place[label], parts > 1
 
 
 def _infeasible(requirement: Requirement, counts: ClassCounts, task: Task) -> InfeasibleError:
@@ -86,24 +87,40 @@ def _infeasible(requirement: Requirement, counts: ClassCounts, task: Task) -> In
     return infeasible(said, [requirement], counts, task.domains, remedies)
 
 
-def joined_with_nearest(
-    group: GroupOfRow, place: Floats, fails: NDArray[np.bool_]
-) -> NDArray[np.int32]:
-    """The groups after each that fails has joined the nearer of its neighbours on the curve."""
-    size = np.bincount(group)
-    middle = np.stack(
-        [np.bincount(group, column) / np.maximum(size, 1) for column in place.T], axis=1
-    )
+@dataclass(frozen=True, eq=False)
+class Centres:
+    """Where groups lie: the sums of the places of their units."""
+
+    size: Floats  # (groups,)
+    total: Floats  # (groups, quasi-identifiers)
+
+    @classmethod
+    def of(cls, group: GroupOfRow, place: Floats) -> Centres:
+        """Sum the places of the units of each group."""
+        sums = [np.bincount(group, column) for column in place.T]
+        return cls(np.bincount(group) * 1.0, np.stack(sums, axis=1) * 1.0)
+
+    def of_groups(self, label: Ints) -> Floats:
+        """The middle of each group of groups."""
+        size = np.maximum(np.bincount(label, self.size), 1)
+        return np.stack([np.bincount(label, column) / size for column in self.total.T], axis=1)
+
+
+def joined_with_nearest(middle: Floats, fails: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Join each group that fails with the nearer of its neighbours on the curve.
+
+    The result is, for each group, the least of those that it is joined with.
+    """
+    groups = len(middle)
     bits = max(min(16, WORD // middle.shape[1]), 1)
     grid = np.floor(middle * ((1 << bits) - 1) + 1e-9).astype(np.int64)
     order = np.lexsort(hilbert_index(grid, bits)[::-1])
     failing = np.flatnonzero(fails[order])
-    before, after = order[np.maximum(failing - 1, 0)], order[np.minimum(failing + 1, len(size) - 1)]
+    before, after = order[np.maximum(failing - 1, 0)], order[np.minimum(failing + 1, groups - 1)]
     own = order[failing]
     far_before, far_after = (
         np.where(other == own, np.inf, ((middle[other] - middle[own]) ** 2).sum(axis=1))
         for other in (before, after)
     )
     partner: Ints = np.where(far_before <= far_after, before, after)
-    result: NDArray[np.int32] = smallest_connected(len(size), own, partner)[group].astype(np.int32)
-    return result
+    return smallest_connected(groups, own, partner).astype(np.int64)

@@ -165,3 +165,21 @@ def test_a_requirement_that_covers_no_sensitive_attribute():
 def test_wrong_calls(given, message):
     with pytest.raises(dc.InputError, match=message):
         dc.check(GENERALIZED, **given)
+
+
+def test_the_tables_on_which_pycanon_differs():
+    """Counted by hand; the page on checks lists what pycanon finds."""
+    frame = pl.DataFrame({"age": list("aaabbb"), "ill": list("xyyxxz")})
+    figures = dc.check(frame, quasi=["age"], sensitive=["ill"]).figures
+    assert figures["k-anonymity"][""] == 3
+    assert figures["distinct-l-diversity"]["ill"] == 2
+    assert figures["alpha-k-anonymity"]["ill"] == pytest.approx(2 / 3)
+    assert figures["t-closeness"]["ill"] == pytest.approx(1 / 3)
+    assert figures["beta-likeness"]["ill"] == pytest.approx(1)
+    assert figures["entropy-l-diversity"]["ill"] == pytest.approx(3 / 2 ** (2 / 3))  # 1.890
+    assert figures["recursive-cl-diversity"]["ill"] == 2  # 2 rows of the first, 1 of all others
+    assert figures["delta-disclosure"]["ill"] == float("inf")
+    lone = pl.DataFrame({"age": ["a", "a", None], "ill": ["x", None, "y"]})
+    found = dc.check(lone, quasi=["age"], sensitive=["ill"], k=1, l=2)
+    assert [one.achieved for one in found.requirements] == [{"k": 1}, {"l": 1}]
+    assert found.requirements[1].failing.sizes == {1: 1}  # a missing value makes two in the other

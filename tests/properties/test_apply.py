@@ -153,3 +153,18 @@ def test_only_full_domain_has_levels_to_apply(tmp_path):
     dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release")
     with pytest.raises(dc.InputError, match="Only a release by full-domain"):
         dc.apply(tmp_path / "release", tmp_path / "first.csv", original=tmp_path / "job.yaml")
+
+
+def test_members_of_sets_must_be_those_of_the_release(tmp_path):
+    text = JOB.replace("ill: {role: sensitive}", 'ill: {role: sensitive, multi_valued: ";"}')
+    (tmp_path / "job.yaml").write_text(text.replace("t: 0.5", "t: 0.9, attribute: ill"))
+    people = [(age, code, f"{ill};cold" if age % 2 else ill) for age, code, ill in FIRST]
+    write(tmp_path / "first.csv", people)
+    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release")
+    batch = write(tmp_path / "second.csv", people, first=100)
+    made = dc.apply(tmp_path / "release", batch, original=tmp_path / "job.yaml")
+    figures = made.private["together"]["requirements"][1]["by_attribute"]
+    assert set(figures) == {"ill=ache", "ill=cold", "ill=flu", "ill=gout"}
+    batch = write(tmp_path / "third.csv", [*people, (30, "101", "plague")] * 2, first=200)
+    with pytest.raises(dc.InputError, match="'ill=plague': sets of new rows have other members"):
+        dc.apply(tmp_path / "release", batch, original=tmp_path / "job.yaml")

@@ -25,6 +25,7 @@ from discreet.pipeline.release import Release
 from discreet.pipeline.run import make_release, prove_release
 from discreet.releases.audit.audit import audit_folder, read_tables, specs_of
 from discreet.releases.manifest import Manifest
+from discreet.requirements.base import Requirement
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Role
 
@@ -67,7 +68,7 @@ def apply(
     prove_release(made, progress)
     batches = [_batch(Path(one), levels) for one in beside]
     before = [read_tables(folder, manifest), *batches]
-    together = _together(job, [*before, made.coded_tables()], manifest)
+    together = _together(job, made.task.requirements, [*before, made.coded_tables()], manifest)
     if not together.ok:
         broken = [one.requirement.name for one in together.requirements if not one.holds]
         raise PromiseError(
@@ -161,8 +162,13 @@ def _cells(task: Task, name: str, level: int) -> dict[str | None, str | None]:
     return {text[leaf]: at.labels[node] for leaf, node in enumerate(at.node_of_leaf.tolist())}
 
 
-def _together(job: Job, releases: Sequence[Mapping[str, CodedTable]], manifest: Manifest) -> Check:
-    """Judge the job's requirements on the published rows of several releases."""
+def _together(
+    job: Job,
+    requirements: Sequence[Requirement],
+    releases: Sequence[Mapping[str, CodedTable]],
+    manifest: Manifest,
+) -> Check:
+    """Judge requirements on the published rows of several releases."""
     (name,) = manifest.tables
     specs = {
         column: spec
@@ -171,16 +177,14 @@ def _together(job: Job, releases: Sequence[Mapping[str, CodedTable]], manifest: 
     }
     parts = []
     for tables in releases:
-        columns = tables[name].columns
-        lacking = [f"'{column}'" for column in specs if column not in columns]
-        if lacking:
+        table = tables[name]
+        judged = {column.name: column for column in (*table.quasi_identifiers, *table.sensitive)}
+        differing = [f"'{column}'" for column in sorted(judged.keys() ^ specs.keys())]
+        if differing:
             raise InputError(
-                f"The tables differ: one has no {', '.join(lacking)}, a member of a set. Publish "
-                "all rows anew."
+                f"Only some of the tables have {', '.join(differing)}: sets of new rows have other "
+                "members. Publish all rows anew."
             )
-        cells = {column: columns[column] for column in specs}
-        parts.append(
-            pl.DataFrame({c: one.text.gather(pl.Series(one.codes)) for c, one in cells.items()})
-        )
-    table = code_frame(pl.concat(parts), specs)
-    return check_table(task_of_check(job, table, job.requirements))
+        cells = {c: judged[c].text.gather(pl.Series(judged[c].codes)) for c in specs}
+        parts.append(pl.DataFrame(cells))
+    return check_table(task_of_check(job, code_frame(pl.concat(parts), specs), requirements))

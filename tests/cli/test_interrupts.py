@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 from benchmarks.first_release import JOB_OF_METHOD, write_job
 
 import discreet as dc
+from discreet.attacks.registry import all_attacks
 from discreet.table.interrupts import interruptible
+
+SLOWDOWN = 3  # of a machine that runs other tests too
 
 JOB = """
 source: {path: patients.csv}
@@ -126,3 +132,94 @@ def test_what_interruptible_work_returns_or_raises_comes_through():
     assert interruptible(lambda: 3) == 3
     with pytest.raises(TimeoutError, match="of its own"):
         interruptible(lambda: (_ for _ in ()).throw(TimeoutError("of its own")))
+
+
+# Patches a function of each command so that it says when it begins and would then take a minute.
+SLOW = """
+import importlib, sys, time
+
+module, _, name = sys.argv[1].rpartition(".")
+if module.rsplit(".", 1)[-1][:1].isupper():
+    module, _, owner = module.rpartition(".")
+    home = getattr(importlib.import_module(module), owner)
+else:
+    home = importlib.import_module(module)
+
+
+def slow(*given, **named):
+    print("working", file=sys.stderr, flush=True)
+    time.sleep(60)
+
+
+setattr(home, name, slow)
+from discreet.cli.app import main
+
+sys.argv = ["discreet", *sys.argv[2:]]
+main()
+"""
+COMMANDS = {
+    "publish": ("discreet.attacks.class_attacks.Homogeneity.run", ["publish", "job.yaml"]),
+    "attack": (
+        "discreet.attacks.class_attacks.Homogeneity.run",
+        ["attack", "made", "--original", "job.yaml"],
+    ),
+    "measure": (
+        "discreet.utility.reading.query_errors",
+        ["measure", "made", "--original", "job.yaml"],
+    ),
+    "compare": (
+        "discreet.methods.mondrian.mondrian.Mondrian.run",
+        ["compare", "job.yaml", "--output", "comparison"],
+    ),
+    "audit": ("discreet.releases.audit.audit.audit_tables", ["audit", "made"]),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_back_within_two_seconds_and_leaves_nothing(command, tmp_path):
+    rows = [f"{20 + n % 7},{'abc'[n % 3]}" for n in range(40)]
+    (tmp_path / "table.csv").write_text("\n".join(["age,ill", *rows]) + "\n")
+    (tmp_path / "job.yaml").write_text(
+        "source: {path: table.csv}\n"
+        "attributes: {age: {role: quasi-identifier, type: integer}, ill: {role: sensitive}}\n"
+        "requirements: [k-anonymity: {k: 3}]\nmethod: mondrian\n"
+    )
+    dc.publish(None, dc.Job.load(tmp_path / "job.yaml"), seed=1).save(tmp_path / "made")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    patched, arguments = COMMANDS[command]
+    call = [sys.executable, "-c", SLOW, patched, *arguments]
+    with subprocess.Popen(call, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "working\n" in iter(process.stderr.readline, "")
+        process.send_signal(signal.SIGINT)
+        started = time.monotonic()
+        _, errors = process.communicate(timeout=30)
+    assert time.monotonic() - started < 2 * SLOWDOWN
+    assert process.returncode == 130, errors
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_every_attack_is_interrupted_and_ends_within_its_time(monkeypatch):
+    frame = pl.DataFrame({"q": [1, 1, 2, 2], "s": list("abab")})
+    roles = {"q": "quasi-identifier", "s": "sensitive"}
+    job = dc.Job(
+        attributes={name: {"role": role} for name, role in roles.items()},
+        requirements=[dc.KAnonymity(k=2)],
+        method=dc.Mondrian(),
+    )
+    release = dc.publish(frame, job, seed=1)
+    ended = threading.Event()
+    for attack in all_attacks():
+        kind = type(attack)
+        monkeypatch.setattr(kind, "run", lambda self, scene: iter(ended.wait, True))
+        monkeypatch.setattr(kind, "inapplicable", lambda self, scene: None)
+        monkeypatch.setattr(kind, "expected", lambda self, scene: 1)
+        started = time.monotonic()
+        found = dc.attack(release, original=None, attacks=[attack], seconds=0.2)
+        assert found.omitted == {attack.name: "the time limit of 0.2 s was reached"}
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            dc.attack(release, original=None, attacks=[attack])
+        assert time.monotonic() - started < 2 * SLOWDOWN, attack.name
+    ended.set()

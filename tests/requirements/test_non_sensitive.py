@@ -183,3 +183,11 @@ def test_an_audit_with_the_original_wants_the_job_s_values(tmp_path):
     assert not audit_folder(place, prepare(made, frame)).problems
     stricter = job("mondrian", asked, non_sensitive_values=["flu"])
     assert audit_folder(place, prepare(stricter, frame)).problems
+
+
+def test_check_with_a_job_spares_the_values_too():
+    frame = pl.DataFrame({"age": [1] * 4 + [2] * 4, "sex": ["f"] * 8,
+                          "test": ["none"] * 4 + ["none", "hiv", "flu", "pox"]})  # fmt: skip
+    asked = {"distinct-l-diversity": {"l": 3}}
+    assert not dc.check(frame, job("mondrian", asked)).ok
+    assert dc.check(frame, job("mondrian", asked, non_sensitive_values=["none"])).ok

@@ -27,7 +27,12 @@ from discreet.job.model import Job
 from discreet.job.proposing.job_text import suggest_type
 from discreet.job.table_check import Check, check_table
 from discreet.methods.base import Progress, Task, no_progress
-from discreet.pipeline.prepare import expand_sets, knowledge_of_job
+from discreet.pipeline.prepare import (
+    expand_sets,
+    knowledge_of_job,
+    of_sensitive_values,
+    sensitive_marks,
+)
 from discreet.pipeline.read import source_of, specs_of_job
 from discreet.requirements.base import Requirement
 from discreet.requirements.registry import requirement_from_mapping
@@ -185,6 +190,11 @@ def _task(
     tell: Tell,
 ) -> tuple[Task, Persons | None]:
     """Read the columns with a role, and prepare what requirements may know."""
+    joined = [name for name, attribute in job.attributes.items() if attribute.columns]
+    if joined:
+        raise JobError(
+            [f"attributes.{joined[0]}: check does not join 'columns'. Name each by itself."]
+        )
     specs = {
         name: spec if spec.role is Role.SENSITIVE else replace(spec, type=None, date_format=None)
         for name, spec in specs_of_job(job).items()  # cells that are not sensitive are labels
@@ -206,7 +216,12 @@ def _task(
     }
     table, bitmaps = expand_sets(job, replace(table, columns=columns))
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
+    marks, problems = sensitive_marks(job, table, bitmaps)
+    if problems:
+        raise JobError(problems, "check")
     required = [requirement.with_bits(bits) for requirement in requirements]
+    if job.method.judges_counts:
+        required = of_sensitive_values(required, table, marks)
     task = task_of_check(job, table, required)
     return replace(task, bitmaps=bitmaps, knowledge=knowledge_of_job(job)), persons
 

@@ -7,6 +7,7 @@ job is reported at once; those of a file with their line.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -233,6 +234,7 @@ class Job(Part):
             if role is Role.QUASI_SENSITIVE:
                 problems += self._unlinked(place, requirement.named or tuple(known))
         problems += self._unspared()
+        problems += self._claimed_twice()
         if self.method.removes_terms and not any(
             isinstance(requirement, LinkRequirement) for requirement in self.requirements
         ):
@@ -245,6 +247,25 @@ class Job(Part):
                 "requirements", "{problems}", {"problems": "\n".join(problems)}
             )
         return self
+
+    def _claimed_twice(self) -> list[str]:
+        """Return columns that are a member of a set and an attribute, or of two sets."""
+        claims = Counter(list(self.attributes))
+        for attribute in self.attributes.values():
+            claims.update(attribute.columns or ())
+        return [
+            f"attributes.{name}: '{member}' is used twice, in 'columns' and as another attribute. "
+            "Use it once; the set needs a name of its own."
+            for name, attribute in self.attributes.items()
+            for member in attribute.columns or ()
+            if claims[member] > 1
+        ]
+
+    @property
+    def source_columns(self) -> set[str]:
+        """The columns of the table that attributes name, or that are members of their sets."""
+        named = {name for name, one in self.attributes.items() if one.columns is None}
+        return named.union(*(one.columns or () for one in self.attributes.values()))
 
     def _unspared(self) -> list[str]:
         """Return where non-sensitive values would be ignored: by the method, or a requirement."""
@@ -298,7 +319,8 @@ class Job(Part):
         """Return whether an attribute's cells are sets, of the source or of a person's rows."""
         attribute = self.attributes[name]
         collected = self.collapses and attribute.collapse_rule is CollapseRule.SET
-        return attribute.multi_valued is not None or collected
+        several = attribute.multi_valued is not None or attribute.columns is not None
+        return several or collected
 
     def _unlinked(self, place: str, names: tuple[str, ...]) -> list[str]:
         """Return the reasons why a requirement on linked labels cannot be met."""

@@ -100,6 +100,12 @@ class Attribute(Part):
         description="What separates the members of a cell that holds a set. A sensitive attribute "
         "is then published as bits, one for each member.",
     )
+    columns: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=2,
+        description="Several columns of the table, such as [diag_1, diag_2, diag_3], whose values "
+        "in a row are the members of one set. The attribute has a name of its own.",
+    )
     min_support: int | None = Field(
         default=None,
         ge=1,
@@ -145,6 +151,7 @@ class Attribute(Part):
             hierarchy: HierarchySpec | Mapping[str, Any] | str | Path | None = ...,
             distance: Distance | Literal["equal", "ordered", "hierarchical"] | None = ...,
             multi_valued: str | None = ...,
+            columns: Collection[str] | None = ...,
             min_support: int | None = ...,
             sensitive_values: Collection[str | float | None] | None = ...,
             non_sensitive_values: Collection[str | float | None] | None = ...,
@@ -212,7 +219,20 @@ class Attribute(Part):
 
     def _sets_fit(self) -> None:
         """Check that bits have neither a hierarchy nor another distance."""
-        becomes_bits = self.multi_valued is not None and self.role is Role.SENSITIVE
+        if self.columns is not None:
+            if self.role not in (Role.SENSITIVE, Role.QUASI_SENSITIVE):
+                raise PydanticCustomError(
+                    "columns_role",
+                    "'columns' make a set, which is for sensitive and quasi-sensitive attributes, "
+                    "not for role '{role}'. Name each column by itself.",
+                    {"role": str(self.role)},
+                )
+            if self.type not in (None, ValueType.TEXT):
+                raise PydanticCustomError(
+                    "columns_type", "the members of a set are text. Remove 'type'."
+                )
+        several = self.multi_valued is not None or self.columns is not None
+        becomes_bits = several and self.role is Role.SENSITIVE
         if becomes_bits and (self.hierarchy is not None or self.distance is not None):
             raise PydanticCustomError(
                 "multi_valued_bits",

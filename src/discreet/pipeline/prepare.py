@@ -96,7 +96,7 @@ def _form(
     """The task, and the problems found so far."""
     _refuse_own_columns(job, table)
     table, bitmaps = expand_sets(job, table)
-    marks, problems = _sensitive_values(job, table, bitmaps)
+    marks, problems = sensitive_marks(job, table, bitmaps)
     progress("hierarchies", 0.0)
     hierarchies = _build_hierarchies(job, table)
     table, hierarchies = _guard_notation(job, table, hierarchies)
@@ -107,7 +107,7 @@ def _form(
         for requirement in job.requirements
     ]
     if job.method.judges_counts:
-        requirements = _of_sensitive_values(requirements, table, marks)
+        requirements = of_sensitive_values(requirements, table, marks)
     task = Task(
         table,
         hierarchies,
@@ -121,7 +121,7 @@ def _form(
     return task, problems
 
 
-def _of_sensitive_values(
+def of_sensitive_values(
     requirements: Sequence[Requirement],
     table: CodedTable,
     marks: Mapping[str, NDArray[np.bool_]],
@@ -243,7 +243,7 @@ def expand_sets(job: Job, table: CodedTable) -> tuple[CodedTable, dict[str, Bitm
     return replace(table, columns=columns), bitmaps
 
 
-def _sensitive_values(
+def sensitive_marks(
     job: Job, table: CodedTable, bitmaps: Mapping[str, Bitmap]
 ) -> tuple[dict[str, NDArray[np.bool_]], list[str]]:
     """Return the sensitive values of each attribute whose values the job names, and problems.

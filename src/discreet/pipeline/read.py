@@ -22,6 +22,7 @@ from discreet.ledger.keys import hash_people
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import require_people
 from discreet.pipeline.collapse import collapse
+from discreet.pipeline.joined_columns import join_columns
 from discreet.releases.manifest import sha256_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
@@ -122,6 +123,10 @@ def _hash_people(job: Job, columns: Mapping[str, Column], ledger: Ledger) -> Per
 
 def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> CodedTable:
     """The coded table; ``identifiers`` names those that are to be coded too."""
+    return join_columns(job, _read_as_is(job, data, identifiers, tell))
+
+
+def _read_as_is(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> CodedTable:
     specs = specs_of_job(job)
     for name in identifiers:
         kind = specs[name].type if specs[name].role is Role.DROP else ValueType.TEXT
@@ -147,7 +152,7 @@ def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
     """Return the specification of each column of a job's table."""
     made = None if job.person is None else job.person.count
     decimal = "." if job.source is None else job.source.decimal
-    return {
+    specs = {
         name: ColumnSpec(
             attribute.role,
             attribute.type,
@@ -157,15 +162,18 @@ def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
             decimal,
         )
         for name, attribute in job.attributes.items()
-        if name != made
+        if name != made and attribute.columns is None
     }
+    members = (name for one in job.attributes.values() for name in one.columns or ())
+    return specs | {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in members}
 
 
 def specs_of_others(job: Job, present: Sequence[str]) -> dict[str, ColumnSpec]:
     """Return the specification of each column that a job drops without naming it."""
     if job.others is None:
         return {}
-    return {name: ColumnSpec(Role.DROP) for name in present if name not in job.attributes}
+    known = job.source_columns
+    return {name: ColumnSpec(Role.DROP) for name in present if name not in known}
 
 
 def source_of(job: Job, path: str | Path | None = None) -> Source:

@@ -84,6 +84,11 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
 
 def require_fit(frame: DataFrame, job: Job) -> dict[str, ColumnSpec]:
     """Return each column's specification, in the table's order; raise unless all are named."""
+    joined = [name for name, attribute in job.attributes.items() if attribute.columns]
+    if joined:
+        raise JobError(
+            [f"attributes.{joined[0]}: Spark does not join 'columns'. Join them in the source."]
+        )
     specs = specs_of_job(job)
     require_names(frame.columns, "The table")
     specs |= specs_of_others(job, frame.columns)

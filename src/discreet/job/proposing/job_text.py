@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -207,11 +207,29 @@ def propose_job(
     if person is not None and persons is not None:
         named = _flow({"column": person.name, "rows": "collapse"})
         unit = f"# {persons.counts.sentence(repr(person.name))}\n" + _PERSON.format(named=named)
-    head = _HEAD + "".join(f"# {note}\n" for note in plan.notes)
+    notes = [*plan.notes, *_sets_of_columns(plan.roles)]
+    head = _HEAD + "".join(f"# {note}\n" for note in notes)
     text = f"{head}{source}attributes:\n{''.join(lines)}{unit}{_guarantees(plan)}"
     counts = None if persons is None else persons.counts
     name = person.name if person is not None and repeated else None
     return ProposedJob(text, plan.roles, name, counts, folder)
+
+
+_NUMBER_AT_END = re.compile(r"(.*?[A-Za-z])[_. -]?\d{1,2}")
+_MEMBERS = (Meaning.DIAGNOSIS, Meaning.DRUG, Meaning.TREATMENT)
+
+
+def _sets_of_columns(roles: Mapping[str, Proposal]) -> Iterator[str]:
+    """Advise one set-valued attribute for numbered columns of one meaning."""
+    stems: dict[str, list[str]] = {}
+    for name, one in roles.items():
+        found = _NUMBER_AT_END.fullmatch(name)
+        if found and one.role is Role.SENSITIVE and one.meaning in _MEMBERS:
+            stems.setdefault(found[1], []).append(name)
+    for stem, names in stems.items():
+        if len(names) > 1 and stem not in roles:
+            entry = {stem: {"role": "sensitive", "columns": names, "min_support": 20}}
+            yield f"Values of one attribute in {len(names)} columns may be one set: {_flow(entry)}"
 
 
 def _guarantees(plan: Plan) -> str:

@@ -98,7 +98,8 @@ class Centres:
     def of(cls, group: GroupOfRow, place: Floats) -> Centres:
         """Sum the places of the units of each group."""
         sums = [np.bincount(group, column) for column in place.T]
-        return cls(np.bincount(group) * 1.0, np.stack(sums, axis=1) * 1.0)
+        size = np.bincount(group).astype(np.float64)
+        return cls(size, np.stack(sums, axis=1).astype(np.float64))
 
     def of_groups(self, label: Ints) -> Floats:
         """The middle of each group of groups."""

@@ -236,6 +236,15 @@ def test_without_links_the_mean_belief_is_the_mean_share_of_persons():
         assert beliefs == [sum(shares) / len(shares)] * len(people)
 
 
+def test_groups_of_rows_that_pass_may_fail_together():
+    apart = [[["v"], ["w"]], [["w"], ["v"]]]  # a and b, a and d: a has v in the first group only
+    merged = [["v", "w"], ["w"], ["v"]]
+    bound = {"p-diversity": {"l": 2}}
+    everyone = [own for group in apart for own in group]
+    assert all(holds(bound, group, everyone) for group in apart)
+    assert not holds(bound, merged, everyone)
+
+
 def saved(tmp_path: Path, mode: dict[str, Any]) -> tuple[Path, dc.Job]:
     pl.DataFrame(hospital(200), schema=NAMES, orient="row").write_csv(tmp_path / "source.csv")
     described = job("mondrian", [{"k-anonymity": {"k": 3}}], mode).model_copy(

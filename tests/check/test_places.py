@@ -81,3 +81,32 @@ def test_names_that_need_quotes_and_a_table_without_rows(tmp_path):
     assert dc.check(url, table="odd", **roles).classes == 1
     with pytest.raises(dc.JobError, match="no column 'b'"):
         dc.check(url, table="odd", quasi=["b"], k=1)
+
+
+@pytest.mark.filterwarnings("ignore")  # of Ibis, about its own imports
+@pytest.mark.parametrize("sees_bytes", [True, False])
+def test_ibis_tells_apart_what_a_collation_does_not(tmp_path, monkeypatch, sees_bytes):
+    ibis = pytest.importorskip("ibis", reason="ibis is not installed")
+    from discreet.io.in_place.ibis_place import IbisPlace
+
+    base = sqlite3.connect(tmp_path / "people.db")
+    base.execute("CREATE TABLE people (zip TEXT COLLATE NOCASE, ill TEXT, who TEXT)")
+    base.executemany("INSERT INTO people VALUES (?, ?, ?)", [("a", "x", "1"), ("A", "y", "2")])
+    base.commit()
+    base.close()
+    table = ibis.sqlite.connect(tmp_path / "people.db").table("people")
+    if not sees_bytes:
+        grouped = IbisPlace._grouped
+
+        def blind(self, columns, person, by_bytes):
+            if by_bytes:
+                raise NotImplementedError
+            return grouped(self, columns, person, by_bytes)
+
+        monkeypatch.setattr(IbisPlace, "_grouped", blind)
+    found = dc.check(table, quasi=["zip"], k=2)
+    assert found.ok is not sees_bytes
+    assert [one.startswith("Text was compared") for one in found.remarks] == [True][sees_bytes:]
+    if sees_bytes:
+        by_person = dc.check(table, quasi=["zip"], sensitive=["ill"], person="who", k=1)
+        assert (by_person.classes, by_person.persons.persons) == (2, 2)

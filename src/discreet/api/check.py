@@ -96,7 +96,8 @@ def check(
         tell=lambda share: progress("reading", share),
     )
     progress("checking", 0.0)
-    return check_table(task, persons, figures=figures or not asked)
+    found = check_table(task, persons, figures=figures or not asked)
+    return found if place is None else replace(found, remarks=(*found.remarks, *place.remarks))
 
 
 def _short_requirements(

@@ -37,6 +37,7 @@ class Place(ABC):
     """A table somewhere else that can count."""
 
     name: str  # for messages
+    remarks: tuple[str, ...] = ()  # what counts in this place do not say, once it has counted
 
     @abstractmethod
     def columns(self) -> tuple[str, ...]:

@@ -17,12 +17,12 @@ from discreet.io.header import check_columns
 from discreet.io.source import Source, Tell, ignore_progress
 from discreet.io.tables import column_names, read_table
 from discreet.job.identifying import ONE_ROW, Uses, count_uses
+from discreet.job.joined_columns import join_columns
 from discreet.job.model import Job
 from discreet.ledger.keys import hash_people
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import require_people
 from discreet.pipeline.collapse import collapse
-from discreet.pipeline.joined_columns import join_columns
 from discreet.releases.manifest import sha256_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec

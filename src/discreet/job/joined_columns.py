@@ -10,10 +10,11 @@ from discreet.errors import InputError
 from discreet.io.frames import code_series
 from discreet.job.model import Job
 from discreet.job.parts import Attribute
-from discreet.pipeline.collapse import SEPARATORS
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import ValueType
+
+SEPARATORS = (";", "|", "¦", "\x1f")  # of the members of a set: the first that no value contains
 
 
 def join_columns(job: Job, table: CodedTable) -> CodedTable:

@@ -21,11 +21,12 @@ IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 
 
 def draw(browser: Browser, folder: Path) -> None:
-    """The report of a release, light and dark and on a telephone; the page of a comparison."""
+    """The report to sign; the published one, light, dark and narrow; a comparison."""
     make_patients(folder / "patients.csv")
     (folder / "job.yaml").write_text(JOB, encoding="utf-8")
     job = dc.Job.load(folder / "job.yaml")
-    report = make_release(None, job, seed=20).save(folder / "release") / "report.html"
+    report = make_release(None, job, seed=20).save(folder / "release", attack=60) / "report.html"
+    browser.open(folder / "release.private.html", width=1000).picture(IMAGES / "sign.png", 1280)
     browser.open(report, width=1000).picture(IMAGES / "report.png", 1280)
     browser.open(report, width=1000, dark=True).picture(IMAGES / "report-dark.png", 1280)
     browser.open(report, width=400).picture(IMAGES / "report-narrow.png", 1280)

@@ -9,13 +9,14 @@ from typing import Any
 from discreet.job.model import Job
 from discreet.releases.analyst_errors import AnalystError
 from discreet.releases.explanation import (
+    certain_attackers,
     collapsed,
     explain_privately,
     guarantee_line,
     people_of_rows,
     published,
-    readers,
     treatment,
+    uncomputed,
     warnings,
 )
 from discreet.releases.group_summary import Picture
@@ -99,7 +100,13 @@ def _summary(
             [
                 subheading("Guaranteed"), guaranteed,
                 subheading("Not guaranteed"),
-                sentences([*readers(manifest), *known_weaknesses(manifest)]),
+                sentences(
+                    [
+                        *certain_attackers(manifest.readers),
+                        *uncomputed(manifest, manifest.readers),
+                        *known_weaknesses(manifest),
+                    ]
+                ),
             ]
         ),
         "Guarantees",

@@ -363,3 +363,43 @@ def test_a_column_called_person_is_in_the_way_of_the_numbers():
     )
     with pytest.raises(dc.InputError, match="Rename the table's column"):
         dc.publish(frame, described)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("method", ["mondrian", "local-recoding"])
+def test_composite_keys_missing_identifiers_and_sets(
+    tmp_path: Path, method: str, mode: dict[str, Any]
+):
+    rng = np.random.default_rng(3)
+    rows = 200
+    frame = pl.DataFrame(
+        {
+            "hospital": rng.choice(["x", "y"], rows),
+            "id": [None if n % 19 == 0 else str(n % 30) for n in range(rows)],
+            "age": rng.integers(20, 60, rows),
+            "drugs": ["|".join(sorted(set(rng.choice(list("abc"), 2)))) for _ in range(rows)],
+            "note": rng.choice(["u", "v"], rows),
+        }
+    )
+    frame.write_csv(tmp_path / "rows.csv")
+    described = dc.Job(
+        source={"path": str(tmp_path / "rows.csv")},
+        attributes={
+            "hospital": {"role": "identifier"},
+            "id": {"role": "identifier"},
+            "age": {"role": "quasi-identifier", "type": "integer"},
+            "drugs": {"role": "sensitive", "multi_valued": "|"},
+            "note": {"role": "insensitive"},
+        },
+        person={"column": ["hospital", "id"], "rows": "keep", **mode},
+        requirements=[{"k-anonymity": {"k": 3}}, {"t-closeness": {"t": 0.7}}],
+        method=method,
+    )
+    release = dc.publish(None, described)
+    known = set(frame.drop_nulls("id").select("hospital", "id").rows())
+    unnamed = frame["id"].null_count()
+    assert release.private["persons"]["persons"] == len(known) + unnamed
+    folder = release.save(tmp_path / "release", format="parquet")
+    proved = dc.audit(folder, original=described)
+    assert proved.ok and not proved.unproved
+    assert bool(dc.audit(folder).unproved) is ("link" not in mode)

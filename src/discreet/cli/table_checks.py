@@ -29,10 +29,10 @@ def check(
         str | None, typer.Argument(help="Table: a file, or the URL of a database.")
     ] = None,
     quasi: Annotated[
-        Columns, typer.Option("--quasi", help="Quasi-identifiers: columns an attacker may know.")
+        Columns, typer.Option("--quasi", help="Columns an attacker may know: age,zip or repeated.")
     ] = None,
     sensitive: Annotated[
-        Columns, typer.Option("--sensitive", help="Sensitive columns: age,zip or repeated.")
+        Columns, typer.Option("--sensitive", help="Sensitive columns: a,b or repeated.")
     ] = None,
     person: Annotated[
         Columns, typer.Option("--person", help="Columns that identify a person; counts persons.")

@@ -69,6 +69,25 @@ def test_safe_harbor_removes_or_coarsens_its_identifiers(table):
     assert max(ages) <= 89
 
 
+def test_safe_harbor_drops_regions_below_a_state_and_other_dates(tmp_path):
+    draw = Drawing(300, 9)
+    frame = hospital(300).with_columns(
+        county=pl.Series(draw.words("Kent Essex Devon")),
+        state=pl.Series(draw.words("NY NJ CT")),
+        date_of_diagnosis=pl.Series(draw.dates("2020-01-01", "2021-12-31")),
+        payment_day=pl.Series(draw.dates("2020-01-01", "2021-12-31")),
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    roles = dc.propose(tmp_path / "t.csv", preset="hipaa-safe-harbor").roles
+    assert str(roles["county"].role) == "drop"
+    assert str(roles["state"].role) == "quasi-identifier"
+    assert str(roles["payment_day"].role) in ("drop", "quasi-identifier")
+    text = dc.propose(tmp_path / "t.csv", preset="hipaa-safe-harbor", folder=tmp_path)
+    published = dc.publish(None, text.job, seed=1).tables["records"]
+    for name in published.columns:
+        assert not published[name].cast(pl.String).str.contains(r"^\d{4}-\d{2}-\d{2}$").any(), name
+
+
 def test_safe_harbor_drops_postcodes_of_small_areas():
     frame = hospital().with_columns(pl.lit("03601").alias("zip")).with_columns(
         pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.col("zip")).otherwise(pl.lit("13053"))

@@ -103,6 +103,14 @@ def test_most_roles_of_labelled_tables_are_right(make):
     assert sum(one.proposed == "q" for one in judged) <= MOST_KNOWN
 
 
+@pytest.mark.parametrize(
+    "make", [m for m in MADE if m.__name__ in ("encounters", "french_staff", "without_names")]
+)
+def test_a_proposed_job_publishes(make):
+    table = pl.DataFrame(make(Drawing(200, 7)).cells, strict=False)
+    assert dc.publish(table, dc.propose(table).job, seed=1).audit.ok
+
+
 def test_persons_are_named_by_a_key_not_by_what_families_share():
     draw = random.Random(1)
     patient = [f"{10_000_000 + draw.randrange(60)}" for _ in range(200)]

@@ -127,7 +127,10 @@ def _safe_harbor(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> Pl
                 changed[column.name] = replace(role, role=Role.DROP, reason=said)
             else:
                 hierarchies[column.name], levels[column.name] = kept
-        elif role.confidence == "low" and role.role is Role.INSENSITIVE:
+        elif role.role.published and (
+            column.type is ValueType.DATE
+            or (role.confidence == "low" and role.role is Role.INSENSITIVE)
+        ):
             said = f"{role.reason}; Safe Harbor removes what may identify"
             changed[column.name] = replace(role, role=Role.DROP, reason=said)
     notes = [
@@ -142,6 +145,8 @@ def _kept(column: Column, role: Proposal) -> tuple[Any, int] | None:
     values = column.text.drop_nulls()
     if role.meaning in _REMOVED or role.confidence == "low":
         return None
+    if role.meaning is Meaning.REGION and "'state'" not in role.reason:
+        return None  # perhaps smaller than a state
     if column.type is ValueType.DATE:
         return {"dates": ["year", "*"]}, 1
     if role.meaning in (Meaning.BIRTH, Meaning.EVENT_DATE):

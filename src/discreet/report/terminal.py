@@ -240,6 +240,7 @@ def _guaranteed(promises: Sequence[Promise], unit: Unit, manifest: Manifest) -> 
         return []
     alike = kind_of(manifest.kind).makes_alike
     group = "equal quasi-identifiers" if alike else "one group number"
+    group += ", of persons with equally many" if manifest.keeping.numbered else ""
     proved = all(promise.holds for promise in promises)
     lines = [f"{'Guaranteed' if proved else 'Guarantees'} (a group: all rows with {group})"]
     return lines + [f"{BULLET}{guarantee_line(promise, unit)}" for promise in promises]

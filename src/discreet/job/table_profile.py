@@ -48,6 +48,7 @@ from discreet.typing import Codes
 ALL_SUBSETS = 8  # quasi-identifiers of which every subset is measured
 SUBSET_LIMIT = 1000  # subsets beyond that
 LARGEST_SIZE = 3  # of a subset, beyond that
+MANY_KNOWN = 20  # proposed columns, beyond which an attacker is not assumed to know sensitive ones
 ELLS = (2, 3, 4, 5)
 MOST_EXPOSED = 10  # labels that are named
 
@@ -179,7 +180,8 @@ def profile_table(
     """Profile a table by its columns' roles; ``further`` columns only by themselves.
 
     Where ``roles_known`` is false, roles are proposed: proposed quasi-identifiers and sensitive
-    columns count as known to an attacker, and sensitive ones are looked at as such too.
+    columns count as known to an attacker, and sensitive ones are looked at as such too. Of very
+    many columns only the quasi-identifiers count as known.
     """
     proposals = None if roles_known else suggest_roles(table)
     quasi_identifiers, sensitive = table.quasi_identifiers, table.sensitive
@@ -188,7 +190,9 @@ def profile_table(
         person = suggest_person(table, proposals)
         role_of = {name: proposal.role for name, proposal in proposals.items()}
         sensitive = [column for column in table if role_of[column.name] is Role.SENSITIVE]
-        known = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+        known = [Role.QUASI_IDENTIFIER, Role.SENSITIVE]
+        if sum(role in known for role in role_of.values()) > MANY_KNOWN:
+            known = known[:1]
         quasi_identifiers = [column for column in table if role_of[column.name] in known]
     counted = None if person is None else persons_of([person], table.rows)
     others = [column for column in quasi_identifiers if column not in sensitive]

@@ -169,7 +169,9 @@ def _kind_of_identifier(found: str, named: tuple[Meaning, str] | None) -> Meanin
 def _plausible(meaning: Meaning, shape: Shape) -> bool:
     """Return whether values can have the meaning that a name suggests."""
     numbers = shape.numbers
-    if meaning in (Meaning.PERSON_KEY, Meaning.HOUSEHOLD):
+    if meaning is Meaning.HOUSEHOLD:
+        return shape.distinct >= FEW_ROWS
+    if meaning is Meaning.PERSON_KEY:
         shared = shape.distinct >= FEW_ROWS and shape.rows <= ROWS_OF_KEY * shape.distinct
         return 2 * shape.distinct > shape.rows or shared
     if meaning is Meaning.FREE_TEXT:

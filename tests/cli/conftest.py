@@ -8,25 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patients import ATTRIBUTES
 
 from discreet.api.demonstrate import make_patients
 
-JOB = """\
-source: {path: patients.csv}
-attributes:
-  name:       {role: identifier}
-  birthday:   {role: quasi-identifier, type: date, hierarchy: {dates: [year, decade, "*"]}}
-  zip:        {role: quasi-identifier, hierarchy: {mask: right}}
-  sex:        {role: quasi-identifier, hierarchy: suppress}
-  diagnosis:  {role: sensitive}
-  occupation: {role: sensitive}
-  income:     {role: sensitive, type: integer}
-  ward:       {role: insensitive}
+JOB = (
+    ATTRIBUTES.replace("ROLE", "sensitive")
+    + """\
 requirements:
   - k-anonymity: {k: 5}
   - entropy-l-diversity: {l: 3, attribute: diagnosis}
 method: {full-domain: {suppression: 0.02}}
 """
+)
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.patients import ATTRIBUTES
 from typer.testing import CliRunner
 
 from discreet.api.demonstrate import make_patients
@@ -24,18 +25,6 @@ FOLDER = Path(__file__).parent / "snapshots"
 UPDATE = "DISCREET_UPDATE_SNAPSHOTS"
 SCREEN = 100, 30  # columns and lines of a terminal window
 
-ATTRIBUTES = """\
-source: {path: patients.csv}
-attributes:
-  name:       {role: identifier}
-  birthday:   {role: quasi-identifier, type: date, hierarchy: {dates: [year, decade, "*"]}}
-  zip:        {role: quasi-identifier, hierarchy: {mask: right}}
-  sex:        {role: quasi-identifier, hierarchy: suppress}
-  diagnosis:  {role: sensitive}
-  occupation: {role: sensitive}
-  income:     {role: ROLE, type: integer}
-  ward:       {role: insensitive}
-"""
 JOBS = {
     "generalized": """\
 requirements:

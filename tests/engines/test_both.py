@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -145,12 +147,18 @@ def test_parts_keep_the_promise_at_nearly_the_same_loss(spark, people, tmp_path,
     assert len(list((tmp_path / "spark").glob("*.parquet/*.parquet"))) > len(made.manifest.tables)
 
 
+@pytest.mark.parametrize("here", [0, 100_000])
 def test_the_figures_are_those_that_a_local_measure_of_the_same_folder_finds(
-    spark, people, tmp_path
+    spark, people, tmp_path, monkeypatch, here
 ):
+    monkeypatch.setattr("discreet.engines.spark.spark_tables.MEASURED_HERE", here)
     job = Job.load(people / "buckets.yaml")
     made = on_spark(spark, job, tmp_path / "spark")
     found = dc.measure(tmp_path / "spark", original=job).to_dict()
+    divergence = made.private["utility"].pop("divergence", None)
+    assert (divergence is None) == (not here)
+    if divergence is not None:
+        assert divergence["ratio"] == pytest.approx(found["divergence"]["ratio"], rel=1e-9)
     for figure, value in made.private["utility"].items():
         assert found[figure] == pytest.approx(value, rel=1e-9), figure
 
@@ -212,6 +220,11 @@ def test_what_is_not_supported_is_refused_by_name(spark, people, tmp_path):
     job = Job.load(people / "mondrian.yaml")
     with pytest.raises(InputError, match=r"does not run local-recoding.*mondrian"):
         on_spark(spark, job.using(dc.LocalRecoding()), tmp_path / "r")
+    ledger = job.model_copy(update={"ledger": dc.LedgerSettings(path=tmp_path / "people.ledger")})
+    with dc.Ledger.create(ledger.ledger.located(tmp_path)):
+        pass
+    with pytest.raises(InputError, match="ledger: not supported"):
+        on_spark(spark, ledger, tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
 
@@ -232,6 +245,31 @@ def test_text_without_a_header_and_with_dates_of_another_format(spark, tmp_path)
     job = Job.parse(text.replace("ROLE", "insensitive"), folder=tmp_path)
     with pytest.raises(InputError, match="attributes.column_2: .* without `format:`"):
         on_spark(spark, job, tmp_path / "r")
+
+
+def test_attacks_run_before_a_release_appears(spark, people, tmp_path):
+    job = Job.load(people / "mondrian.yaml")
+    asked = dc.Verify(attacks=("linking",), ceiling=1.0)
+    made = on_spark(spark, job.model_copy(update={"verify": asked}), tmp_path / "kept")
+    assert made.attacks is not None
+    assert made.attacks.findings
+    strict = job.model_copy(update={"verify": dc.Verify(attacks=("linking",), ceiling=0.01)})
+    with pytest.raises(AuditError, match="attacks go too far"):
+        on_spark(spark, strict, tmp_path / "refused")
+    assert not (tmp_path / "refused").exists()
+
+
+def test_tables_go_to_a_database(spark, people, tmp_path):
+    job = Job.load(people / "buckets.yaml")
+    place = f"sqlite:///{tmp_path / 'out.db'}"
+    output = job.output.model_copy(update={"url": place, "prefix": "p_"})
+    made = on_spark(spark, job.model_copy(update={"output": output}), tmp_path / "spark")
+    with closing(sqlite3.connect(tmp_path / "out.db")) as database:
+        for name, frame in read_release(tmp_path / "spark", sets=False).items():
+            names = ",".join(f"[{column}]" for column in frame.columns)
+            rows = database.execute(f"SELECT {names} FROM p_{name}")
+            assert sorted(map(str, rows)) == sorted(map(str, frame.rows()))
+    assert made.audit.ok
 
 
 def test_infeasible_requirements_are_said_as_they_are_here(spark, people, tmp_path):

@@ -104,13 +104,11 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
                 f"The engine 'spark' does not run {job.method.name}, which needs the whole table "
                 f"on one machine. Use one of {able}, or --engine local."
             )
-        for key, asked in (
-            ("ledger", job.ledger is not None),
-            ("verify", job.verify is not None),
-            ("output.url", job.output.url is not None),
-        ):
-            if asked:
-                raise InputError(f"{key}: not supported by the engine 'spark'. Use --engine local.")
+        if job.ledger is not None:
+            raise InputError(
+                "ledger: not supported by the engine 'spark', which knows no row by its person. "
+                "Use --engine local."
+            )
         require_keepable(job)
 
     @reporting()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import polars as pl
 from pyspark.sql import DataFrame
 
 from discreet.engines.parts import PartResult
@@ -26,6 +28,7 @@ from discreet.engines.spark.keeping import judge_kept
 from discreet.engines.spark.reading import read
 from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
 from discreet.engines.spark.writing import WrittenFile, put_together, write_tables
+from discreet.io.databases import writing_tables
 from discreet.io.writing import OutputFormat
 from discreet.job.model import Job
 from discreet.methods.base import Progress, Task
@@ -36,6 +39,7 @@ from discreet.releases.audit.audit import Audit, read_tables
 from discreet.releases.audit.files import hash_of_table
 from discreet.releases.audit.shards import join_shards
 from discreet.releases.manifest import Manifest, Promise, ReaderFinding
+from discreet.releases.measure import measure_release
 from discreet.releases.registry import kind_of
 from discreet.releases.table_forms import form_problems
 from discreet.requirements.base import PublishedValues
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from discreet.engines.spark.spark_engine import SparkEngine
 
 Files = Mapping[str, Sequence[WrittenFile]]
+MEASURED_HERE = 100_000  # rows of a table whose divergences are measured on this machine
 
 
 @dataclass(eq=False, kw_only=True)
@@ -127,6 +132,19 @@ class SparkTables(FormedTables):
         collected = frame.toArrow() if hasattr(frame, "toArrow") else frame.toPandas()
         return prepare(self.job, collected).without(self.gone)
 
+    def writing_by_url(
+        self, job: Job, manifest: Manifest, force: bool
+    ) -> AbstractContextManager[None]:
+        """Write the tables to the job's database, table by table through this machine."""
+        if job.output.url is None:
+            return nullcontext()
+        folder, names, _ = self._in_parquet()
+        frames = {
+            f"{job.output.prefix}{name}": pl.read_parquet(folder / file / "*.parquet")
+            for name, file in names.items()
+        }
+        return writing_tables(job.output.url, job.folder, frames, force=force)
+
 
 def _moved(file: WrittenFile, old: Path, new: Path) -> WrittenFile:
     return replace(file, path=str(new / Path(file.path).relative_to(old)))
@@ -192,6 +210,9 @@ class SparkReading(Reading):
         )  # fmt: skip
 
     def measure(self, manifest: Manifest, settings: MeasureSettings) -> dict[str, Any]:
+        if settings.divergence and manifest.source_rows <= MEASURED_HERE:
+            original = self._formed.original
+            return measure_release(self.tables, original, manifest).to_dict(private=True)
         sums = joined_sums(self._results)
         measures = kind_of(manifest.kind).measures(
             sums, self._formed.task, manifest, self._formed.facts

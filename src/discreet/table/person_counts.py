@@ -45,11 +45,12 @@ def count_persons(
 ) -> ClassCounts:
     """Count the persons of every class, and their values on one basis."""
     pair = classes.class_of_row.astype(np.int64) * persons.count + persons.number
+    if basis is PersonBasis.PERSONS:
+        own = np.unique(pair) // max(persons.count, 1)
+        return ClassCounts(np.bincount(own, minlength=classes.count).astype(np.int64), {})
     member, of_row, rows = np.unique(pair, return_inverse=True, return_counts=True)
     class_of_member = (member // max(persons.count, 1)).astype(np.int32)
     size = np.bincount(class_of_member, minlength=classes.count).astype(np.int64)
-    if basis is PersonBasis.PERSONS:
-        return ClassCounts(size, {})
     scale = _scale(rows) if basis is PersonBasis.MASS else 1
     values = {}
     for column in sensitive:

@@ -133,7 +133,7 @@ def non_membership_beliefs(
 
 
 # Compiled: for every place and target a search over pairs of values, with tables of its own.
-@kernel
+@kernel(work=30)
 def _greatest(
     start: NDArray[np.int64],  # (groups + 1,) of the distinct rows
     codes: NDArray[np.int64],  # (distinct rows, attributes) the attribute aimed at first

@@ -44,20 +44,26 @@ def matching_beliefs_within(
             break
     if states > most_states:
         belief = weight.copy()
+        factor, held = np.ones(values), np.empty(values)
         change = 1.0
         for turn in range(SCALING_ROUNDS + 1):
+            held[:] = 0.0
             for person in range(people):
-                total = belief[person].sum()
-                if total > 0:
-                    belief[person] /= total
+                total = 0.0
+                for value in range(values):
+                    belief[person, value] *= factor[value]
+                    total += belief[person, value]
+                for value in range(values if total > 0 else 0):
+                    belief[person, value] /= total
+                    held[value] += belief[person, value]
             if change < 1e-8 or turn == SCALING_ROUNDS:
                 break
             change = 0.0
             for value in range(values):
-                total = belief[:, value].sum()
-                if total > 0:
-                    change = max(change, abs(total / count[value] - 1))
-                    belief[:, value] *= count[value] / total
+                factor[value] = 1.0
+                if held[value] > 0:
+                    change = max(change, abs(held[value] / count[value] - 1))
+                    factor[value] = count[value] / held[value]
         return belief, False
     left = np.empty((states, values), np.int64)  # rows of each value that a state has left
     for state in range(states):
@@ -102,7 +108,7 @@ def matching_beliefs_within(
 
 
 # Compiled: thousands of small groups, each with the kernel above.
-@kernel
+@kernel(work=20)
 def matching_beliefs_of_groups(
     start: Ints,  # (groups + 1,) of the people
     value_start: Ints,  # (groups + 1,)

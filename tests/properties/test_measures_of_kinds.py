@@ -322,6 +322,8 @@ def test_a_point_is_dominated_where_another_is_no_worse_and_somewhere_better(fig
     points = [
         Point(str(i), "m", {}, divergence_ratio=d, belief_99=b) for i, (d, b) in enumerate(figures)
     ]
-    for point, (d, b) in zip(mark_dominated(points), figures, strict=True):
-        better = [(x, y) for x, y in figures if x <= d and y <= b and (x, y) != (d, b)]
+    unlinked = Point("unlinked", "m", {}, divergence_ratio=1.0, belief_99=0.4)
+    everything = [*figures, (1.0, 0.4)]
+    for point, (d, b) in zip(mark_dominated(points, unlinked), figures, strict=True):
+        better = [(x, y) for x, y in everything if x <= d and y <= b and (x, y) != (d, b)]
         assert point.dominated == bool(better)

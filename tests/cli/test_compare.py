@@ -124,8 +124,11 @@ def test_parameters_go_where_each_method_has_them(job):
         {"l": [4], "k": [3], "suppression": [0.1]},
     )
     jobs = {one.method: one.job(loaded, ["diagnosis"]) for one in settings}
-    asked = {name: [r.model_dump() for r in one.requirements] for name, one in jobs.items()}
-    assert asked["mondrian"] == [{"k": 3}, {"attribute": None, "level": None, "l": 4.0}]
+    asked = {
+        name: [r.model_dump(exclude_defaults=True) for r in one.requirements]
+        for name, one in jobs.items()
+    }
+    assert asked["mondrian"] == [{"k": 3}, {"l": 4.0}]
     assert asked["decomposition"] == [{"k": 3}]
     assert jobs["decomposition"].method.l == {"diagnosis": 4}
     assert (jobs["li-ye"].method.alpha_qi, jobs["li-ye"].method.alpha_sa) == (4, 4)

@@ -23,6 +23,7 @@ from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import entries_of, stretches
 from discreet.table.published import GROUP
 from discreet.typing import Ints, Ints32
 
@@ -158,17 +159,35 @@ def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader:
 
     A row for each entry of the known attribute's sets, in their order.
     """
-    return _kept_values(
-        sets.start,
-        sets.value,
-        sets.groups,
-        signatures.codes,
-        signatures.offset,
-        signatures.start,
-        signatures.listed,
-        known,
-        reader == "row",
-    )
+    if reader == "row":
+        return _kept_values(
+            sets.start,
+            sets.value,
+            sets.groups,
+            signatures.codes,
+            signatures.offset,
+            signatures.start,
+            signatures.listed,
+            known,
+        )
+    return _values_beside(sets, signatures, known)
+
+
+def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
+    """The same for the attacker who keeps each value that some row of T^S has beside the known."""
+    start, value = sets.of(known)
+    group = np.repeat(np.arange(sets.groups), np.diff(start))
+    result = np.zeros((len(value), signatures.codes.shape[1]), np.int32)
+    values = np.diff(signatures.offset)
+    for attribute in range(len(values)):
+        beside = np.zeros((values[known], values[attribute]), np.bool_)
+        beside[signatures.codes[:, known], signatures.codes[:, attribute]] = True
+        first, others = sets.of(attribute)
+        for part in stretches(np.diff(first)[group]):
+            held, place = entries_of(first, group[part])
+            kept = beside[value[part][place], others[held]]
+            result[part, attribute] = np.bincount(place, kept, part.stop - part.start)
+    return result
 
 
 def rows_in_worlds(
@@ -247,7 +266,6 @@ def _kept_values(
     listed_start: Ints,
     listed: Ints32,
     known: int,
-    whole_rows: bool,
 ) -> Ints32:
     attributes = codes.shape[1]
     stamp = np.full(offset[attributes], -1, np.int32)
@@ -264,14 +282,15 @@ def _kept_values(
             place = offset[known] + value[entry]
             for i in range(listed_start[place], listed_start[place + 1]):
                 supports = True
-                if whole_rows:
-                    for other in range(attributes):
-                        supports &= stamp[offset[other] + codes[listed[i], other]] == group
+                for other in range(attributes):
+                    if stamp[offset[other] + codes[listed[i], other]] != group:
+                        supports = False
+                        break
                 if not supports:
                     continue
                 for attribute in range(attributes):
                     at = offset[attribute] + codes[listed[i], attribute]
-                    if stamp[at] == group and seen[at] != entry:
+                    if seen[at] != entry:
                         seen[at] = entry
                         result[entry - first, attribute] += 1
     return result

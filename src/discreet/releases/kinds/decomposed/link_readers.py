@@ -40,6 +40,7 @@ from discreet.table.published import GROUP
 from discreet.typing import Ints, Ints32
 
 FINDING_ROWS = 100_000  # of a release in parts that is collected to see what attackers find
+FEW_VALUES = 4096  # of an attribute
 
 
 @dataclass(frozen=True)
@@ -136,10 +137,17 @@ def matched_values(
 def _count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints32:
     """Return how many values of each attribute the rows of each entry have."""
     kept = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
-    for part in stretches(np.diff(begin)):
-        entry = np.repeat(np.arange(part.stop - part.start), np.diff(begin)[part])
-        rows = row[begin[part.start] : begin[part.stop]]
-        for attribute, values in enumerate(np.diff(offset).tolist()):
-            distinct = np.unique(entry * values + codes[rows, attribute])
-            kept[part, attribute] = np.bincount(distinct // values, minlength=len(kept[part]))
+    length = np.diff(begin)
+    for attribute, values in enumerate(np.diff(offset).tolist()):
+        marked = values <= FEW_VALUES  # in a matrix of entries and values
+        for part in stretches(length + values if marked else length):
+            entry = np.repeat(np.arange(part.stop - part.start), length[part])
+            value = codes[row[begin[part.start] : begin[part.stop]], attribute]
+            if marked:
+                occurs = np.zeros((part.stop - part.start, values), np.bool_)
+                occurs[entry, value] = True
+                kept[part, attribute] = occurs.sum(axis=1)
+            else:
+                distinct = np.unique(entry * values + value)
+                kept[part, attribute] = np.bincount(distinct // values, minlength=len(kept[part]))
     return kept

@@ -208,17 +208,27 @@ def test_every_attack_is_interrupted_and_ends_within_its_time(monkeypatch):
         method=dc.Mondrian(),
     )
     release = dc.publish(frame, job, seed=1)
-    ended = threading.Event()
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(self, scene):
+        begun.set()
+        return iter(ended.wait, True)
+
+    def interrupt() -> None:  # once the main thread waits for the attack
+        begun.wait()
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGINT)
+
     for attack in all_attacks():
         kind = type(attack)
-        monkeypatch.setattr(kind, "run", lambda self, scene: iter(ended.wait, True))
+        monkeypatch.setattr(kind, "run", endless)
         monkeypatch.setattr(kind, "inapplicable", lambda self, scene: None)
         monkeypatch.setattr(kind, "expected", lambda self, scene: 1)
         started = time.monotonic()
         found = dc.attack(release, original=None, attacks=[attack], seconds=0.2)
         assert found.omitted == {attack.name: "the time limit of 0.2 s was reached"}
-        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
+        begun.clear()
+        threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
             dc.attack(release, original=None, attacks=[attack])
         assert time.monotonic() - started < 2 * SLOWDOWN, attack.name

@@ -110,7 +110,7 @@ def publish(job: Path, *, fresh: bool = False) -> float:
             part.unlink()
         _seconds(["ledger", "init", str(ledger)])
         shutil.rmtree(job.parent / "release", ignore_errors=True)
-    return _seconds(["publish", str(job), "--force", "--quiet"], fresh=fresh)
+    return _seconds(["publish", str(job), "--force", "--quiet", "--no-attack"], fresh=fresh)
 
 
 def audit(release: Path) -> float:

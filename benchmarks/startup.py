@@ -19,7 +19,8 @@ REPETITIONS = 3
 def results(quick: bool) -> Iterator[Figure]:
     """Bare import, help, and the publication of an Adult job, beside what is asked for."""
     with tempfile.TemporaryDirectory() as folder:
-        publish = ["-m", "discreet", "publish", str(_job(Path(folder))), "--force", "--quiet"]
+        job = str(_job(Path(folder)))
+        publish = ["-m", "discreet", "publish", job, "--force", "--quiet", "--no-attack"]
         asked: Sequence[tuple[str, list[str], float]] = (
             ("import discreet", ["-c", "import discreet"], 0.3),
             ("discreet --help", ["-m", "discreet", "--help"], 0.5),

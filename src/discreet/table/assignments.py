@@ -77,13 +77,20 @@ def supporting_rows(
 
 
 def possible_rows(
-    sets: Sets, codes: Ints32, count: Ints, primary: int, size: Ints, limit: int = EDGES
+    sets: Sets,
+    codes: Ints32,
+    count: Ints,
+    primary: int,
+    size: Ints,
+    limit: int = EDGES,
+    supporting: tuple[Ints, Ints32 | None] | None = None,
 ) -> PossibleRows | None:
     """Return the rows of each group's people in some world; None where the graph passes a limit.
 
-    ``codes`` and ``count`` are of the signatures, ``size`` has the people of each group.
+    ``codes`` and ``count`` are of the signatures, ``size`` has the people of each group;
+    ``supporting`` are the rows within the sets by primary values, where they are known.
     """
-    begin, row = supporting_rows(sets, codes, primary, limit)
+    begin, row = supporting or supporting_rows(sets, codes, primary, limit)
     if row is None:
         return None
     start, _ = sets.of(primary)

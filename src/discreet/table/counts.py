@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.table.classes import FEW, Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import stable_order
 
 CHUNK = 4096  # classes of a single row that are judged at once
 
@@ -178,18 +179,13 @@ def order_by_class(
     """Return the start of each class, and the order that sorts entries by class, then by value."""
     if len(value) <= FEW:
         size = np.bincount(of_class, minlength=classes)
-        by_value = _stable_order(value, cardinality)
-        order = by_value[_stable_order(of_class[by_value], classes)]
+        by_value = stable_order(value, cardinality)
+        order = by_value[stable_order(of_class[by_value], classes)]
         return np.concatenate(([0], np.cumsum(size))), order
     by_value = np.arange(len(value))
     if cardinality > 1:
         _, by_value = _counting_sort(value, by_value, cardinality)
     return _counting_sort(of_class, by_value, classes)
-
-
-def _stable_order(key: NDArray[np.int32], bound: int) -> NDArray[np.int64]:
-    """Return the order that sorts keys below a bound; NumPy sorts 16 bits in linear time."""
-    return np.argsort(key.astype(np.uint16) if bound <= 2**16 else key, kind="stable")
 
 
 # Compiled: five times as fast as NumPy's sorting.

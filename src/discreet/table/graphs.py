@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lists import starts_of
+from discreet.table.kernels.lists import stable_order, starts_of
 from discreet.typing import Ints, Ints32
 
 
@@ -49,7 +49,7 @@ def greatest_flow(demand: Ints, supply: Ints, first: Ints, box: Ints32) -> Ints:
     """Return the flow on each edge of a greatest flow from the points to the boxes."""
     choices = np.bincount(box, minlength=len(demand))
     turns = np.argsort(choices, kind="stable")  # least choice first
-    edge_of_box = np.argsort(box, kind="stable")
+    edge_of_box = stable_order(box, len(demand))
     point_of_edge = np.repeat(np.arange(len(supply), dtype=np.int32), np.diff(first))
     wanted, left, flow = demand.copy(), supply.copy(), np.zeros(len(box), np.int64)
     edges = first, box, starts_of(choices), edge_of_box, point_of_edge
@@ -154,7 +154,7 @@ def usable_edges(boxes: int, first: Ints, box: Ints32, flow: Ints) -> NDArray[np
     point = np.repeat(np.arange(points, dtype=np.int32), np.diff(first))
     sends = np.flatnonzero(flow > 0)
     back = starts_of(np.bincount(box[sends], minlength=boxes))
-    sender = point[sends[np.argsort(box[sends], kind="stable")]]
+    sender = point[sends[stable_order(box[sends], boxes)]]
     part = _components(first, box, back, sender)
     return np.asarray((flow > 0) | (part[point] == part[points + box]))
 

@@ -26,6 +26,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     READERS,
     SENSITIVE,
     SensitiveSignatures,
+    count_values,
     kept_values,
     primary_of,
     read_sets,
@@ -35,12 +36,10 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
 from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.table.assignments import Sets, rows_by_value
 from discreet.table.coded_table import CodedTable
-from discreet.table.kernels.lists import stretches
 from discreet.table.published import GROUP
 from discreet.typing import Ints, Ints32
 
 FINDING_ROWS = 100_000  # of a release in parts that is collected to see what attackers find
-FEW_VALUES = 4096  # of an attribute
 
 
 @dataclass(frozen=True)
@@ -131,23 +130,4 @@ def matched_values(
     if possible is None:
         return None
     begin, order = rows_by_value(sets, signatures.codes, known, possible)
-    return _count_values(begin, possible.row[order], signatures.codes, signatures.offset)
-
-
-def _count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints32:
-    """Return how many values of each attribute the rows of each entry have."""
-    kept = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
-    length = np.diff(begin)
-    for attribute, values in enumerate(np.diff(offset).tolist()):
-        marked = values <= FEW_VALUES  # in a matrix of entries and values
-        for part in stretches(length + values if marked else length):
-            entry = np.repeat(np.arange(part.stop - part.start), length[part])
-            value = codes[row[begin[part.start] : begin[part.stop]], attribute]
-            if marked:
-                occurs = np.zeros((part.stop - part.start, values), np.bool_)
-                occurs[entry, value] = True
-                kept[part, attribute] = occurs.sum(axis=1)
-            else:
-                distinct = np.unique(entry * values + value)
-                kept[part, attribute] = np.bincount(distinct // values, minlength=len(kept[part]))
-    return kept
+    return count_values(begin, possible.row[order], signatures.codes, signatures.offset)

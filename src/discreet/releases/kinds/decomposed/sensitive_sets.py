@@ -17,7 +17,14 @@ import polars as pl
 from discreet.errors import ReleaseError
 from discreet.io.canonical_text import canonical_text
 from discreet.releases.manifest import Manifest
-from discreet.table.assignments import PossibleRows, Sets, impossible_values, possible_rows
+from discreet.table.assignments import (
+    EDGES,
+    PossibleRows,
+    Sets,
+    impossible_values,
+    possible_rows,
+    supporting_rows,
+)
 from discreet.table.classes import classes_of
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable
@@ -29,6 +36,7 @@ from discreet.typing import Ints, Ints32
 
 PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
 ATTRIBUTE, VALUE = "attribute", "value"
+FEW_VALUES = 4096  # of an attribute
 READERS = ("pair", "row")
 
 
@@ -160,6 +168,9 @@ def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader:
     A row for each entry of the known attribute's sets, in their order.
     """
     if reader == "row":
+        begin, row = _rows_within(sets, signatures, known)
+        if row is not None:
+            return count_values(begin, row, signatures.codes, signatures.offset)
         return _kept_values(
             sets.start,
             sets.value,
@@ -171,6 +182,25 @@ def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader:
             known,
         )
     return _values_beside(sets, signatures, known)
+
+
+def count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints32:
+    """Return how many values of each attribute the rows of each entry have."""
+    kept = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
+    length = np.diff(begin)
+    for attribute, values in enumerate(np.diff(offset).tolist()):
+        marked = values <= FEW_VALUES  # in a matrix of entries and values
+        for part in stretches(length + values if marked else length):
+            entry = np.repeat(np.arange(part.stop - part.start), length[part])
+            value = codes[row[begin[part.start] : begin[part.stop]], attribute]
+            if marked:
+                occurs = np.zeros((part.stop - part.start, values), np.bool_)
+                occurs[entry, value] = True
+                kept[part, attribute] = occurs.sum(axis=1)
+            else:
+                distinct = np.unique(entry * values + value)
+                kept[part, attribute] = np.bincount(distinct // values, minlength=len(kept[part]))
+    return kept
 
 
 def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
@@ -190,13 +220,30 @@ def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> I
     return result
 
 
+def _rows_within(
+    sets: Sets, signatures: SensitiveSignatures, known: int
+) -> tuple[Ints, Ints32 | None]:
+    """The rows of T^S within the sets, by known values; found once for these sets."""
+    return sets.once(
+        ("rows within", signatures, known),
+        lambda: supporting_rows(sets, signatures.codes, known, EDGES),
+    )
+
+
 def rows_in_worlds(
     sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints
 ) -> PossibleRows | None:
     """The rows of T^S that people of each group have in some world; found once for these sets."""
     return sets.once(
         ("possible rows", signatures, primary),
-        lambda: possible_rows(sets, signatures.codes, signatures.count, primary, size),
+        lambda: possible_rows(
+            sets,
+            signatures.codes,
+            signatures.count,
+            primary,
+            size,
+            supporting=_rows_within(sets, signatures, primary),
+        ),
     )
 
 

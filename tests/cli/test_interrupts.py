@@ -172,6 +172,15 @@ COMMANDS = {
         ["compare", "job.yaml", "--output", "comparison"],
     ),
     "audit": ("discreet.releases.audit.audit.audit_tables", ["audit", "made"]),
+    "profile": ("discreet.job.table_profile.profile_table", ["profile", "job.yaml"]),
+    "check": (
+        "discreet.job.table_check.check_table",
+        ["check", "table.csv", "--quasi", "age", "--k", "2"],
+    ),
+    "init": (
+        "discreet.job.proposing.job_text.propose_job",
+        ["init", "table.csv", "--output", "new.yaml"],
+    ),
 }
 
 

@@ -17,6 +17,7 @@ from benchmarks import (
     decomposition,
     first_release,
     full_domain,
+    hospital,
     install_size,
     local_recoding,
     measures,
@@ -50,6 +51,7 @@ PARTS = {
     "persons": persons.results,
     "republication": republication.results,
     "attacks": attacks.results,
+    "hospital": hospital.results,
     "measures": measures.results,
     "check": check.results,
     "peers": rivals.results,
@@ -65,7 +67,10 @@ def main() -> None:
     parser.add_argument(
         "--only",
         choices=list(PARTS),
-        help="one part of the suite, to be printed only",
+        help="one part of the suite, to be printed",
+    )
+    parser.add_argument(
+        "--update", action="store_true", help="with --only: replace its sections in the results"
     )
     arguments = parser.parse_args()
     if not full_domain.data_folder().is_dir():
@@ -81,6 +86,10 @@ def main() -> None:
     if arguments.only is None:
         arguments.output.write_text(_page(figures, arguments.quick), encoding="utf-8")
         print(f"Written to {arguments.output}")
+    elif arguments.update:
+        page = arguments.output.read_text(encoding="utf-8")
+        arguments.output.write_text(_updated(page, figures), encoding="utf-8")
+        print(f"Updated in {arguments.output}")
 
 
 def _page(figures: Sequence[Figure], quick: bool) -> str:
@@ -93,18 +102,39 @@ def _page(figures: Sequence[Figure], quick: bool) -> str:
         f"{os.getloadavg()[2]:.1f} over 15 minutes; above the number of processors others were at "
         "work, and processor time says more than the clock.",
     ]
-    for section in dict.fromkeys(figure.section for figure in figures):
-        lines += [
-            "",
-            f"## {section}",
-            "",
+    for section, table in _tables(figures).items():
+        lines += ["", f"## {section}", "", *table]
+    return "\n".join(lines) + "\n"
+
+
+def _updated(page: str, figures: Sequence[Figure]) -> str:
+    """Replace the sections of some figures, or append them."""
+    kept = [f"{part.rstrip()}\n" for part in page.split("\n## ")]
+    for section, table in _tables(figures).items():
+        note = (
+            f"{datetime.now(UTC):%Y-%m-%d}, load {os.getloadavg()[2]:.0f} over 15 minutes on "
+            f"{os.cpu_count()} processors when it ended; the more others are at work, the more "
+            "processor time the same work takes."
+        )
+        text = "\n".join([section, "", note, "", *table, ""])
+        place = next((i for i, part in enumerate(kept) if part.startswith(f"{section}\n")), None)
+        if place is None:
+            kept.append(text)
+        else:
+            kept[place] = text
+    return "\n## ".join(kept).rstrip() + "\n"
+
+
+def _tables(figures: Sequence[Figure]) -> dict[str, list[str]]:
+    """The lines of the table of each section."""
+    tables: dict[str, list[str]] = {}
+    for figure in figures:
+        head = [
             "| what | rows | seconds | processor | GB | loss | ratio | to | asked for | met |",
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |",
         ]
-        lines += [
-            f"| {' | '.join(_cells(figure))} |" for figure in figures if figure.section == section
-        ]
-    return "\n".join(lines) + "\n"
+        tables.setdefault(figure.section, head).append(f"| {' | '.join(_cells(figure))} |")
+    return tables
 
 
 def _cells(figure: Figure) -> list[str]:

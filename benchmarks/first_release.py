@@ -1,7 +1,8 @@
 """Processor seconds of a publication in a fresh environment and in one that was used before.
 
 A fresh environment has an empty folder for compiled kernels; in the other, ``discreet warm-up`` was
-run. Bytecode is cached in both.
+run. Bytecode is cached in both. Tables of 30,000 rows stand for Adult where a method needs
+attributes that Adult lacks.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +26,15 @@ import numpy as np
 
 from benchmarks.figures import Figure
 from benchmarks.full_domain import data_folder
-from benchmarks.workloads import adult_workload
+from benchmarks.workloads import FOLDER, adult_workload
 
 REPETITIONS = 5
 FRESH = {400: 3.0, 3000: 5.0, 30_000: 12.0}  # rows: processor seconds that are allowed
+LARGE = 20.0  # a million rows
 WARM = {400: 0.8}
+ADULT = 1.2  # warm
 AUDIT = 0.6
+DEMO = 12.0
 DISEASES = ("asthma", "cold", "flu", "gout", "hepatitis", "migraine", "sprain", "ulcer")
 JOBS = ("clerk", "cook", "driver", "farmer", "nurse", "teacher")
 SYMPTOMS = ("ache", "chills", "cough", "fatigue", "fever", "itch", "nausea", "rash")
@@ -56,49 +63,119 @@ JOB_OF_METHOD: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
 ONE_SENSITIVE = ("anatomy", "quasi-sensitive", "m-invariance", "rho-different")
 
 
+@dataclass(frozen=True)
+class Measurement:
+    """One figure to be found: a command, and the processor seconds that it may take."""
+
+    what: str
+    rows: int
+    limit: float
+    seconds: Callable[[], float]  # runs the command once
+
+    @property
+    def key(self) -> str:
+        return f"{self.what}, {self.rows} rows"
+
+
 def results(quick: bool) -> Iterator[Figure]:
-    """Fresh and warm publications by every method, and audits of what they publish."""
-    repetitions = 1 if quick else REPETITIONS
+    """Fresh and warm publications by every method, audits of what they publish, the demo.
+
+    All are measured once, then all a second time, and so on. Runs of the same source are kept in
+    ``.benchmarks``, so that the part can be stopped and started again.
+    """
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for rows, limit in FRESH.items():
-            for method in JOB_OF_METHOD:
-                job = write_job(folder, method, rows)
-                yield _figure(
-                    f"fresh publish, {method}", rows, limit,
-                    [publish(job, fresh=True) for _ in range(repetitions)],
-                )  # fmt: skip
-                if rows in WARM:
-                    _seconds(["warm-up", "--method", method, "--quiet"])
-                    yield _figure(
-                        f"warm publish, {method}", rows, WARM[rows],
-                        [publish(job) for _ in range(repetitions)],
-                    )  # fmt: skip
-                    yield _figure(
-                        f"audit, {method}", rows, AUDIT,
-                        [audit(job.parent / "release") for _ in range(repetitions)],
-                    )  # fmt: skip
-        if data_folder().is_dir():
-            yield from _adult(repetitions)
+        measurements = [*_tables(Path(name)), *_adult(), _demo(Path(name))]
+        kept = _Kept()
+        for repetition in range(1 if quick else REPETITIONS):
+            for one in measurements:
+                if len(kept.runs(one)) <= repetition:
+                    kept.add(one, one.seconds())
+    for one in measurements:
+        yield _figure(one, kept.runs(one))
 
 
-def _adult(repetitions: int) -> Iterator[Figure]:
-    workload = adult_workload()
+class _Kept:
+    """The runs of this source, in a file that is written after each."""
+
+    def __init__(self) -> None:
+        tree = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD:src"]
+        self._source = subprocess.run(tree, capture_output=True, text=True, check=True).stdout[:12]
+        FOLDER.mkdir(exist_ok=True)
+        self._path = FOLDER / f"first-release-{self._source}.jsonl"
+        self._runs: dict[str, list[float]] = defaultdict(list)
+        if self._path.exists():
+            for line in self._path.read_text(encoding="utf-8").splitlines():
+                key, seconds = json.loads(line)
+                self._runs[key].append(seconds)
+
+    def runs(self, one: Measurement) -> list[float]:
+        """Processor seconds of the runs so far."""
+        return self._runs[one.key]
+
+    def add(self, one: Measurement, seconds: float) -> None:
+        """Keep a run, and print it."""
+        self._runs[one.key].append(seconds)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([one.key, seconds]) + "\n")
+        print(f"  {one.key}: {seconds:.2f} of {one.limit:g} s", flush=True)
+
+
+def _tables(folder: Path) -> Iterator[Measurement]:
+    """Tables of people by every method, the small one in a warm environment too."""
+    for rows, limit in FRESH.items():
+        for method in JOB_OF_METHOD:
+            job = write_job(folder, method, rows)
+            fresh = partial(publish, job, fresh=True)
+            yield Measurement(f"fresh publish, {method}", rows, limit, fresh)
+            if rows in WARM:
+                warm = partial(_warm, method, partial(publish, job))
+                yield Measurement(f"warm publish, {method}", rows, WARM[rows], warm)
+                audited = partial(audit, job, job.parent / "release")
+                yield Measurement(f"audit, {method}", rows, AUDIT, audited)
+
+
+def _adult() -> Iterator[Measurement]:
+    if not data_folder().is_dir():
+        print("  Adult left out: name the folder of the real data in DISCREET_DATA")
+        return
+    small, large = adult_workload(), adult_workload(1_000_000)
     for method in ("full-domain", "mondrian"):
-        job, release = workload.job(method), workload.release(method)
-        _seconds(["warm-up", "--method", method, "--quiet"])
-        publish(job)
-        warm = [publish(job) for _ in range(repetitions)]
-        yield _figure(f"warm publish of Adult, {method}", workload.rows, 1.2, warm)
-        audits = [audit(release) for _ in range(repetitions)]
-        yield _figure(f"audit of Adult, {method}", workload.rows, AUDIT, audits)
+        warm = partial(_warm, method, partial(publish, small.job(method)))
+        yield Measurement(f"warm publish of Adult, {method}", small.rows, ADULT, warm)
+        audited = partial(audit, small.job(method), small.release(method))
+        yield Measurement(f"audit of Adult, {method}", small.rows, AUDIT, audited)
+    for method in ("full-domain", "mondrian", "local-recoding"):
+        fresh = partial(publish, large.job(method), fresh=True)
+        yield Measurement(f"fresh publish of Adult resampled, {method}", large.rows, LARGE, fresh)
 
 
-def _figure(what: str, rows: int, limit: float, seconds: list[float]) -> Figure:
-    middle = statistics.median(seconds)
+def _demo(folder: Path) -> Measurement:
+    arguments = ["demo", str(folder / "demo")]
+
+    def seconds() -> float:
+        shutil.rmtree(folder / "demo", ignore_errors=True)
+        return _seconds(arguments, fresh=True)
+
+    return Measurement("discreet demo, fresh", 3000, DEMO, seconds)
+
+
+@cache
+def _warmed_up(method: str) -> float:
+    return _seconds(["warm-up", "--method", method, "--quiet"])
+
+
+def _warm(method: str, seconds: Callable[[], float]) -> float:
+    """Run a command once the kernels of a method are in the cache."""
+    _warmed_up(method)
+    return seconds()
+
+
+def _figure(one: Measurement, runs: list[float]) -> Figure:
+    middle = statistics.median(runs)
+    few = "" if len(runs) >= REPETITIONS else f" ({len(runs)} of {REPETITIONS} runs)"
     return Figure(
-        "First release", what, rows, processor=middle, ratio=middle / limit,
-        ratio_to=f"{limit:g} s", bound="≤ 1",
+        "First release", one.what + few, one.rows, processor=middle, ratio=middle / one.limit,
+        ratio_to=f"{one.limit:g} s", bound="≤ 1",
     )  # fmt: skip
 
 
@@ -113,8 +190,10 @@ def publish(job: Path, *, fresh: bool = False) -> float:
     return _seconds(["publish", str(job), "--force", "--quiet", "--no-attack"], fresh=fresh)
 
 
-def audit(release: Path) -> float:
-    """Audit a release without its original; returns processor seconds."""
+def audit(job: Path, release: Path) -> float:
+    """Audit the release of a job without its original; returns processor seconds."""
+    if not release.is_dir():
+        publish(job)
     return _seconds(["audit", str(release), "--quiet"])
 
 

@@ -1,8 +1,8 @@
 """``discreet publish --engine spark``: two threads, or a master and two workers on loopback.
 
 Sizes and methods are arguments: ``python -m benchmarks.spark --rows 5000000 50000000``. Memory of
-the driver's Python process is measured as everywhere; bytes of shuffles and the memory of the JVMs
-and of the workers' Python processes are read from Spark's log of events.
+the driver's Python process is measured as everywhere; the memory of the JVMs and of the workers'
+Python processes is read from Spark's log of events.
 """
 
 from __future__ import annotations
@@ -142,10 +142,7 @@ def _publish(
     shutil.rmtree(log)
     shutil.rmtree(place)
     what = f"{method}, {name}: driver's Python"
-    yield Figure(
-        SECTION, what, rows, done.seconds, memory=done.memory, loss=loss,
-        ratio=seen.shuffled / rows, ratio_to="shuffle bytes a row",
-    )  # fmt: skip
+    yield Figure(SECTION, what, rows, done.seconds, memory=done.memory, loss=loss)
     driver = "JVM of driver and workers" if name != "cluster" else "JVM of the driver"
     yield Figure(SECTION, f"{method}, {name}: {driver}", rows, memory=seen.driver)
     yield Figure(SECTION, f"{method}, {name}: Python of a machine's tasks", rows, memory=seen.tasks)
@@ -153,14 +150,13 @@ def _publish(
 
 @contextmanager
 def _settings(log: Path) -> Iterator[None]:
-    """Little memory for the driver, and a log of events that tells what was shuffled."""
+    """Little memory for the driver, and a log of events that tells where memory went."""
     wanted = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "4g",
         "spark.executor.memory": "3g",
         "spark.driver.maxResultSize": "64m",
-        "spark.sql.shuffle.partitions": "16",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
         "spark.eventLog.rolling.enabled": "false",
@@ -190,28 +186,23 @@ def _settings(log: Path) -> Iterator[None]:
 class Seen:
     """What a log of events tells."""
 
-    shuffled: int  # bytes that all tasks wrote for others
     driver: float  # GB, the resident size of the driver's JVM
     tasks: float  # GB, that of all Python processes of the machine where they were greatest
 
     @classmethod
     def of(cls, log: Path) -> Seen:
         """Read the log of a job."""
-        shuffled = driver = tasks = 0
+        driver = tasks = 0
         for file in (path for path in log.rglob("*") if path.is_file()):
             with file.open(encoding="utf-8", errors="replace") as lines:
                 for line in lines:
-                    if '"SparkListenerTaskEnd"' in line:
-                        metrics = json.loads(line).get("Task Metrics") or {}
-                        written = metrics.get("Shuffle Write Metrics") or {}
-                        shuffled += int(written.get("Shuffle Bytes Written", 0))
-                    elif '"SparkListenerStageExecutorMetrics"' in line:
+                    if '"SparkListenerStageExecutorMetrics"' in line:
                         event = json.loads(line)
                         held = event["Executor Metrics"]
                         if event["Executor ID"] == "driver":
                             driver = max(driver, int(held["ProcessTreeJVMRSSMemory"]))
                         tasks = max(tasks, int(held["ProcessTreePythonRSSMemory"]))
-        return cls(shuffled, driver / 1e9, tasks / 1e9)
+        return cls(driver / 1e9, tasks / 1e9)
 
 
 @contextmanager

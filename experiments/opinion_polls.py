@@ -7,6 +7,7 @@ samples of ten people (minimality).
 
     python -m experiments opinion-polls                               # the non-voters' poll
     python -m experiments opinion-polls --set movielens=true --data ml-1m
+    python -m experiments opinion-polls --set users=684 --set l=2,5   # generated ratings
     python -m experiments opinion-polls --data t.csv --set quasi=age:integer,zip --set opinions=a,b
 
 Of MovieLens the users with a rating for each of the most rated movies are taken, as in the paper.
@@ -38,6 +39,8 @@ from pydantic import Field
 import discreet as dc
 from discreet.methods.base import Task
 from discreet.pipeline.prepare import prepare
+from discreet.pipeline.run import make_release
+from discreet.releases.measure import read_utility
 from discreet.releases.registry import kind_of
 
 MOST_WORLDS = 200
@@ -60,10 +63,16 @@ class OpinionPollSettings(Settings):
     movielens: bool = Field(
         default=False, description="Read a folder of MovieLens: users and ratings (1M or 100K)."
     )
+    users: int = Field(
+        default=0, description="Generate so many users with ten ratings instead of reading a file."
+    )
     movies: int = Field(default=7, description="The most rated movies that are opinions.")
     d: tuple[int, ...] = Field(default=(2, 3, 5), description="Numbers of opinions, up to 7.")
     l: tuple[int, ...] = Field(default=(2, 3, 4), description="ℓ; the paper goes up to 10.")  # noqa: E741 (the paper's letter)
     queries: int = Field(default=684, description="Queries; as many as people in the paper.")
+    blocks: tuple[int, ...] = Field(
+        default=(2, 4, 8, 16, 32, 64), description="Least smallest groups in a block."
+    )
     people: int = Field(default=10, description="People of each sample of the minimality attack.")
     samples: tuple[int, int] = Field(
         default=(40, 12), description="Samples of it along the curve, and in blocks."
@@ -73,12 +82,29 @@ class OpinionPollSettings(Settings):
 @lru_cache
 def poll(settings: OpinionPollSettings) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
     """The table, its quasi-identifiers and its opinions."""
+    if settings.users:
+        return generated(settings.users, settings.movies)
     if settings.movielens:
         return movielens(data_file(settings, "movielens"), settings.movies)
     path = data_file(settings, "opinions", "nonvoters.csv")
     names = [written.partition(":")[0] for written in settings.quasi]
     frame = pl.read_csv(path, infer_schema=False).select(*names, *settings.opinions)
     return frame, settings.quasi, settings.opinions
+
+
+def generated(users: int, movies: int) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
+    """Users with independent ratings from 0 to 9, the two most frequent with 15 % each."""
+    rng = np.random.default_rng(1)
+    shares = [0.03, 0.05, 0.07, 0.09, 0.11, 0.13, 0.15, 0.15, 0.12, 0.10]
+    columns = {
+        "age": rng.integers(10, 75, users),
+        "zip": rng.integers(10000, 99999, users),
+        "sex": rng.choice(["f", "m"], users),
+    }
+    names = tuple(f"movie {number}" for number in range(movies))
+    ratings = [str(value) for value in range(len(shares))]
+    columns |= {name: rng.choice(ratings, users, p=shares) for name in names}
+    return pl.DataFrame(columns), ("age:integer", "zip:integer", "sex"), names
 
 
 def movielens(folder: Path, movies: int) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
@@ -130,6 +156,7 @@ def job_for(
 FIGURES = (
     "suppressed", "bound", "across", "loss", "discernibility", "median query error",
     "mean query error", "unlinked baseline", "greatest probability", "people above 1/l",
+    "answers by probability",
 )  # fmt: skip
 
 
@@ -151,10 +178,13 @@ def measured(
         release.coded_tables(), release.task.domains, refined=False
     )
     greatest, above = 0.0, 0
+    answers = np.zeros(11, np.int64)  # by the probability of each person's own, rounded to 0.1
     for name in opinions:
         counts = views[0].counts.values[name]
         of_entry = counts.count / views[0].counts.size[counts.class_of_entry]
         greatest = max(greatest, float(of_entry.max()))
+        tenth = np.floor(10 * of_entry + 0.5).astype(np.int64)
+        answers += np.bincount(tenth, counts.count, len(answers)).astype(np.int64)
         above = max(above, int(counts.count[of_entry > 1 / ell + 1e-9].sum()))
     error = measures.query_error
     steps = release.private["method"].get("steps", {})
@@ -169,6 +199,7 @@ def measured(
         None if error is None else error.unlinked.median,
         greatest,
         above / manifest.source_rows,
+        tuple(answers.tolist()),
     )
 
 
@@ -180,6 +211,29 @@ def compared(settings: OpinionPollSettings, *names: str) -> Iterator[Row]:
             found = measured(settings, method, d, ell)
             figures = dict(zip(FIGURES, found or [None] * len(FIGURES), strict=True))
             yield {"d": d, "l": ell, "method": method, **{name: figures[name] for name in names}}
+
+
+def probabilities(settings: OpinionPollSettings) -> Iterator[Row]:
+    """How many answers of people have which probability, over all opinions."""
+    for row in compared(settings, "answers by probability"):
+        counts = row.pop("answers by probability") or [None] * 11
+        yield {**row, **{f"{at / 10:.1f}": count for at, count in enumerate(counts)}}
+
+
+def by_block(settings: OpinionPollSettings) -> Iterator[Row]:
+    """Loss of blocks of at least some smallest groups, and the rows placed across blocks."""
+    frame, quasi, opinions = poll(settings)
+    for d, ell in product([d for d in settings.d if d <= len(opinions)], settings.l):
+        for groups in settings.blocks:
+            method = {"suppression": 0.95, "grouping": "blocks", "block": groups * ell}
+            job = job_for(frame.columns, quasi, opinions[:d], {"msa-diversity": method}, ell)
+            release = make_release(frame, job, seed=1)
+            reading = read_utility(release.coded_tables(), release.task, release.manifest)
+            across = release.private["method"]["steps"].get("across_blocks", 0)
+            yield {
+                "d": d, "l": ell, "groups": groups, "loss": reading.measured().loss,
+                "across": across / len(frame),
+            }  # fmt: skip
 
 
 # ---- minimality
@@ -306,6 +360,12 @@ EXPERIMENT = Experiment(
             "The paper: at most 1/ℓ with MSA-diversity; Gal exceeds it.",
             "greatest probability", "people above 1/l",
         ),
+        Figure(
+            "25", "Figures 24 and 25: answers by their probability", probabilities,
+            "The paper counts people by the probability of their answer; at d = 5 and ℓ = 2 none "
+            "is above 0.5 with MSA-diversity, and some reach 0.86 with Gal.",
+        ),
+        Figure("blocks", "Beyond the paper: loss against the size of blocks", by_block),
         Figure("minimality", "Beyond the paper: an attacker who knows the algorithm", minimality),
     ),
 )  # fmt: skip

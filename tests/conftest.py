@@ -7,6 +7,7 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -25,6 +26,10 @@ settings.load_profile("repeatable")
 
 # Tests of exact files need the same order each time; the tests of the order itself unset it.
 os.environ["DISCREET_INSECURE_FIXED_ORDER"] = "1"
+
+# A shell's background jobs ignore Ctrl-C, and so would the tests that interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 USER = "discreet"
 

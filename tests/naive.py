@@ -217,13 +217,16 @@ def beta_of(groups: list[list[Row]], attribute: str) -> Fraction:
 
 
 def covers(cell: str, value: str, *, mask: bool = False) -> bool:
-    """Whether a cell may stand for a value: itself, ``*``, ``[a, b]``, ``{a, b}``, or ``13**``."""
+    """Whether a cell covers a value: itself, ``*``, ``[a, b]``, ``[a, b)``, ``{a, b}``, ``1*``."""
     if cell in ("*", value):
         return True
     if mask:
         return len(cell) == len(value) and all(
             c in ("*", v) for c, v in zip(cell, value, strict=True)
         )
+    if cell.startswith("[") and cell.endswith(")"):
+        low, high = cell[1:-1].split(", ")
+        return value != "" and float(low) <= float(value) < float(high)
     if cell.startswith("[") and cell.endswith("]"):
         low, high = cell[1:-1].split(", ")
         return value != "" and float(low) <= float(value) <= float(high)

@@ -141,11 +141,12 @@ def test_bare_import_and_help_load_nothing_heavy(module):
     assert done.stdout.strip() == ""
 
 
-KIND_NAMES = {"generalized", "bucketized", "decomposed", "projected"}
-# Where kinds are known by name: their folder, their registry, one setting of a method, and the
+KIND_NAMES = {"generalized", "bucketized", "generalized-buckets", "decomposed", "projected"}
+# Where kinds are known by name: their folder, their registry, a setting of some methods, and the
 # conformance kit, which makes a release of each.
 KNOW_KINDS = (
-    "releases/kinds/", "releases/registry.py", "methods/msa_diversity/msa_diversity.py", "testing/",
+    "releases/kinds/", "releases/registry.py", "methods/msa_diversity/msa_diversity.py",
+    "methods/series/", "methods/shared/grouped_rows.py", "testing/",
 )  # fmt: skip
 
 

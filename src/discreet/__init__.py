@@ -91,6 +91,12 @@ _HOME_OF_NAME = {
     "AlphaKAnonymity": "discreet.requirements.value_bounds",
     "GradedAlphaKAnonymity": "discreet.requirements.background.graded_alpha",
     "PSensitiveKAnonymity": "discreet.requirements.background.p_sensitive",
+    "KeAnonymity": "discreet.requirements.background.ke_anonymity",
+    "NtCloseness": "discreet.requirements.background.nt_closeness",
+    "XyLinkability": "discreet.requirements.background.xy_linkability",
+    "GuardingNodes": "discreet.requirements.background.guarding_nodes",
+    "DeltaPresence": "discreet.requirements.background.delta_presence",
+    "MConfidentiality": "discreet.requirements.background.m_confidentiality",
     "BetaLikeness": "discreet.requirements.value_bounds",
     "DeltaDisclosure": "discreet.requirements.value_bounds",
     "SaDiversity": "discreet.requirements.sa_diversity",
@@ -176,12 +182,20 @@ if TYPE_CHECKING:
     from discreet.releases.exporting.export import export as export
     from discreet.releases.manifest import Manifest as Manifest
     from discreet.releases.read_release import read_release as read_release
+    from discreet.requirements.background.delta_presence import DeltaPresence as DeltaPresence
     from discreet.requirements.background.graded_alpha import (
         GradedAlphaKAnonymity as GradedAlphaKAnonymity,
     )
+    from discreet.requirements.background.guarding_nodes import GuardingNodes as GuardingNodes
+    from discreet.requirements.background.ke_anonymity import KeAnonymity as KeAnonymity
+    from discreet.requirements.background.m_confidentiality import (
+        MConfidentiality as MConfidentiality,
+    )
+    from discreet.requirements.background.nt_closeness import NtCloseness as NtCloseness
     from discreet.requirements.background.p_sensitive import (
         PSensitiveKAnonymity as PSensitiveKAnonymity,
     )
+    from discreet.requirements.background.xy_linkability import XyLinkability as XyLinkability
     from discreet.requirements.closeness import TCloseness as TCloseness
     from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity
     from discreet.requirements.diversity import EntropyLDiversity as EntropyLDiversity

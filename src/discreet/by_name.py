@@ -24,7 +24,8 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, cor
 class Named(BaseModel):
     """A frozen, validated value with a name: a requirement or a method."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # built at first use: a command imports many kinds and uses few
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: ClassVar[str]
 
@@ -107,6 +108,7 @@ class ByName(Generic[Value]):
 
 def _alternative(kind: type[Named], handler: GetJsonSchemaHandler) -> dict[str, Any]:
     """The schema of one name with its parameters."""
+    kind.model_rebuild()  # unless it was used before
     parameters = handler(kind.__pydantic_core_schema__)
     parameters["description"] = (kind.__doc__ or "").partition("\n")[0]  # not the proofs
     return {

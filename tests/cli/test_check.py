@@ -6,9 +6,11 @@ import json
 import sqlite3
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import discreet as dc
 from discreet.cli.app import app
 
 TABLE = """\
@@ -122,3 +124,40 @@ def test_a_query_of_duckdb_only_reads(run, query):
     assert not Path("stolen.csv").exists()
     here = run("people.csv", *ROLES, "--k", "3", "--json").stdout
     assert run(*place, "--table", "people", "--json").stdout == here
+
+
+def test_options_say_how_to_read_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """check, init and profile read a file that needs options; the job keeps them."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{n % 3};{'Köln' if n % 2 else 'Bonn'};-;{n % 4},5" for n in range(20)]
+    Path("people.csv").write_bytes("\n".join(rows).encode("latin-1"))
+    options = ["encoding=latin-1", "header=false", "delimiter=;", "decimal=,", "missing=-,NA"]
+    given = [word for one in options for word in ("--source", one)]
+    runner = CliRunner()
+    checked = runner.invoke(
+        app, ["check", "people.csv", *given, "--quasi", "column_1,column_2", "--k", "3", "--json"]
+    )
+    assert checked.exit_code == 0, checked.output
+    assert json.loads(checked.stdout)["rows"] == 20
+    proposed = runner.invoke(app, ["init", "people.csv", *given])
+    assert proposed.exit_code == 0, proposed.output
+    job = dc.Job.of(Path("job.yaml"))
+    assert job.source is not None
+    assert (job.source.encoding, job.source.header, job.source.delimiter) == ("latin-1", False, ";")
+    assert (job.source.decimal, job.source.missing) == (",", ("-", "NA"))
+    assert str(job.attributes["column_4"].type) == "number"
+    assert dc.profile(None, job).rows == 20
+    shown = runner.invoke(app, ["profile", "people.csv", *given, "--json"])
+    assert json.loads(shown.stdout)["rows"] == 20
+    wrong = runner.invoke(app, ["check", "people.csv", "--source", "sheeet=1", "--quasi", "x"])
+    assert wrong.exit_code == 2
+    assert "sheeet" in wrong.output
+    assert "encoding, header" in wrong.output
+    for options in ({"header": "perhaps"}, {"encoding": "klingon"}):
+        with pytest.raises(dc.InputError, match=next(iter(options))):
+            dc.check("people.csv", quasi=["column_1"], k=1, source=options)
+    frame = {"data": [1]}
+    with pytest.raises(dc.InputError, match="how to read a file"):
+        dc.check(pl.DataFrame(frame), quasi=["data"], k=1, source={"header": False})
+    with pytest.raises(dc.InputError, match="without a job"):
+        dc.profile("people.csv", job, source={"header": False})

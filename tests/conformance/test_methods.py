@@ -11,6 +11,7 @@ import discreet as dc
 from discreet.methods.base import CellColumn, Generalized
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.registry import METHODS
+from discreet.methods.shared.grouped_rows import with_cells
 from discreet.releases.kinds.generalized.kind import GeneralizedKind
 from discreet.releases.registry import KINDS
 from discreet.testing import check_kind, check_method
@@ -118,9 +119,20 @@ def test_a_method_without_its_seed_is_refused():
         check_method(Unseeded(), tables=20)
 
 
+class CoarseBuckets(dc.MsaDiversity):
+    """Numbered groups with the tightest cells, without a ledger."""
+
+    def run(self, task):
+        return with_cells(task, super().run(task))
+
+
 KIND_CASES = {
     "generalized": (dc.Mondrian(), {"requirements": [dc.KAnonymity(k=2)]}),
     "bucketized": (dc.MsaDiversity(publish="buckets"), {"requirements": [dc.MDiversity(l=2)]}),
+    "generalized-buckets": (
+        CoarseBuckets(publish="buckets"),
+        {"requirements": [dc.MDiversity(l=2)]},
+    ),
     "decomposed": (dc.Decomposition(l={"diagnosis": 2, "salary": 2}), {}),
     "projected": (dc.Codip(), {"requirements": [dc.KAnonymity(k=2)]}),
 }

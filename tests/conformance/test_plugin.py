@@ -53,12 +53,12 @@ attributes:
   age: {role: quasi-identifier, type: integer}
   salary: {role: sensitive, type: integer}
 requirements:
-  - NAME: {k: 2, e: 1000}
+  - NAME: {deviation: 500}
 method: mondrian
 """
 
 
-def commands(tmp_path, path, name="ke-anonymity"):
+def commands(tmp_path, path, name="least-spread"):
     (tmp_path / "people.csv").write_text("age,salary\n20,1000\n21,3000\n50,900\n51,4000\n")
     (tmp_path / "job.yaml").write_text(JOB.replace("NAME", name))
     return run("-m", "discreet", "publish", "job.yaml", path=path, cwd=tmp_path)
@@ -71,12 +71,12 @@ def test_the_command_line_knows_it(installed, tmp_path):
         "-m", "discreet", "audit", "release", "--original", "job.yaml", path=installed, cwd=tmp_path
     )
     assert audited.returncode == 0, audited.stdout + audited.stderr
-    assert "exceeds the least by at least 1000" in " ".join(audited.stdout.split())
+    assert "a standard deviation of at least 500" in " ".join(audited.stdout.split())
     elsewhere = tmp_path / "nothing"
     elsewhere.mkdir()
     without = run("-m", "discreet", "audit", "release", path=elsewhere, cwd=tmp_path)
     assert without.returncode == 2
-    assert "unknown requirement 'ke-anonymity'" in without.stderr
+    assert "unknown requirement 'least-spread'" in without.stderr
     assert "need a plugin that is not installed" in without.stderr.replace("\n", " ")
 
 
@@ -93,9 +93,9 @@ def broken(folder: Path, name: str, value: str) -> Path:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("ke-anonymity", "ruined:Nothing", "raises RuntimeError: out of order"),
-        ("ke-anonymity", "pathlib:Path", "pathlib:Path is not a subclass of Requirement"),
-        ("ke-anonymity", "discreet:KAnonymity", "discreet:KAnonymity is named 'k-anonymity'"),
+        ("least-spread", "ruined:Nothing", "raises RuntimeError: out of order"),
+        ("least-spread", "pathlib:Path", "pathlib:Path is not a subclass of Requirement"),
+        ("least-spread", "discreet:KAnonymity", "discreet:KAnonymity is named 'k-anonymity'"),
     ],
 )
 def test_a_plugin_that_fails_is_named(tmp_path, name, value, said):
@@ -104,7 +104,7 @@ def test_a_plugin_that_fails_is_named(tmp_path, name, value, said):
     done = commands(tmp_path, broken(packages, name, value))
     assert done.returncode == 2
     message = " ".join(done.stderr.split())
-    assert "The package ruined 1.0 adds a requirement 'ke-anonymity'" in message
+    assert "The package ruined 1.0 adds a requirement 'least-spread'" in message
     assert said in message
     assert "Traceback" not in done.stderr
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import ClassVar
 
 import numpy as np
@@ -62,6 +62,35 @@ def graded(rows, bounds, others, k):
     )
 
 
+def spread(rows, k, e):
+    known = {row["salary"] for row in rows} - {None}
+    return len(known) >= k and max(known) - min(known) >= e
+
+
+def near_enough(rows, table, n, t):
+    own, whole = (Counter(row["diagnosis"] for row in some) for some in (rows, table))
+    moved = sum(abs(own[v] / len(rows) - whole[v] / len(table)) for v in whole) / 2
+    return len(rows) >= n or (len(table) >= n and moved <= t + 1e-9)
+
+
+def guards(rows, table):
+    pains = sum(row["diagnosis"] in ("flu", "gout") for row in rows)
+    unknown = sum(row["diagnosis"] is None for row in rows)
+    return 2 * max(pains, unknown) <= len(rows)
+
+
+def unlinked(rows, epsilon):
+    """No value has a greater share of the rows that agree in all other attributes."""
+    for name in rows[0]:
+        alike = defaultdict(list)
+        for row in rows:
+            alike[tuple(value for other, value in row.items() if other != name)].append(row[name])
+        if any(max(Counter(own).values()) > epsilon * len(own) for own in alike.values()):
+            return False
+    return True
+
+
+SALARIES = {"salary": (1000.0, 1100.0, 1500.0, 4000.0, None), "ward": ("a", "b")}
 CASES = [
     (dc.KAnonymity(k=3), {"naive": lambda rows, table: len(rows) >= 3}),
     (dc.DistinctLDiversity(l=2), {"naive": everywhere(lambda counts, n: len(counts) >= 2)}),
@@ -95,6 +124,31 @@ CASES = [
     (
         dc.PSensitiveKAnonymity(p=2, k=2),
         {"naive": everywhere(lambda counts, n: n >= 2 and len(counts) >= 2)},
+    ),
+    (
+        dc.KeAnonymity(k=2, e=500, attribute="salary"),
+        {"values": SALARIES, "naive": lambda rows, table: spread(rows, 2, 500)},
+    ),
+    (
+        dc.NtCloseness(n=4, t=0.3, attribute="diagnosis"),
+        {"naive": lambda rows, table: near_enough(rows, table, 4, 0.3)},
+    ),
+    (
+        dc.GuardingNodes(p=0.5, nodes={"pains": ["flu", "gout"], "none": [None]}),
+        {"values": {"diagnosis": ("flu", "gout", "hiv", None)}, "naive": guards},
+    ),
+    (
+        dc.MConfidentiality(m=1.5),
+        {"naive": everywhere(lambda counts, n: 3 * max(counts) <= 2 * n)},
+    ),
+    (dc.DeltaPresence(upper=0.9), {"naive": lambda rows, table: False}),  # without a population
+    (
+        dc.XyLinkability(epsilon=0.6),
+        {"naive": everywhere(lambda counts, n: 5 * max(counts) <= 3 * n)},
+    ),
+    (
+        dc.XyLinkability(epsilon=0.5, others_known=True),
+        {"naive": lambda rows, table: unlinked(rows, 0.5)},
     ),
     (dc.BetaLikeness(beta=1), {"naive": lambda rows, table: likeness(rows, table, 1)}),
     (dc.DeltaDisclosure(delta=1.2), {}),
@@ -131,7 +185,8 @@ CASES += [
 
 
 def test_every_requirement_is_checked():
-    assert {requirement.name for requirement, _ in CASES} == set(REQUIREMENTS.built_in)
+    by_ledger = {"bcf-anonymity-in-series"}  # no method gives it: oracles/test_bcf_anonymity.py
+    assert {requirement.name for requirement, _ in CASES} == set(REQUIREMENTS.built_in) - by_ledger
 
 
 @pytest.mark.parametrize(

@@ -19,4 +19,5 @@ def test_an_example_publishes(path, tmp_path):
     make_release(None, job, seed=1).save(release)
     audit = dc.audit(release, original=path)
     assert audit.ok
-    assert len(audit.promises) == len(job.requirements)
+    promised = {promise.requirement for promise in audit.promises}
+    assert promised == {requirement.name for requirement in job.requirements}

@@ -18,6 +18,7 @@ import discreet as dc
 from discreet.errors import AuditError, EngineError, InfeasibleError, InputError
 from discreet.job.model import Job
 from discreet.pipeline.run import publish_folder
+from discreet.releases.audit.kept_rows import packed_rows, unpacked_rows
 from discreet.releases.read_release import read_release
 
 pytestmark = [
@@ -220,11 +221,6 @@ def test_what_is_not_supported_is_refused_by_name(spark, people, tmp_path):
     job = Job.load(people / "mondrian.yaml")
     with pytest.raises(InputError, match=r"does not run local-recoding.*mondrian"):
         on_spark(spark, job.using(dc.LocalRecoding()), tmp_path / "r")
-    ledger = job.model_copy(update={"ledger": dc.LedgerSettings(path=tmp_path / "people.ledger")})
-    with dc.Ledger.create(ledger.ledger.located(tmp_path)):
-        pass
-    with pytest.raises(InputError, match="ledger: not supported"):
-        on_spark(spark, ledger, tmp_path / "r")
     assert not (tmp_path / "r").exists()
 
 
@@ -247,6 +243,20 @@ def test_text_without_a_header_and_with_dates_of_another_format(spark, tmp_path)
         on_spark(spark, job, tmp_path / "r")
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_pattern_of_files(spark, tmp_path, ending):
+    for part in range(3):
+        frame = pl.DataFrame({"age": [part, part] * 4, "ill": ["a", "b"] * 4}).cast(pl.String)
+        getattr(frame, f"write_{ending}")(tmp_path / f"2024-{part}.{ending}")
+    job = Job.parse(
+        f"source: {{path: '2024-[01].{ending}'}}\nattributes:\n  age: {{role: quasi-identifier}}\n"
+        "  ill: {role: sensitive}\nrequirements: [k-anonymity: {k: 4}]\nmethod: mondrian\n",
+        folder=tmp_path,
+    )
+    assert on_spark(spark, job, tmp_path / "spark").audit.ok
+    assert len(read_release(tmp_path / "spark")["records"]) == 16
+
+
 def test_attacks_run_before_a_release_appears(spark, people, tmp_path):
     job = Job.load(people / "mondrian.yaml")
     asked = dc.Verify(attacks=("linking",), ceiling=1.0)
@@ -257,6 +267,19 @@ def test_attacks_run_before_a_release_appears(spark, people, tmp_path):
     with pytest.raises(AuditError, match="attacks go too far"):
         on_spark(spark, strict, tmp_path / "refused")
     assert not (tmp_path / "refused").exists()
+
+
+def test_a_small_release_in_parts_is_attacked_for_its_report(spark, people, tmp_path, monkeypatch):
+    job = Job.load(people / "mondrian.yaml")
+    made = on_spark(spark, job, tmp_path / "small", attack=30)
+    assert made.review.attacks is not None
+    assert made.review.attacks.findings
+    monkeypatch.setattr("discreet.pipeline.verify.ATTACKED_HERE", 5)
+    made = on_spark(spark, job, tmp_path / "large", attack=30)
+    assert made.review.attacks is None
+    assert "rows are more than the 5 that" in made.review.not_attacked
+    page = (tmp_path / "large.private.html").read_text(encoding="utf-8")
+    assert "rows are more than the 5 that" in page
 
 
 def test_tables_go_to_a_database(spark, people, tmp_path):
@@ -522,6 +545,19 @@ def test_all_rows_of_persons_are_in_one_group_of_enough_persons(
     assert len(own) == made.private["persons"]["persons"]
     found = dc.audit(tmp_path / "spark", original=job)
     assert found.ok, found.problems
+    assert not found.unproved  # the private file has the source row of every published row
+    achieved = [promise.achieved for promise in made.audit.promises]
+    assert [promise.achieved for promise in found.promises] == achieved
+    private = tmp_path / "spark.private.json"
+    said = json.loads(private.read_text())
+    other = pl.read_csv(encounters / "encounters.csv").height - 1
+    rows = unpacked_rows(said["source_rows"]["records"], len(published))
+    assert sorted(rows) == list(range(other + 1))
+    said["source_rows"]["records"] = packed_rows(other - rows)  # other persons' rows
+    private.write_text(json.dumps(said))
+    assert not dc.audit(tmp_path / "spark", original=job).ok
+    private.unlink()
+    found = dc.audit(tmp_path / "spark", original=job)
     assert len(found.unproved) == len(found.promises)  # no file says whose rows they are
 
 

@@ -109,7 +109,7 @@ def test_a_worker_that_dies_does_not_stop_the_job(cluster, tmp_path):
     address, workers = cluster
     job = ready(tmp_path)
     run = publishing(tmp_path, address, "spark.executor.memory=600m", "spark.task.maxFailures=8")
-    wait_for(tmp_path, ".release.partial-*/rows/_SUCCESS", run)
+    wait_for(tmp_path, ".release.partial-*/tables", run)
     end(workers[0])
     said = run.communicate(timeout=PATIENCE)[0].decode()
     assert run.returncode == 0, said[-2000:]
@@ -119,7 +119,7 @@ def test_a_worker_that_dies_does_not_stop_the_job(cluster, tmp_path):
 def test_a_driver_that_dies_leaves_no_release(java, tmp_path):
     job = ready(tmp_path)
     run = publishing(tmp_path, "local[2]")
-    wait_for(tmp_path, ".release.partial-*/rows/_SUCCESS", run)
+    wait_for(tmp_path, ".release.partial-*/tables", run)
     end(run)
     assert not (tmp_path / "release").exists()
     dc.publish(None, job).save(tmp_path / "release")

@@ -111,6 +111,18 @@ def test_quasi_sensitive_with_another_knowledge_table(adult_like, tmp_path):
     assert whole <= alone
 
 
+def test_opinion_polls_on_generated_users_favour_the_paper_at_small_l(tmp_path):
+    """Figures 20 to 23: MSA-diversity by algorithm 1 beats Gal at ℓ = 2 and not at ℓ = 5."""
+    run("opinion-polls", tmp_path, "--set", "users=684", "--set", "d=2", "--set", "l=2,5",
+        "--figures", "15")  # fmt: skip
+    found = {
+        (row["l"], row["method"]): float(row["discernibility"])
+        for row in rows_of(tmp_path / "opinion-polls-15.csv")
+    }
+    assert found["2", "msa-diversity (paper)"] < found["2", "gal (suppress)"]
+    assert found["5", "msa-diversity (paper)"] > found["5", "gal (suppress)"]
+
+
 @pytest.mark.parametrize("form", ["1M", "100K"])
 def test_opinion_polls_on_the_forms_of_movielens(tmp_path, form):
     rng = np.random.default_rng(2)

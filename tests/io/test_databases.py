@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import sqlite3
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +15,7 @@ import discreet as dc
 from discreet.errors import InputError, JobError
 from discreet.io.databases import connect, dialect_of, name_of, writing_tables
 from discreet.io.formats.database_tables import opened_table
+from discreet.io.formats.source_statement import select_of
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Role
 
@@ -42,15 +44,35 @@ def read_frame(url: str, folder: Path, table: str | None, query: str | None) -> 
     return pl.DataFrame([c.values.gather(pl.Series(c.codes)).alias(c.name) for c in columns])
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        made = f"sqlite:///{tmp_path / 'data.db'}"
-    else:
+def database_of(kind: str, request, folder: Path) -> str:
+    """The URL of a new database with the table of people."""
+    if kind == "duckdb":
+        return duckdb_file(folder)
+    made = f"sqlite:///{folder / 'data.db'}"
+    if kind == "postgresql":
         made = request.getfixturevalue("postgres")()
     with writing_tables(made, Path("/"), {"people": PEOPLE}, force=False):
         pass
     return made
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, tmp_path: Path) -> str:
+    return database_of(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "duckdb"])
+def readable(request, tmp_path: Path) -> str:
+    """A database that a source may be in; DuckDB is read alone."""
+    return database_of(request.param, request, tmp_path)
+
+
+def duckdb_file(folder: Path) -> str:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(folder / "data.duckdb")) as connection:
+        connection.register("frame", PEOPLE.to_arrow())
+        connection.execute("CREATE TABLE people AS SELECT * FROM frame")
+    return f"duckdb:///{folder / 'data.duckdb'}"
 
 
 def job(**parts) -> dc.Job:
@@ -167,10 +189,44 @@ def test_a_source_cannot_be_written_to(url, tmp_path, monkeypatch):
         "VALUES (1), (2)",
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3) SELECT i FROM n",
         "SELECT upper(name) AS name, '50%' AS share FROM people -- a comment",
+        "SELECT name FROM people;",
+        "SELECT name FROM people ; ;\n",
+        "SELECT name FROM people; -- all; of them",
+        "SELECT name FROM people; /* all;\nof them */ -- 'quoted",
+        "-- people;\nSELECT name -- the name;\nFROM people\n-- no more",
+        "SELECT name, 'a; -- b' AS \"; --\" FROM people; -- c",
     ],
 )
-def test_a_source_is_any_query(url, query):
-    assert len(read_frame(url, Path("/"), None, query)) >= 2
+def test_a_source_is_any_query(readable, query):
+    """A semicolon and comments may follow, for rows and for counts in place."""
+    found = read_frame(readable, Path("/"), None, query)
+    assert len(found) >= 2
+    quasi = found.columns[:1]
+    assert dc.check(readable, query=query, quasi=quasi, k=1).rows == len(found)
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ("SELECT name FROM people; SELECT 1", "several|one SQL query|does not fit"),
+        ("SELECT name FROM people; -- all\n; SELECT 1", "several|one SQL query|does not fit"),
+        ("-- SELECT name FROM people", "The query of the source is empty"),
+        (" ; ", "The query of the source is empty"),
+    ],
+)
+def test_a_source_is_one_query(readable, query, problem):
+    with pytest.raises(InputError, match=problem):
+        read_frame(readable, Path("/"), None, query)
+    with pytest.raises(InputError, match=problem):
+        dc.check(readable, query=query, quasi=["name"], k=1)
+
+
+def test_quotes_of_other_databases_hide_no_statement():
+    """A misread quote leaves text open, which no database runs; it never reveals a statement."""
+    assert select_of(None, "SELECT $x$;'$x$, E'\\';' FROM t; -- x") == (
+        "SELECT $x$;'$x$, E'\\';' FROM t"
+    )
+    assert select_of("a.b", None) == 'SELECT * FROM "a"."b"'
 
 
 def test_errors_of_a_database_quote_no_cell(url):
@@ -314,3 +370,77 @@ def test_an_end_amid_the_rows_is_not_hidden(url, monkeypatch, error):
     with pytest.raises(type(error) if isinstance(error, Exception) else error) as raised:
         read_frame(url, Path("/"), "long", None)
     assert "in progress" not in str(raised.value)
+
+
+def test_a_job_reads_a_duckdb_file(tmp_path, monkeypatch):
+    """A release of a table or a query is that of the frame with the same rows."""
+    monkeypatch.chdir(tmp_path)
+    url = duckdb_file(tmp_path)
+    relative = "duckdb:///data.duckdb"
+    of_frame = dc.publish(PEOPLE, job(), seed=1)
+    for source in ({"table": "people"}, {"query": "SELECT * FROM people;"}):
+        for place in (url, relative):
+            read = job(source={"url": place, **source})
+            found = dc.publish(None, read, seed=1)
+            assert found.tables["records"].equals(of_frame.tables["records"])
+            found.save(tmp_path / "release", force=True)
+            assert dc.audit(tmp_path / "release").ok
+    frame = read_frame(url, Path("/"), "people", None)
+    assert frame.equals(PEOPLE)
+    assert {path.name.split(".")[0] for path in tmp_path.iterdir()} == {"data", "release"}
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ({"table": "absent"}, r"Database 'data.duckdb' \(table 'absent'\): it cannot be read"),
+        ({"query": "DELETE FROM people"}, "cannot be read"),
+        (
+            {"query": "SELECT 1) AS a; DELETE FROM people; SELECT * FROM (SELECT 1"},
+            "cannot|several",
+        ),
+        ({"query": "COPY people TO 'copy.csv'"}, "cannot be read"),
+        (
+            {"query": "SELECT * REPLACE (CAST(ill AS integer) AS ill) FROM people"},
+            "Arrow stream|cannot be read",
+        ),
+        ({"query": "SELECT zip, zip FROM people"}, "same name: 'zip'"),
+        ({"query": "SELECT zip, ill FROM people"}, "no column 'name'"),
+        ({"query": "SELECT * FROM people WHERE zip = '99'"}, "no rows"),
+    ],
+)
+def test_a_duckdb_file_that_cannot_be_read(tmp_path, monkeypatch, source, problem):
+    monkeypatch.chdir(tmp_path)
+    url = duckdb_file(tmp_path)
+    with pytest.raises((InputError, JobError), match=problem) as caught:
+        dc.publish(None, job(source={"url": url, **source}))
+    assert "flu" not in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["data.duckdb"]
+    assert len(read_frame(url, Path("/"), "people", None)) == 8
+
+
+def test_duckdb_is_an_extra_and_is_read_alone(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match=r"absent\.duckdb: there is no such database"):
+        read_frame(f"duckdb:///{tmp_path}/absent.duckdb", Path("/"), "people", None)
+    (tmp_path / "no.duckdb").write_text("not a database")
+    with pytest.raises(InputError, match=r"Database 'no\.duckdb' \(table 'people'\)"):
+        read_frame(f"duckdb:///{tmp_path}/no.duckdb", Path("/"), "people", None)
+    with pytest.raises(JobError, match="DuckDB files are read alone"):
+        job(output={"url": "duckdb:///out.duckdb"})
+    url = duckdb_file(tmp_path)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(InputError, match=r"pip install 'discreet\[duckdb\]'"):
+        dc.publish(None, job(source={"url": url, "table": "people"}))
+
+
+def test_a_database_that_is_named_like_a_file(tmp_path):
+    """The message has the URL that is meant."""
+    duckdb_file(tmp_path)
+    with sqlite3.connect(tmp_path / "people.db") as made:
+        made.execute("CREATE TABLE people (zip)")
+    made.close()
+    for name, kind in (("people.db", "sqlite"), ("data.duckdb", "duckdb")):
+        with pytest.raises(InputError, match=f"Give its URL, {kind}:///.*{name}, with a table"):
+            dc.check(tmp_path / name, quasi=["zip"], k=1)
+    with pytest.raises(InputError, match="not 'mysql'. Other databases are checked .* Ibis"):
+        dc.check("mysql://host/people", table="people", quasi=["zip"], k=1)

@@ -241,3 +241,65 @@ def test_many_distinct_values(path: Path) -> None:
     table = read(path, "a,b\n" + "".join(f"{v},{v}\n" for v in values))
     assert cells(table, "a") == values
     assert table["b"].text.to_list() == sorted(values)
+
+
+def test_a_pattern_reads_all_files_each_by_its_own_header(tmp_path: Path) -> None:
+    (tmp_path / "2024-01.csv").write_text("zip,sex\n01,m\n02,f\n")
+    (tmp_path / "2024-02.csv").write_text("sex;zip\r\nf;03\r\n")
+    with gzip.open(tmp_path / "2024-03.csv.gz", "wt") as packed:
+        packed.write("zip,sex\n04,m\n")
+    (tmp_path / "2024-04.csv").write_text("zip,sex\n")
+    source = Source(path=tmp_path / "2024-*.csv*", format="csv")
+    shares: list[float] = []
+    table = read_table(source, dict.fromkeys(column_names(source), QUASI), shares.append)
+    assert cells(table, "zip") == ["01", "02", "03", "04"]
+    assert cells(table, "sex") == ["m", "f", "f", "m"]
+    assert shares == sorted(shares)
+
+
+def test_a_pattern_of_files_without_header(tmp_path: Path) -> None:
+    for number in (1, 2):
+        (tmp_path / f"{number}.csv").write_text(f"{number},a\n")
+    source = Source(path=tmp_path / "*.csv", header=False)
+    table = read_table(source, dict.fromkeys(column_names(source), QUASI))
+    assert cells(table, "column_1") == ["1", "2"]
+    (tmp_path / "3.csv").write_text("3,a,b\n")
+    with pytest.raises(InputError, match=r"3\.csv: its columns .* \(3 columns against 2\)"):
+        column_names(source)
+
+
+def test_a_pattern_names_the_file_that_differs(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("zip,sex\n01,m\n")
+    other = tmp_path / "b.csv"
+    source = Source(path=tmp_path / "*.csv")
+    other.write_text("zip,gender\n01,m\n")
+    with pytest.raises(InputError, match=r"b\.csv: its columns .*a\.csv \(no 'sex', 'gender'\)"):
+        column_names(source)
+    other.write_text("99501,Anna Meyer\n99502,Bob\n")  # a row in place of the header
+    with pytest.raises(InputError, match=r"b\.csv: its columns") as caught:
+        column_names(source)
+    assert "Anna" not in str(caught.value)
+    assert "99501" not in str(caught.value)
+
+
+def test_a_pattern_names_file_and_line_of_a_bad_cell(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age\n1\n2\n")
+    (tmp_path / "b.csv").write_text("age\n\n3\nold\n")
+    source = Source(path=tmp_path / "*.csv")
+    with pytest.raises(InputError, match=r"b\.csv, line 4"):
+        read_table(source, {"age": ColumnSpec(Role.SENSITIVE, ValueType.INTEGER)})
+    (tmp_path / "b.csv").write_text("age\n3,4\n")
+    with pytest.raises(InputError, match=r"b\.csv, line 2: the row has 2 cells"):
+        read_table(source, {"age": QUASI})
+    (tmp_path / "b.csv").write_bytes(b"age\n\xff\n")
+    with pytest.raises(InputError, match=r"b\.csv, line 2: byte 4"):
+        read_table(source, {"age": QUASI})
+
+
+def test_patterns_that_mean_no_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file matches the pattern"):
+        column_names(Source(path=tmp_path / "*.csv"))
+    with pytest.raises(InputError, match="a pattern is for text, Parquet and Arrow"):
+        column_names(Source(path=tmp_path / "*.sav"))
+    with pytest.raises(InputError, match="the format does not follow"):
+        column_names(Source(path=tmp_path / "2024-*"))

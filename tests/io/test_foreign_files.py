@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 import zstandard
+from tests.real_data import real_data
 
 import discreet as dc
 from discreet.errors import InputError
@@ -442,3 +443,33 @@ def test_a_stream_of_batches_is_read_once() -> None:
     assert release.manifest.published_rows == 4
     again = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
     assert dc.check(again, quasi=["age"], k=2).ok
+
+
+def test_real_sas_files() -> None:
+    """Files that SAS wrote, such as those of pandas' tests: no library here writes them.
+
+    They lie in ``sas/`` of the data folder. A CSV file of the same name has the cells, with dates
+    as days since 1960.
+    """
+    folder = real_data("sas")
+    files = sorted(folder.glob("*.sas7bdat"))
+    assert files
+    for path in files:
+        table = read(path)
+        found = pl.DataFrame([c.values.gather(pl.Series(c.codes)).alias(c.name) for c in table])
+        assert found.height > 0
+        if not path.with_suffix(".csv").exists():
+            continue
+        expected = pl.read_csv(path.with_suffix(".csv"), infer_schema_length=None)
+        assert expected.columns == found.columns, path.name
+        for name in found.columns:
+            ours, theirs = found[name], expected[name]
+            if ours.dtype == pl.Date:
+                ours = (ours - pl.Series([dt.date(1960, 1, 1)])).dt.total_days()
+            assert ours.is_null().to_list() == theirs.is_null().to_list(), (path.name, name)
+            if theirs.dtype.is_numeric():
+                assert ours.drop_nulls().to_list() == pytest.approx(
+                    theirs.drop_nulls().to_list(), rel=1e-6
+                ), (path.name, name)
+            else:
+                assert ours.to_list() == theirs.to_list(), (path.name, name)

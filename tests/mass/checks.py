@@ -43,7 +43,10 @@ def broken(case: Case, folder: Path) -> Iterator[str]:
     own.keep({name for entry in manifest["tables"].values() for name in entry["columns"]})
     kind = manifest["kind"]
     exact = kind in ("bucketized", "decomposed")
-    by_value = {name: [own.valued(row, exact) for row in rows] for name, rows in tables.items()}
+    by_value = {
+        name: rows if name == "group_values" else [own.valued(row, exact) for row in rows]
+        for name, rows in tables.items()  # a column may be called 'value' like that of group_values
+    }
     rows = len(next(iter(case.table.values())))
     if manifest["source_rows"] != rows:
         yield f"source_rows {manifest['source_rows']} of {rows}"

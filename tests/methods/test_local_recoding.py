@@ -106,3 +106,24 @@ def test_the_example_publishes_and_passes_its_audit(tmp_path):
     path = ROOT / "examples" / "local-recoding" / "job.yaml"
     make_release(None, dc.Job.load(path), seed=1).save(tmp_path / "release")
     assert audit(tmp_path / "release", original=path).ok
+
+
+def test_cheap_candidates_that_cover_the_blocks_come_first(monkeypatch):
+    from discreet.methods.local_recoding import blocks, local_recoding
+
+    monkeypatch.setattr(blocks.cut_blocks, "__defaults__", (40,))
+    ceilings = []
+    opened = local_recoding.open_candidates
+
+    def spy(space, needs, ceiling, limit):
+        ceilings.append(ceiling)
+        return opened(space, needs, ceiling, limit)
+
+    monkeypatch.setattr(local_recoding, "open_candidates", spy)
+    sizes = [size for size in range(80) for _ in range(2)]
+    release = dc.publish(frame(sizes, ["a"] * 160, list("xy") * 80), job())
+    *of_blocks, of_bound = ceilings
+    assert len(of_blocks) > 1
+    assert set(of_blocks) == {local_recoding.LOW_CEILINGS[0]}
+    assert of_bound == local_recoding.FIRST_CEILING
+    assert release.private["method"]["loss"] == 0

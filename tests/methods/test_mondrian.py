@@ -155,3 +155,17 @@ def test_loss_on_adult(requirements, bound):
     loss = [c.loss[c.cell_of_class] @ size / size.sum() for c in outcome.cells.values()]
     assert np.mean(loss) <= bound
     assert size.min() >= 5
+
+
+@pytest.mark.parametrize("cuts", ["strict", "relaxed"])
+def test_renumbered_units_make_the_same_classes(cuts, monkeypatch):
+    rng = np.random.default_rng(3)
+    columns = {name: rng.integers(0, 40, 600).tolist() for name in ("age", "income")}
+    columns["s"] = rng.choice(list("abcd"), 600).tolist()
+    requirements = [KAnonymity(k=3), DistinctLDiversity(l=2)]
+    once = run(columns, "qqs", requirements, cuts=cuts)
+    monkeypatch.setattr("discreet.methods.mondrian.mondrian.CACHED", 8)
+    monkeypatch.setattr("discreet.methods.mondrian.mondrian.SHRUNK", 2)
+    again = run(columns, "qqs", requirements, cuts=cuts)
+    assert again.class_of_row.tolist() == once.class_of_row.tolist()
+    assert cells(again, "age") == cells(once, "age")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ from tests.attacks.handmade import Handmade
 
 import discreet as dc
 from discreet.attacks.inference.permanents import matching_beliefs
+from discreet.hierarchies import covering_classes
 from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import fitting_groups
 from discreet.releases.placement import EXACT, weigh
@@ -88,11 +90,13 @@ def test_the_groups_that_people_fit_are_those_whose_cells_all_cover_them(data):
                                 min_size=1, max_size=6, unique=True))  # fmt: skip
     kinds = data.draw(st.lists(st.tuples(*[st.integers(0, 6)] * columns),
                                min_size=1, max_size=8, unique=True))  # fmt: skip
-    found = fitting_groups(
-        [coverage(column) for column in cells],
-        [np.array([kind[c] for kind in kinds], np.int32) for c in range(columns)],
-        [np.array([group[c] for group in groups], np.int32) for c in range(columns)],
-    )
+    few = data.draw(st.sampled_from([0, covering_classes.FEW]))  # by the kernel, or by bits
+    with patch.object(covering_classes, "FEW", few):
+        found = fitting_groups(
+            [coverage(column) for column in cells],
+            [np.array([kind[c] for kind in kinds], np.int32) for c in range(columns)],
+            [np.array([group[c] for group in groups], np.int32) for c in range(columns)],
+        )
     assert found is not None
     start, group = found
     for number, kind in enumerate(kinds):

@@ -43,17 +43,21 @@ REQUIRED: list[dc.KAnonymity | object] = [
     dc.MDiversity(l=2),
     dc.AlphaKAnonymity(alpha=0.5, k=2),
     dc.PSensitiveKAnonymity(p=2, k=2),
+    dc.XyLinkability(epsilon=0.5),
+    dc.XyLinkability(epsilon=0.5, others_known=True),
+    dc.NtCloseness(n=3, t=0.3),
     dc.TCloseness(t=0.3),
     dc.BetaLikeness(beta=1),
     dc.DeltaDisclosure(delta=1),
     dc.MultiAttributeLDiversity(l=2),
     dc.SaDiversity(l={"ill": 2, "pay": 1}),
 ]
-ON_ROWS = {"sa-diversity"}
+ON_ROWS = {"sa-diversity", "nt-closeness"}
 # Against their definitions below, by a table of their own, or of decomposed releases alone.
 ELSEWHERE = {
     "pd-recursive-cl-diversity", "npd-recursive-cl-diversity", "qs-cl-diversity", "qs-t-closeness",
-    "conditional-l-diversity", "graded-alpha-k-anonymity",
+    "conditional-l-diversity", "graded-alpha-k-anonymity", "ke-anonymity",
+    "guarding-nodes", "delta-presence", "m-confidentiality",
 }  # fmt: skip
 
 
@@ -99,6 +103,29 @@ def definition(requirement, rows, name, person):
                 ),
                 True,
                 lambda f: f <= requirement.alpha + 1e-12,
+            )
+        case "xy-linkability":
+            other = "pay" if name == "ill" else "ill"
+
+            def confidence(own):
+                alike = naive.having_each(own, other, person) if requirement.others_known else [own]
+                return max(
+                    float(
+                        max(naive.touched(inner, name, person).values())
+                        / len(naive.members(inner, person))
+                    )
+                    for inner in alike
+                )
+
+            return confidence, True, lambda f: f <= requirement.epsilon + 1e-12
+        case "nt-closeness":
+            by = naive.t_equal if name == "ill" else naive.t_ordered
+            n = requirement.n
+            far = 0.0 if len(rows) >= n else math.inf
+            return (
+                lambda own: 0.0 if len(own) >= n else far + by(naive.mass(own, name, None), whole),
+                True,
+                lambda f: f <= requirement.t + 1e-9,
             )
         case "t-closeness":
             by = naive.t_equal if name == "ill" else naive.t_ordered
@@ -318,6 +345,19 @@ def test_shares_of_named_values(rows, person):
         ]
     assert found.achieved == pytest.approx({"share_over_alpha": max(ratios), "k": min(sizes)})
     assert found.holds == (max(ratios) <= 1 + 1e-9 and min(sizes) >= 2)
+
+
+@FEW
+@given(ROWS)
+def test_ranges_of_numbers(rows):
+    asked = dc.KeAnonymity(k=2, e=5, attribute="pay")
+    (found,) = dc.check(
+        frame_of(rows), quasi=QUASI, sensitive=["ill", "pay"], requirements=[asked]
+    ).requirements
+    known = [{row["pay"] for row in own} - {None} for own in naive.classes_of(rows, QUASI)]
+    ranges = [max(own) - min(own) if own else 0 for own in known]
+    assert found.achieved == {"e": min(ranges), "k": min(map(len, known))}
+    assert found.holds == (min(ranges) >= 5 and min(map(len, known)) >= 2)
 
 
 TERMS = {"fever": {"flu", "cold"}, "rash": {"pox"}, "cough": {"flu", "cold", "asthma"}}

@@ -6,13 +6,21 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests import naive
 from tests.tables import coded_column, coded_table
 
 import discreet as dc
+from discreet.methods.base import Task
 from discreet.methods.decomposition.bucket_groups import largest_groups
+from discreet.methods.decomposition.group_merging import SignatureGroups
+from discreet.methods.decomposition.linkable_noise import add_linkable_noise
+from discreet.methods.decomposition.nearby_groups import form_groups
+from discreet.methods.decomposition.noise import index_sensitive
+from discreet.methods.decomposition.noise_support import without_assignment
+from discreet.methods.decomposition.residual_rows import join_residual_rows
+from discreet.methods.decomposition.targets import find_targets
 from discreet.releases.kinds.decomposed.link_readers import (
     link_through_sensitive_table,
     matched_values,
@@ -24,6 +32,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     read_sets,
     struck_values,
 )
+from discreet.table.assignments import World, possible_rows
 from discreet.table.coded_table import CodedTable
 from discreet.table.roles import Role
 
@@ -139,6 +148,28 @@ def test_struck_values_and_matching_are_those_of_all_worlds(release):
             assert not finding.exact or set(certain) == {finding.certain}
 
 
+@given(st.booleans().flatmap(lambda merged: releases(merged=merged)), st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_a_given_world_is_checked_and_changes_no_result(release, random):
+    """Whatever rows people are said to have, true or not, the possible rows are the same."""
+    rows, _, _ = release
+    tables = tables_of(*release)
+    read = read_sets(tables, NAMES)
+    signatures = index_signatures(tables["sensitive"], NAMES)
+    size = tables["groups"]["group"].counts
+    arguments = read, signatures.codes, signatures.count, 0, size
+    searched = possible_rows(*arguments)
+    shuffled = random.sample(rows, len(rows))
+    number = dict(zip(sorted(rows), signatures.of_row, strict=True))
+    for said in (rows, shuffled, rows[:1] * len(rows)):
+        signature = np.array([number[row] for row in said], np.int32)
+        given_world = World(tables["groups"]["group"].codes, signature)
+        found = possible_rows(*arguments, world=given_world)
+        assert found.complete
+        assert found.start.tolist() == searched.start.tolist()
+        assert found.row.tolist() == searched.row.tolist()
+
+
 def certain_people(worlds, groups, place):
     """For each world how many people's value follows from their primary value and the release."""
     left = defaultdict(set)
@@ -211,6 +242,65 @@ def test_forming_leaves_fewer_residual_rows_than_a_group_has(primary, data):
     for group in range(formed.groups):
         values = column.codes[formed.group_of_row == group]
         assert len(values) == len(set(values.tolist())) == ell
+
+
+SENSITIVE_ROWS = st.tuples(st.sampled_from("abc"), st.sampled_from("xyz"), st.sampled_from("12"))
+
+
+@given(st.lists(SENSITIVE_ROWS, min_size=4, max_size=8), st.integers(0, 3))
+@settings(max_examples=150, deadline=None)
+def test_linkable_noise_is_refused_exactly_where_no_world_has_it(rows, seed):
+    """Definition 4 by a join, then every world that the groups' sets allow."""
+    assume(2 * max(Counter(row[0] for row in rows).values()) <= len(rows))
+    table = coded_table(
+        {"q": list(map(str, range(len(rows))))}
+        | {name: [row[i] for row in rows] for i, name in enumerate(NAMES)},
+        "qsss",
+    )
+    wanted = {name: min(2, len({row[i] for row in rows})) for i, name in enumerate(NAMES)}
+    task = Task(table, {}, (), np.random.default_rng(seed))
+    targets = find_targets(task, "decomposition", "p", wanted, beyond_permissible=True)
+    formed = form_groups(targets.primary, targets.others, 2, targets.wanted, task, None)
+    group_of_row = join_residual_rows(
+        formed, targets.primary, targets.others, targets.wanted, task.rng
+    )
+    sensitive = index_sensitive([targets.primary, *targets.others], len(rows))
+    signatures = sensitive.classes.class_of_row
+    groups = SignatureGroups(group_of_row, formed.groups, signatures)
+    every, least = np.arange(formed.groups), [2, *targets.wanted]
+    noise = groups.fill(
+        every, lambda start, member: add_linkable_noise(sensitive, start, member, least, task.rng)
+    )
+    sets = {}
+    for group in every:
+        own = [row for row, of in zip(rows, group_of_row, strict=True) if of == group]
+        sets[group] = {name: {row[i] for row in own} for i, name in enumerate(NAMES)}
+        joined = [row for row in rows if row[0] in sets[group]["p"]]
+        for place, name in enumerate(NAMES[1:], 1):
+            added = noise.of(place)
+            chosen = {table[name].text[int(v)] for g, v in zip(*added, strict=True) if g == group}
+            linkable = {row[place] for row in joined} - sets[group][name]
+            lack = max(wanted[name] - len(sets[group][name]), 0)
+            assert chosen <= linkable
+            assert len(chosen) == min(lack, len(linkable))
+            assert noise.lacking[group, place] == lack - len(chosen)
+    for place, name in enumerate(NAMES[1:], 1):
+        for group, value in zip(*noise.of(place), strict=True):
+            sets[group][name].add(table[name].text[int(value)])
+    worlds = list(naive.worlds(group_of_row.tolist(), sets, rows, NAMES, "p"))
+    had = {
+        (group, place, row[place])
+        for world in worlds
+        for group, row in zip(group_of_row.tolist(), world, strict=True)
+        for place in (1, 2)
+    }
+    gone = {
+        (int(noise.group[i]), int(noise.attribute[i]), int(noise.value[i]))
+        for i in without_assignment(sensitive, group_of_row, formed.groups, noise, task.rng)
+    }
+    for group, place, value in zip(noise.group, noise.attribute, noise.value, strict=True):
+        text = table[NAMES[place]].text[int(value)]
+        assert ((group, place, text) not in had) == ((group, place, value) in gone)
 
 
 JOB = {

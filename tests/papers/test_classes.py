@@ -217,3 +217,21 @@ def test_bayes_belief_of_the_patients() -> None:
     assert belief[2] == pytest.approx(odds / odds.sum())
     assert belief[2][2] > 0.97
     assert estimated_prior(by_kind.values["condition"]).sum() == 12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_about_148_groups_of_five_have_no_diversity(seed):
+    """Machanavajjhala and others (2006, section 1.1): 12,000 groups of 5 with 3 values."""
+    rng = np.random.default_rng(seed)
+    value = rng.integers(0, 3, 60_000).astype(np.int32)
+    group = np.repeat(np.arange(12_000, dtype=np.int32), 5)
+    classes = group_codes([group], [12_000], 60_000)
+    text = pl.Series(["a", "b", "c"])
+    sensitive = Column("S", Role.SENSITIVE, ValueType.TEXT, value, text, text, Distance.EQUAL)
+    counts = count_classes(classes, [sensitive])
+    figures = DistinctLDiversity(l=2).measure(counts.values["S"], counts.size, Domain(text))
+    alike = int((figures < 2).sum())
+    expected = 12_000 * 3 / 3**5
+    assert math.floor(expected) == 148
+    assert math.floor(5 * expected) == 740
+    assert abs(alike - expected) < 3 * math.sqrt(expected)

@@ -8,6 +8,7 @@ import pytest
 from tests.tables import coded_column, coded_table
 
 import discreet as dc
+from discreet.methods.decomposition.linkable_noise import add_linkable_noise
 from discreet.methods.decomposition.noise import add_noise, index_sensitive
 from discreet.releases.kinds.decomposed.link_readers import link_through_sensitive_table
 from discreet.requirements.feasibility import permissible_ell
@@ -67,7 +68,8 @@ def test_two_groups_of_four_with_every_set_full(seed):
     assert linked.equals(MICRODATA.drop("occupation", "salary").sort("zip", "birthday"))
 
 
-def test_noise_of_the_paper_s_first_group_is_four_or_seven_and_never_nine():
+@pytest.mark.parametrize("add", [add_noise, add_linkable_noise])
+def test_noise_of_the_paper_s_first_group_is_four_or_seven_and_never_nine(add):
     columns = sensitive_columns()
     sensitive = index_sensitive(columns, 8)
     rows = [NAMES.index(name) for name in FIRST]
@@ -75,7 +77,7 @@ def test_noise_of_the_paper_s_first_group_is_four_or_seven_and_never_nine():
     found = set()
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        noise = add_noise(sensitive, np.array([0, 4]), member, [4, 4], rng)
+        noise = add(sensitive, np.array([0, 4]), member, [4, 4], rng)
         assert noise.attribute.tolist() == [1]
         assert not noise.lacking.any()
         found.add(columns[1].text[int(noise.value[0])])
@@ -138,3 +140,28 @@ def test_a_reader_s_floor_that_a_value_cannot_meet_is_refused_with_both_numbers(
     asked = {"l": 3, "reader": "pair"}
     with pytest.raises(dc.InfeasibleError, match=r"asks that 3 values of 'salary' .* with 1 only"):
         dc.publish(MICRODATA, job(conditional_l=asked), seed=0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_linkable_noise_that_the_sensitive_table_rules_out_is_refused(seed):
+    """Every group of the paper's rule lists a value whose only rows have another third value."""
+    rows = ["bz1", "ay1", "ax1", "bz1", "bz1", "ay2"]
+    frame = pl.DataFrame(
+        {"q": list("123456")} | {name: [row[i] for row in rows] for i, name in enumerate("psu")}
+    )
+    attributes = {"q": {"role": "quasi-identifier"}}
+    attributes |= {name: {"role": "sensitive"} for name in "psu"}
+
+    def published(**parameters):
+        parameters |= {"primary": "p", "l": dict.fromkeys("psu", 2), "beyond_permissible": True}
+        return dc.Job(attributes=attributes, method={"decomposition": parameters})
+
+    with pytest.raises(dc.InfeasibleError, match="noise values can be ruled out") as caught:
+        dc.publish(frame, published(noise="linkable"), seed=seed)
+    assert caught.value.failures[0]["ruled_out"] >= 1
+    assert dc.publish(frame, published(), seed=seed).audit.ok
+
+
+def test_linkable_noise_and_a_reader_s_floor_exclude_each_other():
+    with pytest.raises(dc.JobError, match="'noise: linkable' cannot guarantee"):
+        dc.publish(MICRODATA, job(noise="linkable", conditional_l={"l": 2}), seed=0)

@@ -1,10 +1,15 @@
-"""Abdalaal (2012), chapter 4: tables 28 to 36 (attacks, m-invariance), 38 to 41 (ρ-different)."""
+"""Abdalaal (2012), chapter 4: tables 26 to 36 (attacks, m-invariance), 38 to 41 (ρ-different)."""
 
 from __future__ import annotations
 
+from itertools import permutations, product
+
+import numpy as np
 import polars as pl
 import pytest
+from tests.tables import coded_table
 
+from discreet.attacks.series.correspondences import correspondence_problems, correspondences
 from discreet.attacks.series.cross_release import (
     agreement,
     corresponding,
@@ -15,8 +20,15 @@ from discreet.attacks.series.cross_release import (
 )
 from discreet.attacks.series.estimates import estimates
 from discreet.attacks.series.series_view import Series, all_beliefs, invariance, joint
+from discreet.methods.base import Bucketized, Counterfeits, Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.series.beliefs.estimates import individual, persistence, shares
+from discreet.methods.shared.grouped_rows import with_cells
+from discreet.releases.kinds.generalized_buckets.kind import GeneralizedBucketsKind
+from discreet.requirements.base import Domain
+from discreet.requirements.diversity import DistinctLDiversity
+from discreet.table.classes import classes_of
+from discreet.table.counts import count_classes
 
 STAY = Correlation(unstated="stay")
 TABLE_37 = Correlation.of(
@@ -85,6 +97,32 @@ TABLE_41 = [
 
 def group(letters: str) -> dict[str | None, int]:
     return {letter: letters.count(letter) for letter in letters}
+
+
+def test_tables_26_and_27_independent_attributes_tell_nothing_of_each_other():
+    """Both releases are 3-diverse; who knows that Bob voted a keeps w, x and z alike for him."""
+    groups = ["t1 t2 t3", "t4 t5 t7", "t6 t8 t9"]
+    answers = [["a b d", "a b c", "a b c"], ["w z x", "x y z", "y x w"]]
+    for release in answers:
+        columns = {"q": [], "v": []}
+        for number, values in enumerate(release):
+            columns["q"] += [str(number)] * 3
+            columns["v"] += values.split()
+        table = coded_table(columns, "qs")
+        counts = count_classes(classes_of(table.quasi_identifiers, 9), table.sensitive)
+        domains = {"v": Domain(table["v"].text)}
+        assert DistinctLDiversity(l=3).check(counts, domains).holds
+        assert not DistinctLDiversity(l=4).check(counts, domains).holds
+    people = groups[0].split()
+    first, second = (list(permutations(release[0].split())) for release in answers)
+    left = [
+        late[people.index("t1")]
+        for early, late in product(first, second)
+        if early[people.index("t1")] == "a"
+    ]
+    assert {value: left.count(value) / len(left) for value in left} == {
+        value: pytest.approx(1 / 3) for value in "wzx"
+    }
 
 
 def test_table_28_record_linking_names_everybody():
@@ -241,3 +279,88 @@ def test_a_changed_value_needs_a_disjoint_signature():
     disjoint = Series.of([[(["p", "q"], ["a", "b"])], [(["p", "r"], ["c", "d"])]])
     assert all_beliefs(overlap, stays)["p"][1]["a"] == pytest.approx(0.958, abs=5e-4)
     assert joint(disjoint, stays, 0.5).greatest == pytest.approx((0.5, 0.5))
+
+
+PEOPLE_39 = {
+    "t1": (21, 12), "t2": (22, 14), "t3": (24, 18), "t4": (23, 25), "t5": (41, 20), "t6": (36, 27),
+    "t7": (37, 33), "t8": (40, 35), "t9": (43, 26), "t10": (52, 33), "t11": (56, 34),
+}  # fmt: skip
+
+
+def published_cells(people, groups):
+    """The cells of age and zip of each group, as a generalized release has them."""
+    names = list(people)
+    value_of = dict(
+        pair for members, values in groups for pair in zip(members, values, strict=False)
+    )
+    fakes = [
+        (number, value)
+        for number, (members, values) in enumerate(groups)
+        for value in values[len(members) :]
+    ]
+    table = coded_table(
+        {
+            "age": [people[name][0] for name in names],
+            "zip": [people[name][1] for name in names],
+            "value": [value_of[name] for name in names],
+        },
+        "qqs",
+    )
+    task = Task(table, {}, (), np.random.default_rng(0))
+    group = np.array([next(g for g, (m, _) in enumerate(groups) if n in m) for n in names])
+    code = {value: at for at, value in enumerate(table["value"].text.to_list())}
+    of_fake = np.array([number for number, _ in fakes], np.int32)
+    counterfeits = Counterfeits(
+        of_fake, {"value": np.array([code[value] for _, value in fakes], np.int32)}
+    )
+    outcome = with_cells(task, Bucketized(group.astype(np.int32), counterfeits=counterfeits))
+    tables = GeneralizedBucketsKind().tables(task, outcome)
+    shown = {
+        column.name: column.dictionary.gather(column.codes).to_list()
+        for column in tables["quasi_identifiers"].columns
+    }
+    assert tables["sensitive"].rows == len(people) + len(fakes)
+    return [
+        {(shown["age"][r], shown["zip"][r]) for r in np.flatnonzero(group == g)}
+        for g in range(len(groups))
+    ]
+
+
+def test_tables_31_and_32_leave_two_rows_after_the_correspondence_attack():
+    """Jane is among a, a, b and then among b, b, a: one a and one b can be hers in both."""
+    series = Series.of(
+        [
+            [(["Jane", "p2", "p3"], ["a", "a", "b"])],
+            [(["p2", "p3", "p4"], ["a", "a", "b"]), (["Jane", "p5", "p6"], ["b", "b", "a"])],
+        ]
+    )
+    assert corresponding(series, "Jane") == {"a": 0.5, "b": 0.5}
+    found = correspondences(series, 3)
+    assert (found.returning, found.arriving) == (2, 2)
+    assert found.below == 2  # Jane; and p4, because one a of p4's group must be of p2 or p3
+    assert correspondence_problems(found, 3) != []
+    assert correspondence_problems(correspondences(series, 2), 2) == []
+
+
+def test_table_39_generalizes_quasi_identifiers_by_group():
+    assert published_cells(PEOPLE_39, TABLE_39) == [
+        {("[21, 22]", "[12, 14]")},
+        {("[23, 24]", "[18, 25]")},
+        {("[36, 41]", "[20, 27]")},
+        {("[37, 43]", "[26, 35]")},
+        {("[52, 56]", "[33, 34]")},
+    ]
+
+
+def test_table_35_with_its_counterfeit_and_the_tightest_cells():
+    """The dissertation widens cells around people; the number of counterfeits is published here."""
+    people = {
+        "Bob": (20, 3000), "Mandy": (50, 5000), "Sam": (30, 6500), "Alice": (45, 6000),
+        "David": (40, 5000), "Tom": (55, 6500), "Carol": (45, 5000),
+    }  # fmt: skip
+    assert published_cells(people, TABLE_35) == [
+        {("[20, 50]", "[3000, 5000]")},
+        {("30", "6500")},
+        {("[40, 45]", "[5000, 6000]")},
+        {("[45, 55]", "[5000, 6500]")},
+    ]

@@ -216,3 +216,16 @@ def test_a_frame_is_proposed_a_job_that_publishes():
     assert columns["diagnosis"]["confidence"] == "high"
     assert set(columns["age"]) == {"role", "reason", "confidence", "if_wrong"}
     assert not any(value in str(proposed) for value in frame["patient_id"].to_list())
+
+
+def test_it_advises_values_that_may_be_no_secret(tmp_path):
+    """Only words for an absence are written, and only of sensitive attributes."""
+    drugs = ["None", "insulin", "metformin", "statin"] * 5
+    frame = pl.DataFrame({"age": range(20, 40), "drug": drugs, "sex": ["f", "none"] * 10})
+    text = dc.propose(frame).text
+    advised = (
+        "# If these values of 'drug' are no secret, add to its line: non_sensitive_values: [None]"
+    )
+    assert advised in text.splitlines()
+    assert "insulin" not in text
+    assert text.count("no secret") == 1

@@ -155,6 +155,18 @@ def test_only_full_domain_has_levels_to_apply(tmp_path):
         dc.apply(tmp_path / "release", tmp_path / "first.csv", original=tmp_path / "job.yaml")
 
 
+def test_rows_of_persons_cannot_be_counted_together(tmp_path):
+    """The rows of a release do not show which belong to one person."""
+    job = JOB + "person: {column: name, rows: keep}\n"
+    (tmp_path / "job.yaml").write_text(job.replace("  - t-closeness: {t: 0.5}\n", ""))
+    people = [(20 + n % 30, "101", "flu") for n in range(20)]
+    write(tmp_path / "first.csv", people)
+    dc.publish(None, tmp_path / "job.yaml").save(tmp_path / "release")
+    batch = write(tmp_path / "second.csv", people, first=100)
+    with pytest.raises(dc.InputError, match="do not show which belong to one person.*collapse"):
+        dc.apply(tmp_path / "release", batch, original=tmp_path / "job.yaml")
+
+
 def test_members_of_sets_must_be_those_of_the_release(tmp_path):
     text = JOB.replace("ill: {role: sensitive}", 'ill: {role: sensitive, multi_valued: ";"}')
     (tmp_path / "job.yaml").write_text(text.replace("t: 0.5", "t: 0.9, attribute: ill"))

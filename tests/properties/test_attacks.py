@@ -250,6 +250,7 @@ def test_readers_of_other_kinds_succeed_where_nothing_protects(tmp_path):
         "quasi-sensitive-linking",
         "person-intersection",
         "number-of-rows",
+        "downcoding",
     }  # have examples of their own
     assert succeeded | alone == set(ATTACKS)
 

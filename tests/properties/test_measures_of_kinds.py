@@ -35,6 +35,7 @@ METHODS = {
     ),
     "anatomy": ("anatomy", [], "s"),
     "m-invariance": ("m-invariance", [], "s"),
+    "generalized m-invariance": ({"m-invariance": {"publish": "generalized"}}, [], "s"),
     "decomposition": ("decomposition", [], "st"),
     "codip": ({"codip": {"plan": "given", "tables": [["s"], ["t"]]}},
               [{"k-anonymity": {"k": 2}}], "st"),
@@ -117,8 +118,9 @@ def bucket_mass(release, names, domains):
     p2 = dict.fromkeys(product(*(domains[n] for n in names)), suppressed / whole)
     for person in release.tables["quasi_identifiers"].rows(named=True):
         rows = held[person["group"]]
-        for values in rows:
-            p2[(person["q"], str(person["r"]), *values)] += 1 / len(rows)
+        cells = list(product(*(covered(person[n], domains[n]) for n in "qr")))
+        for cell, values in product(cells, rows):
+            p2[(*cell, *values)] += 1 / (len(rows) * len(cells))
     return p2
 
 
@@ -168,7 +170,7 @@ class Naive:
         if kind == "generalized":
             suppressed = release.manifest.suppressed_rows
             self.p2 = spread(release.tables["records"], names, self.domains, suppressed)
-        elif kind == "bucketized":
+        elif kind in ("bucketized", "generalized-buckets"):
             self.p2 = bucket_mass(release, names, self.domains)
         elif kind == "decomposed":
             self.p2 = raked_mass(release, names)

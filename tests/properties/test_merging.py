@@ -12,7 +12,12 @@ from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
 from discreet.knowledge.links import Links
 from discreet.knowledge.table import knowledge_from_sets
 from discreet.requirements.background.graded_alpha import GradedAlphaKAnonymity
+from discreet.requirements.background.guarding_nodes import GuardingNodes
+from discreet.requirements.background.ke_anonymity import KeAnonymity
+from discreet.requirements.background.m_confidentiality import MConfidentiality
+from discreet.requirements.background.nt_closeness import NtCloseness
 from discreet.requirements.background.p_sensitive import PSensitiveKAnonymity
+from discreet.requirements.background.xy_linkability import XyLinkability
 from discreet.requirements.base import Domain, Requirement
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import (
@@ -70,6 +75,12 @@ MODELS: list[tuple[Requirement, Distance]] = [
         GradedAlphaKAnonymity(alpha={"a": 0.4, "c": 0.7}, k=2),
         GradedAlphaKAnonymity(alpha={"a": 0.3}, others=0.6, k=1),
         PSensitiveKAnonymity(p=2, k=3),
+        KeAnonymity(k=2, e=3, attribute="S"),
+        GuardingNodes(p=0.6, nodes={"low": ("a", "b"), "c": ("c",)}, attribute="S"),
+        MConfidentiality(m=1.7),
+        XyLinkability(epsilon=0.6),
+        XyLinkability(epsilon=0.6, others_known=True),
+        NtCloseness(n=4, t=0.3),
         BetaLikeness(beta=0.4),
         BetaLikeness(beta=2, enhanced=True),
         DeltaDisclosure(delta=0.9),
@@ -108,7 +119,7 @@ def counted(cube: np.ndarray) -> ClassCounts:
 
 def domains(distance: Distance) -> dict[str, Domain]:
     return {
-        "S": Domain(VALUES, distance, TREE),
+        "S": Domain(VALUES, distance, TREE, numbers=np.array([1.0, 2.5, 4.0, np.nan])),
         "V": Domain(("a", "b"), Distance.EQUAL),
         "Q": Domain(LINKS.knowledge.labels, links=LINKS),
     }
@@ -125,10 +136,10 @@ def name_of(case: object) -> str:
 
 
 # Promises about the readers of a sensitive table or about a series of releases: classes are never
-# merged to reach them.
+# merged to reach them. Presence in a population has a test of its own.
 NOT_OF_CLASSES = {
-    "conditional-l-diversity", "m-invariance", "m-invariance-in-series", "rho-different",
-    "rho-different-in-series",
+    "conditional-l-diversity", "delta-presence", "m-invariance", "m-invariance-in-series",
+    "rho-different", "rho-different-in-series", "bcf-anonymity-in-series",
 }  # fmt: skip
 
 

@@ -79,11 +79,16 @@ def test_every_set_is_full_and_no_value_can_be_struck_out(rows, data, seed):
         method: dict = {"l": chosen, "prefer": data.draw(st.sampled_from([None, "nearby"]))}
         if conditional:
             method["conditional_l"] = {"l": 2, "reader": conditional}
+        else:
+            method["noise"] = data.draw(st.sampled_from(["supported", "linkable"]))
         job = dc.Job(attributes=attributes_for(names), method={"decomposition": method})
         try:
             make_release(source, job, seed=seed).save(place)
         except dc.InfeasibleError as error:
-            assert "merging" in str(error) or "conditional_l" in str(error)
+            if method.get("noise") == "linkable":
+                assert "Use 'noise: supported'." in str(error)
+            else:
+                assert "merging" in str(error) or "conditional_l" in str(error)
             assert not place.exists()
             assume(False)
         assert dc.audit(place).ok

@@ -26,7 +26,7 @@ from discreet.pipeline.run import make_release
 METHODS = st.builds(
     lambda effort, reading: {"local-recoding": {"effort": effort, **reading}},
     st.sampled_from(["quick", "good"]),
-    st.sampled_from([{}, {"ranges": True}, {"cells": "levels"}]),
+    st.sampled_from([{}, {"ranges": True}, {"cells": "levels"}, {"cells": "grid"}]),
 )
 
 

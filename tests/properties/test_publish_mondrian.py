@@ -64,7 +64,7 @@ def job_for(requirements: list[dict], cuts: str, cells: str) -> dc.Job:
     rows=TABLES,
     requirements=st.lists(MORE_REQUIREMENTS, min_size=1, max_size=3),
     cuts=st.sampled_from(["strict", "relaxed"]),
-    cells=st.sampled_from(["free", "free", "levels"]),
+    cells=st.sampled_from(["free", "free", "levels", "grid", "blind"]),
 )
 def test_what_is_published_keeps_its_promise(rows, requirements, cuts, cells):
     with tempfile.TemporaryDirectory() as folder:

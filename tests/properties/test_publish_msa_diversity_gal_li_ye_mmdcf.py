@@ -83,12 +83,13 @@ def assert_accounted(manifest, count, rows):
     name=st.sampled_from(["p-diversity", "m-diversity"]),
     k=st.sampled_from([1, 1, 5]),
     seed=st.integers(0, 5),
+    cells=st.sampled_from(["free", "free", "grid"]),
 )
 @settings(max_examples=35, deadline=None, suppress_health_check=list(HealthCheck))
-def test_generalized_groups_keep_the_bound(table, ell, grouping, name, k, seed):
+def test_generalized_groups_keep_the_bound(table, ell, grouping, name, k, seed, cells):
     sensitive, rows = table
     with tempfile.TemporaryDirectory() as folder:
-        method = {"msa-diversity": {"grouping": grouping, "suppression": 0.9}}
+        method = {"msa-diversity": {"grouping": grouping, "suppression": 0.9, "cells": cells}}
         requirements = [{name: {"l": ell}}, {"k-anonymity": {"k": k}}]
         place = published(folder, rows, sensitive, method, requirements, seed)
         records = naive.read_csv(place / "records.csv")

@@ -10,7 +10,8 @@ import pytest
 from tests.requirements.test_catalog import EXAMPLES, names
 
 import discreet as dc
-from discreet.job.proposing.job_text import propose_job, read_untyped
+from discreet.job.proposing.job_text import propose_job
+from discreet.job.proposing.untyped_table import read_untyped
 from discreet.job.table_profile import profile_table
 from discreet.pipeline.prepare import prepare
 from discreet.releases.audit.audit import audit_folder
@@ -106,7 +107,7 @@ def test_init_and_profile_report_repeated_identifiers(tmp_path):
     assert proposed.persons is not None
     assert f"# {counts}\n" in proposed.text
     assert "\nperson: {column: patient, rows: collapse}\n" in proposed.text
-    (warning,) = profile_table(read_untyped(table), roles_known=False).warnings
+    (warning,) = profile_table(read_untyped(table).table, roles_known=False).warnings
     assert warning.startswith(counts)
     assert "'unit: rows'" in warning
     assert not any(visit in warning + proposed.text for visit in visits)

@@ -22,7 +22,7 @@ from discreet.table.classes import Classes
 from discreet.table.counts import count_classes
 from discreet.table.roles import Role
 
-METHODS = ["mondrian", "full-domain", "local-recoding"]
+METHODS = ["mondrian", "full-domain", "local-recoding", "codip"]
 
 
 def counted(classes, values):
@@ -101,7 +101,8 @@ def test_releases_keep_it_by_their_files_alone(tmp_path_factory, seed, method, d
     (promise,) = json.loads((place / "manifest.json").read_text())["promises"]
     assert promise["parameters"]["non_sensitive"] == ["none"]
     groups = defaultdict(list)
-    with (place / "records.csv").open(newline="") as file:
+    (name,) = json.loads((place / "manifest.json").read_text())["tables"]
+    with (place / f"{name}.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             groups[row["age"], row["sex"]].append(row["test"])
     for values in groups.values():
@@ -146,21 +147,62 @@ def test_a_ceiling_is_on_beliefs_in_sensitive_values():
         dc.publish(frame, plain, seed=1)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [{"t-closeness": {"t": 0.5}}, {"m-diversity": {"l": 2}}, {"entropy-l-diversity": {"l": 2}},
-     {"recursive-cl-diversity": {"c": 3, "l": 2}}, {"beta-likeness": {"beta": 2}}],
-)  # fmt: skip
-def test_requirements_without_a_meaning_for_it_are_refused_by_name(asked):
-    (name,) = asked
-    with pytest.raises(dc.JobError, match=f"{name} has no meaning where some values of 'test'"):
-        job("mondrian", asked, non_sensitive_values=["none"])
+ASKED = [
+    {"k-anonymity": {"k": 3}}, {"distinct-l-diversity": {"l": 3}}, {"p-diversity": {"l": 3}},
+    {"m-diversity": {"l": 2}}, {"entropy-l-diversity": {"l": 3}},
+    {"recursive-cl-diversity": {"c": 1.5, "l": 2}},
+    {"npd-recursive-cl-diversity": {"c1": 1.5, "c2": 0, "l": 2}},
+    {"t-closeness": {"t": 0.15}}, {"alpha-k-anonymity": {"alpha": 0.3, "k": 3}},
+    {"graded-alpha-k-anonymity": {"alpha": {"hiv": 0.2}, "others": 0.4, "k": 3}},
+    {"p-sensitive-k-anonymity": {"p": 3, "k": 4}}, {"beta-likeness": {"beta": 1}},
+    {"multi-attribute-l-diversity": {"l": 2}},
+    {"multi-attribute-l-diversity": {"inner": {"entropy-l-diversity": {"l": 2}}}},
+    {"sa-diversity": {"l": {"test": 3}}},
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["anatomy", "msa-diversity", "decomposition"])
-def test_methods_that_protect_all_values_alike_refuse_it(method):
-    with pytest.raises(dc.JobError, match=f"{method} protects all values alike"):
-        job(method, {"distinct-l-diversity": {"l": 2}}, non_sensitive_values=["none"])
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_requirement_is_met_and_derived_again_from_the_files(tmp_path, method, asked):
+    made = job(method, asked, non_sensitive_values=["none"])
+    place = dc.publish(patients(7), made, seed=1).save(tmp_path / "release", report=False)
+    assert dc.audit(place).ok
+    (promise,) = json.loads((place / "manifest.json").read_text())["promises"]
+    text = json.dumps(promise["parameters"])
+    assert ("none" in text) == ("k-anonymity" not in asked)
+
+
+STRUCTURAL = {
+    "anatomy": {"p-diversity": {"l": 2}},
+    "msa-diversity": {"p-diversity": {"l": 2}},
+    "decomposition": {"distinct-l-diversity": {"l": 2}},
+}
+
+
+@pytest.mark.parametrize("method", STRUCTURAL)
+def test_an_infeasible_method_names_those_that_spare_values(method):
+    made = job(method, STRUCTURAL[method], non_sensitive_values=["none"])
+    with pytest.raises(dc.InfeasibleError, match=f"{method} protects all values of 'test' alike"):
+        dc.publish(patients(7), made, seed=1)
+    with pytest.raises(dc.InfeasibleError) as error:
+        dc.publish(patients(7), job(method, STRUCTURAL[method]), seed=1)
+    assert "spare those" not in str(error.value)
+
+
+@pytest.mark.parametrize("method", STRUCTURAL)
+def test_methods_that_protect_all_values_alike_say_so(tmp_path, method):
+    frame = patients(7).with_columns(test=pl.Series(["none", "hiv", "flu", "pox"] * 15))
+    made = job(method, STRUCTURAL[method], non_sensitive_values=["none"])
+    release = dc.publish(frame, made, seed=1)
+    assert release.audit.ok
+    said = " ".join(release.explanation)
+    assert f"Stricter than asked: as {method} guarantees it" in said
+    release.save(tmp_path / "release")
+    page = (tmp_path / "release.private.html").read_text(encoding="utf-8")
+    assert page.index("Stricter than asked") < page.index("Not guaranteed")
+    assert all("non_sensitive" not in one.parameters for one in release.audit.promises)
+    plain = dc.publish(frame, job(method, STRUCTURAL[method]), seed=1)
+    assert "Stricter" not in " ".join(plain.explanation)
 
 
 def test_it_becomes_disclosable_of_pd_recursive_diversity():

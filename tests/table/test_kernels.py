@@ -204,18 +204,18 @@ def test_hashes_may_overflow_in_both_tiers(monkeypatch):
 def test_a_kernel_is_pickled_by_its_name():
     from discreet.table import graphs
 
-    assert pickle.loads(pickle.dumps(graphs.usable_edges)) is graphs.usable_edges
+    assert pickle.loads(pickle.dumps(graphs.components_of_flow)) is graphs.components_of_flow
 
 
 # ------------------------------------------------------------------------------------- the cache
 
 USE = """
 import numpy as np
-from discreet.table.graphs import usable_edges
+from discreet.table.graphs import components_of_flow
 
 first = np.array([0, 2], np.int64)
-edges = usable_edges(2, first, np.array([0, 1], np.int32), np.array([1, 0], np.int64))
-assert edges.tolist() == [True, False], edges
+point, box = components_of_flow(2, first, np.array([0, 1], np.int32), np.array([0]), np.array([0]))
+assert (point == box).tolist() == [True, False], (point, box)
 """
 
 

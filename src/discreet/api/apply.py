@@ -88,7 +88,11 @@ def _levels(job: Job, manifest: Manifest) -> dict[str, int]:
             f"'{entry.name}' and its job names '{job.method.name}'."
         )
     if job.person is not None and job.person.rows == "keep":
-        raise InputError("A job with 'rows: keep' cannot be applied: use 'rows: collapse'.")
+        raise InputError(
+            "A release with 'rows: keep' cannot be applied: its rows do not show which belong to "
+            "one person, so nothing can be counted on the persons of both batches together. "
+            "Publish all rows anew, or use 'rows: collapse'."
+        )
     if job.ledger is not None:
         raise InputError("A job with a ledger publishes a series. Use 'discreet publish'.")
     return dict(entry.levels)

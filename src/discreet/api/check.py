@@ -20,11 +20,11 @@ from discreet.io.frames import (
     unwrapped_frame,
 )
 from discreet.io.header import check_columns
-from discreet.io.in_place.place import Place, numbered_persons, place_of
+from discreet.io.in_place.place import Place, coded_counts, place_of, require_file_for
 from discreet.io.source import Tell
 from discreet.io.tables import column_names, read_table
 from discreet.job.model import Job
-from discreet.job.proposing.job_text import suggest_type
+from discreet.job.proposing.untyped_table import suggest_type
 from discreet.job.table_check import Check, check_table
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.prepare import (
@@ -55,6 +55,7 @@ def check(
     person: str | Sequence[str] = (),
     distance: Mapping[str, str] | None = None,
     missing: Sequence[str] = (),
+    source: Mapping[str, Any] | None = None,
     table: str | None = None,
     query: str | None = None,
     figures: bool = False,
@@ -65,7 +66,8 @@ def check(
     ``data`` is a frame, a path, the URL of a database (with its ``table`` or a ``query``), a DuckDB
     relation, an Ibis table, a Spark frame, or None for the job's own source. A database and Spark
     count by themselves; rows stay there. Roles are those of ``quasi``, ``sensitive`` and
-    ``person``, or of a ``job``.
+    ``person``, or of a ``job``. ``source`` has options to read a file, such as
+    ``{"sheet": "People"}``.
 
     ``k``, ``l`` and ``t`` are short for k-anonymity, distinct ℓ-diversity and t-closeness;
     ``requirements`` takes all others. With ``person``, persons are counted instead of rows.
@@ -85,6 +87,7 @@ def check(
         asked = [*described.requirements, *asked]
     progress("reading", 0.0)
     data = unwrapped_frame(data)
+    require_file_for(source, data)
     place = _place(described, data, table, query)
     task, persons = _task(
         described,
@@ -92,6 +95,7 @@ def check(
         data,
         place,
         [*missing, *(described.source.missing if described.source else ())],
+        source or {},
         infer=job is None,
         tell=lambda share: progress("reading", share),
     )
@@ -186,6 +190,7 @@ def _task(
     data: Any,
     place: Place | None,
     missing: Sequence[str],
+    options: Mapping[str, Any],
     *,
     infer: bool,
     tell: Tell,
@@ -205,9 +210,11 @@ def _task(
     specs |= {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in person}
     persons: Persons | None = None
     if place is not None:
-        table, persons = _read_counts(place, specs, person, missing)
+        _all_specs(place.columns(), specs, place.name)
+        counted = {name: spec for name, spec in specs.items() if name not in person}
+        table, persons = coded_counts(place, counted, person, missing)
     else:
-        table = _read_rows(job, data, specs, missing, tell)
+        table = _read_rows(job, data, specs, missing, options, tell)
         if person:
             persons = persons_of([table[name] for name in person], table.rows)
     columns = {
@@ -250,28 +257,21 @@ def task_of_check(job: Job, table: CodedTable, requirements: Sequence[Requiremen
 
 
 def _read_rows(
-    job: Job, data: Any, specs: Mapping[str, ColumnSpec], missing: Sequence[str], tell: Tell
+    job: Job,
+    data: Any,
+    specs: Mapping[str, ColumnSpec],
+    missing: Sequence[str],
+    options: Mapping[str, Any],
+    tell: Tell,
 ) -> CodedTable:
     if data is None or isinstance(data, str | Path):
-        source = source_of(job, data).model_copy(update={"missing": tuple(missing)})
+        source = source_of(job, data, options)
+        tokens = tuple(dict.fromkeys((*source.missing, *missing)))
+        source = source.model_copy(update={"missing": tokens})
         present, place = column_names(source), str(source.path)
         return read_table(source, _all_specs(present, specs, place), tell)
     frame = plain_frame(data)
     return code_frame(frame, _all_specs(frame_columns(frame), specs, "the table"), missing)
-
-
-def _read_counts(
-    place: Place, specs: Mapping[str, ColumnSpec], person: Sequence[str], missing: Sequence[str]
-) -> tuple[CodedTable, Persons | None]:
-    """Count the combinations of cells in a database; with persons, an entry for each row."""
-    _all_specs(place.columns(), specs, place.name)
-    names = [name for name in specs if name not in person]
-    counted = place.count(names, person)
-    table = code_frame(counted.frame, {name: specs[name] for name in names}, missing)
-    if counted.person is None:
-        return table.counted(counted.times), None
-    entry = np.repeat(np.arange(len(counted.times)), counted.times)
-    return table.take(entry), numbered_persons(counted.person[entry])
 
 
 def _all_specs(

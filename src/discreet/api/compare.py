@@ -23,6 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.api.shared.settings_grid import Setting, settings_of, suited_settings
+from discreet.attacks.algorithm_aware.downcoding import pinned_share
 from discreet.by_name import nearest
 from discreet.errors import DiscreetError, InputError, PromiseError
 from discreet.io.regular_files import require_regular
@@ -284,8 +285,8 @@ class _Runner:
         return point
 
     def _measured(self, point: Point, release: Release) -> Point:
-        manifest = release.manifest
-        reading = read_utility(release.coded_tables(), release.task, manifest)
+        manifest, tables = release.manifest, release.coded_tables()
+        reading = read_utility(tables, release.task, manifest)
         measures = reading.measured(self.workload, self.seed)
         divergence, errors = measures.divergence, measures.query_error
         belief = fixed_reader(reading.original, reading.implied, release.task.kept)
@@ -293,6 +294,11 @@ class _Runner:
         return replace(
             point,
             kind=manifest.kind,
+            pinned=(
+                pinned_share(tables, release.task, manifest)
+                if kind_of(manifest.kind).makes_alike
+                else None
+            ),
             has_records=kind_of(manifest.kind).has_records,
             divergence_ratio=None if away is None else away.ratio,
             belief_99=None if belief is None else belief.percentile_99,

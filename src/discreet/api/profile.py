@@ -2,81 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.io.frames import code_frame
-from discreet.io.in_place.place import Place, place_of
+import numpy as np
+
+from discreet.errors import InputError
+from discreet.io.in_place.place import Place, coded_counts, numbered_persons, place_of
 from discreet.job.identifying import Uses
 from discreet.job.model import Job
-from discreet.job.proposing.job_text import read_untyped
-from discreet.job.table_profile import Profile, profile_table
+from discreet.job.proposing.untyped_table import read_untyped
+from discreet.job.table_profile import Profile, profile_table, share_of_unique
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.prepare import prepare, prepare_task
-from discreet.pipeline.read import SourceRows, require_columns, specs_of_job
-from discreet.table.coded_table import CodedTable, Column
+from discreet.pipeline.read import (
+    SourceRows,
+    of_persons,
+    require_columns,
+    specs_of_job,
+    specs_of_others,
+)
+from discreet.table.coded_table import Column
 from discreet.table.roles import Role
 
 
 def profile(
-    data: Any, job: Job | str | Path | None = None, *, progress: Progress = no_progress
+    data: Any,
+    job: Job | str | Path | None = None,
+    *,
+    source: Mapping[str, Any] | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    progress: Progress = no_progress,
 ) -> Profile:
     """Profile a table: its identifying columns, and the guarantees that are feasible for it.
 
-    ``data`` is a frame, a path, or None for the job's own source; ``job`` may be a path. Without
-    a job, roles are proposed from names and values. A database counts by itself, unless the job
-    names persons.
+    ``data`` is a frame, a path, the URL of a database (with its ``table`` or a ``query``), or None
+    for the job's own source; ``job`` may be a path. Without a job, a file is read by the options of
+    ``source``, such as ``{"sheet": "People"}``, and roles are proposed from names and values. With
+    one, a database counts by itself.
     """
     if job is None:
-        return profile_table(read_untyped(data), roles_known=False)
+        untyped = read_untyped(data, options=source, table=table, query=query)
+        return profile_table(untyped.table, roles_known=False)
+    if source:
+        raise InputError("A job says how to read its source. Give options without a job.")
     job = Job.of(job)
-    place = _place(job, data)
+    place = _place(job, data, table, query)
+    further: list[Column] = []
     if place is None:
         task = prepare(job, data, progress=progress)
-        further: list[Column] = []
+        known = task.table.quasi_identifiers
     else:
         progress("counting", 0.0)
-        source, further = _count(job, place)
-        task = prepare_task(job, source, progress=progress)
+        counted, further, known = _count(job, place)
+        task = prepare_task(job, counted, progress=progress)
     progress("profile", 0.0)
+    one_row_each = None if task.persons is None else task.persons.counts
     return profile_table(
         task.table,
         task.hierarchies,
         links=task.links,
         repeated=task.repeated,
         counts_rows=job.unit is not None,
-        persons=None if task.persons is None else task.persons.counts,
+        persons=one_row_each if task.kept is None else task.kept.counts,
+        unique=None if task.kept is None else share_of_unique(known, task.kept),
         further=further,
     )
 
 
-def _place(job: Job, data: Any) -> Place | None:
-    """The database that counts in place; None where rows are read, as those of persons are."""
-    if job.person is not None:
+def _place(job: Job, data: Any, table: str | None, query: str | None) -> Place | None:
+    """The database that counts in place; None where rows are read.
+
+    Rows are read where the order of a person's rows matters, and where columns are joined.
+    """
+    ordered = job.person is not None and job.person.order is not None
+    if ordered or any(attribute.columns for attribute in job.attributes.values()):
         return None
     if data is None and job.source is not None and job.source.url is not None:
         return place_of(job.source.url, job.folder, job.source.table, job.source.query)
-    return place_of(data, job.folder, None, None)
+    return place_of(data, Path.cwd(), table, query)
 
 
-def _count(job: Job, place: Place) -> tuple[SourceRows, list[Column]]:
-    """Count the columns that disclose together, each insensitive one alone, and identifiers."""
-    specs = specs_of_job(job)
-    require_columns(place.columns(), specs, place.name)
+def _count(job: Job, place: Place) -> tuple[SourceRows, list[Column], list[Column]]:
+    """Count the columns that disclose together, and each insensitive one alone.
+
+    Returns the source, the columns that were counted alone and, where persons keep their rows, the
+    quasi-identifiers of the rows whose persons the source has.
+    """
+    present = place.columns()
+    specs = specs_of_job(job) | specs_of_others(job, present)
+    require_columns(present, specs, place.name)
     missing = job.source.missing if job.source else ()
+    together = {name: one for name, one in specs.items() if one.role.published}
+    person = job.person
+    if person is not None and person.rows == "collapse":
+        table, persons = coded_counts(place, together, person.column, missing)
+        assert persons is not None
+        return of_persons(job, person, SourceRows(table, {}), persons), [], []
+    alone = {name: together.pop(name) for name in job.with_role(Role.INSENSITIVE)}
+    further = [
+        coded_counts(place, {name: one}, (), missing)[0][name] for name, one in alone.items()
+    ]
+    if person is None:
+        uses = {name: _uses(place, name) for name in job.with_role(Role.IDENTIFIER)}
+        return SourceRows(coded_counts(place, together, (), missing)[0], uses), further, []
+    source = SourceRows(coded_counts(place, together, (), missing)[0], {})
+    if person.rows == "one":
+        counted = place.count((), person.column)
+        assert counted.person is not None
+        persons = numbered_persons(np.repeat(counted.person, counted.times))
+        return of_persons(job, person, source, persons), further, []
+    quasi = {name: one for name, one in together.items() if one.role is Role.QUASI_IDENTIFIER}
+    known, persons = coded_counts(place, quasi, person.column, missing)
+    assert persons is not None
+    return of_persons(job, person, source, persons), further, list(known)
 
-    def table_of(names: Sequence[str]) -> CodedTable:
-        counted = place.count(names)
-        coded = code_frame(counted.frame, {name: specs[name] for name in names}, missing)
-        return coded.counted(counted.times)
 
-    alone = job.with_role(Role.INSENSITIVE)
-    together = [name for name, one in specs.items() if one.role.published and name not in alone]
-    further = [table_of([name])[name] for name in alone]
-    uses = {}
-    for name in job.with_role(Role.IDENTIFIER):
-        counted = place.count((), (name,))
-        rows = counted.times[counted.person >= 0] if counted.person is not None else counted.times
-        uses[name] = Uses(int(rows.sum()), len(rows), int(rows.max(initial=0)))
-    return SourceRows(table_of(together), uses), further
+def _uses(place: Place, name: str) -> Uses:
+    """Count how often the values of an identifier are used."""
+    counted = place.count((), (name,))
+    rows = counted.times if counted.person is None else counted.times[counted.person >= 0]
+    return Uses(int(rows.sum()), len(rows), int(rows.max(initial=0)))

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from discreet.api.shared.series_audit import SeriesAudit
+from discreet.attacks.series.correspondences import correspondence_problems, correspondences
 from discreet.attacks.series.cross_release import (
     correspondence,
     record_linking,
@@ -43,6 +44,7 @@ from discreet.releases.kinds.bucketized.tables import (
 )
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
+from discreet.requirements.republication import SeriesBcfAnonymity
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import GROUP
 from discreet.table.roles import Role
@@ -107,7 +109,13 @@ def _audit_with_persons(
     placed: list[Placed] = []
     lost = 0
     for number, folder in enumerate(folders, 1):
-        people = _bucketized(folder)[1][PEOPLE]
+        manifest, tables = _bucketized(folder)
+        if kind_of(manifest.kind).makes_alike:
+            raise InputError(
+                f"{folder}: quasi-identifiers are generalized, so a table of persons does not give "
+                "their groups. Audit the series with its ledger."
+            )
+        people = tables[PEOPLE]
         own = [row for row in rows if row["release"] == str(number)]
         found = _place(people, own, persons)
         lost += len(own) - len(found)
@@ -144,6 +152,10 @@ def _audit_placed(
     bound = _guaranteed_m(manifests, steady)
     if any(m.method.name == "m-invariance" for m in manifests) and not steady.holds:
         problems.append(overlap_problem(steady.overlapping))
+    k = _guaranteed_k(manifests)
+    matched = None if k is None else correspondences(series, k)
+    if k is not None and matched is not None:
+        problems += correspondence_problems(matched, k)
     found: JointFinding | None = None
     estimated: Estimates | None = None
     if rho is not None and odds is not None and domain is not None:
@@ -176,6 +188,7 @@ def _audit_placed(
         tuple(problems),
         not_placed,
         rho,
+        matched,
     )
 
 
@@ -192,7 +205,7 @@ def _require_known(series: Series, alike: Alike) -> None:
 def _bucketized(folder: Path) -> tuple[Manifest, dict[str, CodedTable]]:
     manifest = Manifest.load(folder)
     kind = kind_of(manifest.kind)
-    if kind.makes_alike or not kind.publishes_counts:
+    if not (kind.numbers_groups and kind.publishes_counts):
         raise ReleaseError(
             f"{folder}: a {manifest.kind} release. Only bucketized releases, whose groups are "
             "numbered, can be audited as a series."
@@ -266,6 +279,12 @@ def _series(
         begun += len(labels)
     joined, _ = PublishedGroups.of(parts)
     return Series(people, group_of, joined, values)
+
+
+def _guaranteed_k(manifests: Sequence[Manifest]) -> int | None:
+    """The greatest k of BCF-anonymity that a release guarantees for the whole series."""
+    promised = [p.to_requirement() for manifest in manifests for p in manifest.promises]
+    return max((one.k for one in promised if isinstance(one, SeriesBcfAnonymity)), default=None)
 
 
 def _guaranteed_m(manifests: Sequence[Manifest], steady: Invariance) -> float | None:

@@ -19,8 +19,6 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Progress, no_progress
 from discreet.methods.registry import METHODS
-from discreet.table.classes import FEW, group_codes
-from discreet.table.counts import order_by_class
 from discreet.table.kernels.listening import listeners
 from discreet.table.kernels.tiers import TIERS
 
@@ -70,7 +68,6 @@ def warm_up(methods: Collection[str] = (), *, progress: Progress = no_progress) 
     listeners.append(count)
     try:
         with _compiling(), tempfile.TemporaryDirectory() as folder:
-            _group_many_rows()
             for place, name in enumerate(chosen):
                 progress(f"compiling {name}", place / len(chosen))
                 _publish(name, Path(folder) / name)
@@ -86,13 +83,6 @@ def _compiling() -> Iterator[None]:
         yield
     finally:
         TIERS.asked = before
-
-
-def _group_many_rows() -> None:
-    """Use the kernels that only large tables need."""
-    rows = np.arange(FEW + 1, dtype=np.int32)
-    group_codes([rows], [len(rows)], len(rows))
-    order_by_class(rows, rows, len(rows), len(rows))
 
 
 def _publish(method: str, folder: Path) -> None:

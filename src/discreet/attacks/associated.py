@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.methods.series.beliefs.components import components
 from discreet.releases.adversary_view import AdversaryView
@@ -70,6 +70,7 @@ class Associated(Attack):
     """Values of one table from those of another, by how they go together in the source."""
 
     name: ClassVar[str] = "associated"
+    criterion: ClassVar[Criterion] = Criterion.LINKABILITY
     also_knows: ClassVar[str] = "how often values go together"
     slow: ClassVar[bool] = True
     inside: ClassVar[bool] = False
@@ -128,14 +129,15 @@ class Associated(Attack):
             return []
         findings = []
         for number, (side, by) in enumerate(((one, other), (other, one))):
-            belief = np.concatenate([np.zeros(0), *(found[number] for found in beliefs)])
+            chosen = scene.discloses(side.name, side.truth[assessed])
+            belief = np.concatenate([np.zeros(0), *(found[number] for found in beliefs)])[chosen]
             how = EXACT
             if left_out:
                 how = f"exact; {left_out:,} rows share classes with too many, not assessed"
             findings.append(
                 summarize(
                     self, side.name, side.reading.name, belief, np.ones(len(belief), np.int64),
-                    side.share[side.truth[assessed]], scene.threshold, method=how,
+                    side.share[side.truth[assessed[chosen]]], scene.threshold, method=how,
                     knowledge=f"{IN_TABLE}, and how often each value of '{side.name}' goes with "
                     f"each of '{by.name}' in the source",
                     details={"associated_with": by.name, "not_assessed": left_out},

@@ -89,7 +89,7 @@ class BackgroundKnowledge(Attack):
                 values[place] == truth[members], found[np.arange(len(members)), place], 0.0
             )
             bits[members] = int((~allowed).sum())
-        known = whole[group]
+        known = whole[group] & scene.discloses(attribute, truth)
         limit = value_bounds(scene.requirements, scene.domains, reading, attribute).everywhere
         left = 1 - bits[known] * limit if np.isfinite(limit) else np.zeros(int(known.sum()))
         bounds = np.where(left > 1e-12, limit / np.where(left > 1e-12, left, 1), 1.0)

@@ -78,6 +78,7 @@ class BackgroundJoin(Attack):
                 joined_values(view.whole, attribute, known), _bounds(scene, view, attribute, known),
                 knowledge=f"{ALL_ROWS}, and the {_listed(known)} of one of the target's rows",
                 details={"known": list(known)},
+                sensitive=scene.is_sensitive(attribute, view.domains),
             )
             for attribute, known in self._known(list(view.sensitive))
         ]  # fmt: skip

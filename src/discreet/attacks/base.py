@@ -11,14 +11,16 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.inference.beliefs import Beliefs
-from discreet.attacks.inference.population import Population
+from discreet.attacks.inference.rows_at_risk import RowsAtRisk
 from discreet.by_name import Named
+from discreet.knowledge.population import Population
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.kinds.base import Kind
@@ -27,8 +29,9 @@ from discreet.releases.placement import EXACT
 from discreet.releases.registry import kind_of
 from discreet.requirements.base import Domains, Requirement
 from discreet.table.coded_table import CodedTable, Column
+from discreet.table.kernels.lists import entries_of
 from discreet.table.roles import Unit
-from discreet.typing import Floats
+from discreet.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from discreet.attacks.persons.person_view import PersonView
@@ -39,6 +42,14 @@ WITHIN = "within the guarantee"
 EXCEEDED = "exceeds the guarantee"
 NO_GUARANTEE = "no guarantee against this"
 NO_BETTER = "does no better than without the release"
+
+
+class Criterion(StrEnum):
+    """What an attacker succeeds in, by the criteria of the Article 29 Working Party (WP 216)."""
+
+    SINGLING_OUT = "singling out"
+    LINKABILITY = "linkability"
+    INFERENCE = "inference"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +68,22 @@ class Scene:
     # a view for each table, where a person may have several published rows
     persons: Sequence[PersonView] | None = None
     omitted: dict[str, str] = field(default_factory=dict)  # what attacks left out, and why
+    at_risk: RowsAtRisk | None = None  # where rows are to be listed
+
+    def list_rows(self, rows: Ints, attribute: str, knows: str, belief: Floats) -> None:
+        """List rows of the table, counted from 0, whose value an attacker learns.
+
+        Where a row is a person, all rows of the person in the source are listed.
+        """
+        if self.at_risk is None:
+            return
+        if self.task.persons is not None and self.task.persons.person_of_row is not None:
+            person = self.task.persons.person_of_row
+            source = np.argsort(person, kind="stable")
+            start = np.searchsorted(person[source], np.arange(self.task.table.rows + 1))
+            entry, place = entries_of(start, rows)
+            rows, belief = source[entry], belief[place]
+        self.at_risk.add(rows, attribute, knows, belief)
 
     @property
     def kind(self) -> Kind:
@@ -73,16 +100,26 @@ class Scene:
         """The guarantees of the release, on rows or on persons."""
         return [promise.to_requirement() for promise in self.manifest.promises]
 
-    def sensitive_lines(self, attribute: str, beliefs: Beliefs) -> NDArray[np.bool_]:
-        """(lines,) Whose true value is sensitive: believing in another one discloses nothing."""
+    def is_sensitive(self, attribute: str, domains: Domains | None = None) -> Bools | None:
+        """(published values + 1,) Which are sensitive; the last: others. None where all are.
+
+        To believe in a value that is not sensitive discloses nothing.
+        """
         marks = self.task.sensitive_values.get(attribute)
-        if marks is None or attribute not in self.domains:
-            return np.ones(len(beliefs.belief), bool)
+        domains = self.domains if domains is None else domains
+        if marks is None or marks.all() or attribute not in domains:
+            return None
         texts = self.task.table[attribute].text.to_list()
         spared = {text for text, marked in zip(texts, marks, strict=True) if not marked}
-        values = self.domains[attribute].values
-        sensitive = np.array([*(value not in spared for value in values), True])
-        return sensitive[np.minimum(beliefs.value, len(values))]
+        return np.array([*(v not in spared for v in domains[attribute].values), True])
+
+    def discloses(self, attribute: str, truth: NDArray[np.integer]) -> Bools:
+        """Which true values, in published codes, are sensitive."""
+        sensitive = self.is_sensitive(attribute)
+        if sensitive is None:
+            return np.ones(len(truth), bool)
+        chosen: Bools = sensitive[np.minimum(truth, len(sensitive) - 1)]
+        return chosen
 
     @property
     def requirements(self) -> list[Requirement]:
@@ -116,6 +153,13 @@ class Finding:
     above_without: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
     unit: Unit = Unit.ROW  # of targets
+    criterion: Criterion = Criterion.INFERENCE
+    target: str = ""  # what a target is, in the plural, where it is no row and no person
+
+    @property
+    def counted(self) -> str:
+        """What targets are, in the plural."""
+        return self.target or self.unit.plural
 
     @property
     def title(self) -> str:
@@ -177,6 +221,7 @@ class Attack(Named):
     may_count_rows: ClassVar[bool] = False
     slow: ClassVar[bool] = False  # whether it runs after the others, which a time limit spares
     also_knows: ClassVar[str] = ""  # beside the quasi-identifiers, in a few words
+    criterion: ClassVar[Criterion] = Criterion.INFERENCE
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:
@@ -228,9 +273,13 @@ class Attack(Named):
         method: str | None = None,
         details: Mapping[str, Any] | None = None,
         alone: Floats | None = None,
+        chosen: Bools | None = None,
     ) -> Finding:
-        """The finding of beliefs in sensitive values; ``bounds`` has one for each line."""
-        chosen = scene.sensitive_lines(aim, beliefs)
+        """The finding of beliefs in sensitive values; ``bounds`` has one for each line.
+
+        ``chosen`` are the lines of targets with a sensitive value, if the aim is not an attribute.
+        """
+        chosen = scene.discloses(aim, beliefs.value) if chosen is None else chosen
         if isinstance(baseline, np.ndarray) and baseline.shape == chosen.shape:
             baseline = baseline[chosen]
         alone = None if alone is None else alone[chosen]
@@ -293,7 +342,7 @@ def summarize(
         greatest=float(belief.max()) if len(belief) else 0.0,
         above=above / total,
         certain=float(count[surely >= 1 - TOLERANCE].sum() / total),
-        baseline=float((without * count).sum() / targets) if targets else float(np.mean(baseline)),
+        baseline=float((without * count).sum() / targets) if targets else 0.0,
         bound=min(float(bounds.max()), 1.0) if bounded and bounds is not None else None,
         exceeded=bounds is not None and bool((belief > bounds + TOLERANCE).any()),
         inside=attack.inside,

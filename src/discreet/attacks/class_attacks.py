@@ -22,7 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
 from discreet.attacks.inference.beliefs import Beliefs, beliefs_in, weighted_beliefs
 from discreet.attacks.inference.bounds import kind_bounds, least_group, value_bounds
 from discreet.attacks.persons.person_view import (
@@ -38,6 +38,7 @@ from discreet.hierarchies.hierarchy import Level
 from discreet.releases.adversary_view import AdversaryView
 from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import Column
+from discreet.typing import Bools
 
 IN_TABLE = "knows the quasi-identifiers of every row in the table"
 
@@ -56,6 +57,7 @@ class Linking(Attack):
     """Which published row is the target's."""
 
     name: ClassVar[str] = "linking"
+    criterion: ClassVar[Criterion] = Criterion.SINGLING_OUT
 
     @property
     def knowledge(self) -> str:
@@ -161,6 +163,7 @@ class Skewness(Attack):
                     self, scene, view, attribute, values, view.whole.values_of(column, GIVEN_ROW),
                     bounds, knowledge=f"{ALL_ROWS}, and the distribution in the whole table",
                     details={"greatest_gain": float(gain.max(initial=0.0)), "reader": GIVEN_ROW},
+                    sensitive=scene.is_sensitive(attribute, view.domains),
                 )
             )  # fmt: skip
         return findings
@@ -207,6 +210,7 @@ class Similarity(Attack):
                 self, scene, view, _of_kinds(column, kind_of_value), GIVEN_ROW,
                 aim=f"{attribute} ({title})", of_kinds=True, apart=apart,
                 knowledge=f"{ALL_ROWS}, and which values have a similar meaning",
+                sensitive=_sensitive_kinds(scene, attribute, kind_of_value),
             )
             for attribute, column in view.sensitive.items()
             for title, kind_of_value, apart in self._groupings(scene, column)
@@ -229,15 +233,34 @@ class Similarity(Attack):
         share = np.bincount(of_row, minlength=kinds) / max(reading.rows, 1)
         bounds = kind_bounds(scene.requirements, scene.domains, attribute, share, apart)
         lines = np.append(bounds, 1.0)[np.minimum(beliefs.value, kinds)]
+        sensitive = _sensitive_kinds(scene, attribute, kind_of_value)
         return self.finding(
             scene, reading, f"{attribute} ({title})", beliefs, _share_of_lines(share, beliefs),
-            lines,
+            lines, chosen=None if sensitive is None else np.append(sensitive, True)[beliefs.value],
         )  # fmt: skip
 
     def _groupings(
         self, scene: Scene, column: Column
     ) -> list[tuple[str, NDArray[np.int32], float | None]]:
-        """Each way to group an attribute's values: its title, the groups, how far apart."""
+        """Each way to group an attribute's values: its title, the groups, how far apart.
+
+        A value that is not sensitive is a kind of its own: it says nothing of the others.
+        """
+        sensitive = scene.is_sensitive(column.name)
+        found = self._kinds(scene, column)
+        if sensitive is None:
+            return found
+        alone = np.flatnonzero(~sensitive[:-1])
+        for number, (title, kind_of_value, apart) in enumerate(found):
+            kind = kind_of_value.astype(np.int64)
+            kind[alone] = int(kind.max(initial=-1)) + 1 + np.arange(len(alone))
+            _, numbered = np.unique(kind, return_inverse=True)
+            found[number] = title, numbered.astype(np.int32), apart
+        return found
+
+    def _kinds(
+        self, scene: Scene, column: Column
+    ) -> list[tuple[str, NDArray[np.int32], float | None]]:
         attribute = column.name
         if attribute in self.kinds_of:
             named = {v: n for n, vs in enumerate(self.kinds_of[attribute].values()) for v in vs}
@@ -270,6 +293,16 @@ def _numbered(level: Level, codes: NDArray[np.int64]) -> NDArray[np.int32]:
     return numbered.astype(np.int32)
 
 
+def _sensitive_kinds(
+    scene: Scene, attribute: str, kind_of_value: NDArray[np.int32]
+) -> Bools | None:
+    """(kinds,) Which kinds have a sensitive value; None where all have."""
+    sensitive = scene.is_sensitive(attribute)
+    if sensitive is None:
+        return None
+    return np.bincount(kind_of_value, sensitive[:-1]) > 0
+
+
 def _of_kinds(column: Column, kind_of_value: NDArray[np.int32]) -> Column:
     """A column of kinds of values."""
     names = pl.Series([str(kind) for kind in range(int(kind_of_value.max(initial=-1)) + 1)])
@@ -288,8 +321,11 @@ def _on_values(
     knowledge: str = ALL_ROWS,
     of_kinds: bool = False,
     apart: float | None = None,
+    sensitive: Bools | None = None,
 ) -> Finding:
     """The finding of one reader on the values of persons, or on kinds of values."""
+    if not of_kinds:
+        sensitive = scene.is_sensitive(column.name, view.domains)
     bounds = person_bounds(
         scene.guarantees, view.domains, column.name, view.share(column, reader), reader,
         of_kinds=of_kinds, apart=apart,
@@ -297,5 +333,5 @@ def _on_values(
     return finding_on_values(
         attack, scene, view, aim or column.name, view.values_of(column, reader),
         view.whole.values_of(column, reader), bounds, knowledge=knowledge,
-        details={"reader": reader},
+        details={"reader": reader}, sensitive=sensitive,
     )  # fmt: skip

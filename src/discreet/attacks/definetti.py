@@ -29,7 +29,7 @@ from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, order_by_class
 from discreet.table.interrupts import stop_flag
 from discreet.table.kernels.lists import entries_of, places_of, starts_of, stretches
-from discreet.typing import Codes, Floats, Ints, StopFlag
+from discreet.typing import Bools, Codes, Floats, Ints, StopFlag
 
 ROUNDS = 30
 PEOPLE = 50_000  # at most so many learn and are guessed: whole groups, drawn at random
@@ -38,6 +38,7 @@ SMALL_STATES = 256  # of the exact one-to-one posterior
 MOVED, STILL = 0.01, 0.001  # beliefs stay constant when so few of them move by more than so much
 FEW_VALUES = 100  # an ordered quasi-identifier with more is cut into quantiles
 QUANTILES = 50
+SCORES = 2**17  # of people and values, in the cache together
 
 
 class Definetti(Attack):
@@ -81,17 +82,17 @@ class Definetti(Attack):
             guess, share = _learn(
                 values, sizes, members.group.astype(np.int64), starts, counts, stop
             )
-        people = len(members.row)
-        right = _expected_right(
-            members, reading.members, guess, truth, column.cardinality + 1, counts
+        sensitive = scene.is_sensitive(attribute)
+        right, people = _expected_right(
+            members, reading.members, guess, truth, column.cardinality + 1, counts, sensitive
         )
         accuracy = right / max(people, 1)
         rows = scene.rng.permutation(scene.task.table.rows)[:PEOPLE]
         classifier = _classifier_accuracy(
             np.stack([codes[rows] for codes, _ in quasi]).astype(np.int64), sizes, truth[rows],
-            column.cardinality + 1, scene.rng,
+            column.cardinality + 1, scene.rng, sensitive,
         )  # fmt: skip
-        sampled = people < len(reading.members.row)
+        sampled = len(members.row) < len(reading.members.row)
         return Finding(
             self.name, self.knowledge, attribute, reading.name, people,
             mean=accuracy, greatest=accuracy, above=0.0, certain=0.0, baseline=classifier,
@@ -140,8 +141,9 @@ def _expected_right(
     truth: Codes,  # (original rows,)
     cardinality: int,
     counts: ValueCounts,
-) -> float:
-    """Return how many guesses are right.
+    sensitive: Bools | None = None,  # (values,) None where all are
+) -> tuple[float, int]:
+    """Return how many guesses are right, and of how many persons with a sensitive value.
 
     Which of several equal rows is in which group cannot be known. Their values are given to
     their groups in every way that the groups' own values allow, and the average is taken.
@@ -158,7 +160,7 @@ def _expected_right(
     people, alike, distinct = np.diff(start), np.diff(truth_start), np.diff(value_start)
     chosen = np.unique(key // counts.classes)
     chosen = chosen[(people[chosen] > 0) & (alike[chosen] > 0)]
-    right = 0.0
+    right, covered = 0.0, 0.0
     for part in stretches(people[chosen] * distinct[chosen]):
         member, kind = entries_of(start, chosen[part])
         kind = chosen[part][kind]
@@ -181,9 +183,11 @@ def _expected_right(
         total = np.bincount(person, chance, len(member))
         at = places_of(key, kind * counts.classes + group[member])
         hit = (total > 0) & (at >= 0)
-        hit = hit[person] & (value[entry] == guess[at[person]])
+        own = hit[person] if sensitive is None else hit[person] & sensitive[value[entry]]
+        hit = own & (value[entry] == guess[at[person]])
         right += float((chance[hit] / total[person[hit]]).sum())
-    return right
+        covered += float((chance[own] / total[person[own]]).sum())
+    return right, len(members.row) if sensitive is None else round(covered)
 
 
 def _distinct(start: Ints, truth: Codes) -> tuple[Ints, Ints, Ints]:
@@ -210,19 +214,27 @@ def _classifier_accuracy(
     truth: Codes,
     classes: int,
     rng: np.random.Generator,
+    sensitive: Bools | None = None,  # (values,) None where all are
 ) -> float:
     """Naive Bayes trained on the true pairs of one half, tested on the other, both ways."""
     half = rng.permutation(len(truth)) % 2 == 0
     right = 0
     for train, test in ((half, ~half), (~half, half)):
         prior = np.bincount(truth[train], minlength=classes) + 1.0
-        score = np.tile(np.log(prior), (int(test.sum()), 1))
+        likely = []
         for column, size in zip(values, sizes, strict=True):
-            joint = np.ones((size, classes))
-            np.add.at(joint, (column[train], truth[train]), 1.0)
-            score += np.log(joint / joint.sum(axis=0))[column[test]]
-        right += int((score.argmax(axis=1) == truth[test]).sum())
-    return right / max(len(truth), 1)
+            place = column[train] * classes + truth[train]
+            joint = 1.0 + np.bincount(place, minlength=size * classes).reshape(size, classes)
+            likely.append(np.log(joint / joint.sum(axis=0)))
+        tested = np.flatnonzero(test)
+        hit = np.empty(len(tested), np.bool_)
+        for part in stretches(np.full(len(tested), classes), SCORES):  # few enough for the cache
+            score = np.tile(np.log(prior), (part.stop - part.start, 1))
+            for column, one in zip(values, likely, strict=True):
+                score += one[column[tested[part]]]
+            hit[part] = score.argmax(axis=1) == truth[tested[part]]
+        right += int((hit if sensitive is None else hit & sensitive[truth[test]]).sum())
+    return right / max(len(truth) if sensitive is None else int(sensitive[truth].sum()), 1)
 
 
 def _learn(

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.attacks.inference.beliefs import beliefs_in
 from discreet.attacks.inference.bounds import value_bounds
@@ -46,6 +46,7 @@ class Intersection(Attack):
     """Several tables, or several releases, of the same people side by side."""
 
     name: ClassVar[str] = "intersection"
+    criterion: ClassVar[Criterion] = Criterion.LINKABILITY
     also_knows: ClassVar[str] = "several tables or releases"
 
     releases: tuple[str, ...] = Field(
@@ -79,16 +80,19 @@ class Intersection(Attack):
     ) -> Finding:
         """Both values of a pair of attributes in two tables."""
         beliefs = [beliefs_in(one, a), beliefs_in(other, b)]
-        first, second = (found.belief[found.line_of_target] for found in beliefs)
+        # one of the two is sensitive: the pair discloses it
+        chosen = scene.discloses(a, one.truth[a]) | scene.discloses(b, other.truth[b])
+        first, second = (found.belief[found.line_of_target][chosen] for found in beliefs)
         limits = [
             value_bounds(scene.requirements, scene.domains, reading, name).everywhere
             for reading, name in ((one, a), (other, b))
         ]
         counted = one.truth[a].astype(np.int64) * (other.sensitive[b].cardinality + 1)
         _, pair, held = np.unique(counted + other.truth[b], return_inverse=True, return_counts=True)
+        without = held[pair][chosen].sum() / max(len(pair), 1) / max(int(chosen.sum()), 1)
         return summarize(
             self, f"{a} and {b}", f"{one.name}, {other.name}", first * second,
-            np.ones(len(first), np.int64), float((held[pair] / max(len(pair), 1)).mean()),
+            np.ones(len(first), np.int64), float(without),
             scene.threshold, np.full(len(first), min(limits)), knowledge=self.knowledge,
             method=one.placement.method if not one.placement.sole else other.placement.method,
         )  # fmt: skip
@@ -117,7 +121,8 @@ class Intersection(Attack):
         findings = []
         for place, name in enumerate(shared):
             column = scene.task.table[name]
-            people = np.flatnonzero(known)
+            marks = scene.task.sensitive_values.get(name, np.ones(column.cardinality, bool))
+            people = np.flatnonzero(known & marks[column.codes])
             belief = np.array(
                 [_chance(chances[int(p)], place, int(column.codes[p])) for p in people], np.float64
             )

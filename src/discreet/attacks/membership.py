@@ -16,10 +16,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.base import Attack, Finding, Scene, summarize
-from discreet.attacks.inference.population import Population
+from discreet.attacks.base import Attack, Criterion, Finding, Scene, summarize
+from discreet.knowledge.population import Population
 from discreet.releases.kinds.base import Kind
 from discreet.releases.placement import EXACT, scale
+from discreet.requirements.background.delta_presence import DeltaPresence
 from discreet.table.classes import Classes
 from discreet.table.code_maps import recoded
 from discreet.table.roles import Role
@@ -32,6 +33,7 @@ class Membership(Attack):
     """Whether a person of the population is in the table."""
 
     name: ClassVar[str] = "membership"
+    criterion: ClassVar[Criterion] = Criterion.LINKABILITY
     also_knows: ClassVar[str] = "the quasi-identifiers of the population"
 
     @classmethod
@@ -65,6 +67,7 @@ class Membership(Attack):
             summarize(
                 self, "being in the table", "all tables", in_table[present], members[present],
                 scene.manifest.published_rows / max(population.rows, 1), scene.threshold,
+                _bounds(scene, population, int(present.sum())),
                 knowledge=self.knowledge, method=method,
                 details={
                     "population": population.rows,
@@ -73,6 +76,15 @@ class Membership(Attack):
                 },
             )
         ]  # fmt: skip
+
+
+def _bounds(scene: Scene, population: Population, lines: int) -> Floats | None:
+    """The belief that δ-presence allows, if the attacker's population is the publisher's."""
+    own = scene.task.population
+    if own is None or not population.same_people(own):
+        return None
+    upper = [one.upper for one in scene.requirements if isinstance(one, DeltaPresence)]
+    return np.full(lines, min(upper)) if upper else None
 
 
 def _in_table(scene: Scene, population: Population) -> tuple[Floats | None, str]:

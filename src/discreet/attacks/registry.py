@@ -28,7 +28,8 @@ _HOMES = {
     "number-of-rows": "discreet.attacks.persons.number_of_rows:NumberOfRows",
     "absence": "discreet.attacks.membership:Absence",
     "associated": "discreet.attacks.associated:Associated",
-    "minimality": "discreet.attacks.minimality:Minimality",
+    "minimality": "discreet.attacks.algorithm_aware.minimality:Minimality",
+    "downcoding": "discreet.attacks.algorithm_aware.downcoding:Downcoding",
     "definetti": "discreet.attacks.definetti:Definetti",
 }
 

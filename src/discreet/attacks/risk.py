@@ -10,28 +10,29 @@ figures are of persons.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.background_join import joined_values
 from discreet.attacks.base import TOLERANCE, Scene
 from discreet.attacks.class_attacks import baseline_of
 from discreet.attacks.inference.beliefs import beliefs_in
-from discreet.attacks.inference.population import Population
+from discreet.attacks.inference.rows_at_risk import ALONE, OTHERS
 from discreet.attacks.intersection import of_people
 from discreet.attacks.persons.person_intersection import candidates
-from discreet.attacks.persons.person_view import PersonView
+from discreet.attacks.persons.person_view import AT_ALL, PersonView
+from discreet.knowledge.population import Population
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.manifest import Manifest
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
+from discreet.table.kernels.lists import places_of
 from discreet.table.persons import Persons
-
-ALONE = "quasi-identifiers"
-OTHERS = "quasi-identifiers and all other sensitive values"
+from discreet.typing import Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -135,28 +136,16 @@ def _risk(
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class RowAtRisk:
-    """One row of the source, and the attacker who learns its value."""
+def list_rows_at_risk(scene: Scene) -> None:
+    """List rows believed above the threshold, or certain if other values are known too.
 
-    row: int  # of the source, counted from 1
-    attribute: str
-    knows: str
-    belief: float
-
-
-def rows_at_risk(scene: Scene) -> list[RowAtRisk]:
-    """Return rows believed above the threshold, or certain if other values are known too.
-
-    Rows that are so without the release are left out.
+    Rows that are so without the release are left out. Attacks on a decomposed release list its
+    rows themselves.
     """
-    found: dict[tuple[int, str], RowAtRisk] = {}
-    for one in _found(scene):
-        found.setdefault((one.row, one.attribute), one)
-    return sorted(found.values(), key=lambda one: (one.row, one.attribute))
-
-
-def _found(scene: Scene) -> Iterator[RowAtRisk]:
+    if scene.persons is not None:
+        for persons in scene.persons:
+            _list_persons(scene, persons)
+        return
     for view in scene.readings:
         reading = of_people(view, scene)
         people = _rows_of_targets(view)
@@ -164,18 +153,55 @@ def _found(scene: Scene) -> Iterator[RowAtRisk]:
             scene.omitted["rows at risk"] = f"targets of '{view.name}' are a sample"
             continue
         for attribute in reading.sensitive:
-            others = [name for name in reading.sensitive if name != attribute]
-            choices: Sequence[tuple[str, list[str], float]] = [(ALONE, [], scene.threshold)]
-            if others:
-                choices = [*choices, (OTHERS, others, 1 - TOLERANCE)]
-            for knows, known, limit in choices:
+            for knows, known, limit in _choices(scene, attribute, reading.sensitive):
                 beliefs = beliefs_in(reading, attribute, known)
                 without = baseline_of(reading, attribute, beliefs)
-                least = limit - 2 * TOLERANCE if known else limit + TOLERANCE
-                risky = (beliefs.belief > least) & (without <= limit)
-                for target in np.flatnonzero(risky[beliefs.line_of_target]):
-                    belief = float(beliefs.belief[beliefs.line_of_target[target]])
-                    yield RowAtRisk(int(people[target]) + 1, attribute, knows, belief)
+                risky = _learned(beliefs.belief, without, limit)
+                risky &= scene.discloses(attribute, beliefs.value)
+                line = beliefs.line_of_target
+                chosen = np.flatnonzero(risky[line])
+                scene.list_rows(people[chosen], attribute, knows, beliefs.belief[line[chosen]])
+
+
+def _list_persons(scene: Scene, view: PersonView) -> None:
+    """List the rows of persons with a value that is learned of the person."""
+    if view.source_row is None:
+        scene.omitted["rows at risk"] = "the private file does not say which rows a person has"
+        return
+    for attribute, column in view.sensitive.items():
+        share = view.share_of_persons(column)
+        covered = scene.is_sensitive(attribute, view.domains)
+        for knows, known, limit in _choices(scene, attribute, view.sensitive):
+            values = view.values_of(column, AT_ALL)
+            if known:
+                values = joined_values(view, attribute, tuple(known))
+            risky = _learned(values.belief, share[values.value], limit)
+            if covered is not None:
+                risky &= covered[values.value]
+            key, of_line = np.unique(
+                values.person[risky] * column.cardinality + values.value[risky],
+                return_inverse=True,
+            )
+            belief = np.zeros(len(key))  # of a person and a value
+            np.maximum.at(belief, of_line, values.belief[risky])
+            place = places_of(key, view.persons.number * column.cardinality + column.codes)
+            chosen = np.flatnonzero(place >= 0)
+            scene.list_rows(view.source_row[chosen], attribute, knows, belief[place[chosen]])
+
+
+def _choices(
+    scene: Scene, attribute: str, sensitive: Collection[str]
+) -> list[tuple[str, list[str], float]]:
+    """What an attacker knows, in words and by attribute, and the belief from which it counts."""
+    others = [name for name in sensitive if name != attribute]
+    alone: tuple[str, list[str], float] = (ALONE, [], scene.threshold + TOLERANCE)
+    return [alone, (OTHERS, others, 1 - TOLERANCE)] if others else [alone]
+
+
+def _learned(belief: Floats, without: Floats, limit: float) -> Bools:
+    """Which values are believed above the limit, and are not without the release."""
+    learned: Bools = (belief >= limit) & (without < limit)
+    return learned
 
 
 def _rows_of_targets(view: AdversaryView) -> NDArray[np.int64]:

@@ -11,20 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.algorithm_aware.downcoding import pinned_sentences
 from discreet.attacks.base import (
     EXCEEDED,
     NO_BETTER,
     NO_GUARANTEE,
     WITHIN,
     Attack,
+    Criterion,
     Finding,
     Scene,
 )
-from discreet.attacks.inference.population import Population
+from discreet.attacks.inference.rows_at_risk import RowAtRisk, RowsAtRisk
 from discreet.attacks.persons.person_view import PersonView
 from discreet.attacks.registry import all_attacks
-from discreet.attacks.risk import Risk, RowAtRisk, risks_of, risks_of_persons, rows_at_risk
+from discreet.attacks.risk import Risk, list_rows_at_risk, risks_of, risks_of_persons
 from discreet.errors import InputError
+from discreet.knowledge.population import Population
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.audit.kept_rows import persons_of_tables
@@ -76,8 +79,23 @@ class AttackReport(Result):
         """The worst attacker for each aim and background knowledge, the most severe first."""
         best: dict[tuple[str, str], Finding] = {}
         for finding in sorted(self.findings, key=lambda one: one.severity, reverse=True):
-            best.setdefault((finding.aim, finding.also_knows), finding)
+            if finding.is_belief or finding.criterion is Criterion.INFERENCE:
+                best.setdefault((finding.aim, finding.also_knows), finding)
         return list(best.values())
+
+    @property
+    def by_criterion(self) -> dict[Criterion, Finding | None]:
+        """The worst attacker for each criterion of the Article 29 Working Party; None if none."""
+        ranked = sorted(self.findings, key=lambda one: one.severity, reverse=True)
+        return {
+            criterion: next((one for one in ranked if one.criterion is criterion), None)
+            for criterion in Criterion
+        }
+
+    @property
+    def pinned(self) -> list[str]:
+        """What generalized cells give away, a sentence for each table."""
+        return pinned_sentences(self.findings)
 
     @property
     def summary(self) -> str:
@@ -122,6 +140,10 @@ class AttackReport(Result):
             **({} if self.persons is None else {"persons": self.persons, "rows": self.rows}),
             "seconds": self.seconds,
             "findings": [finding.to_dict() for finding in self.findings],
+            "criteria": {
+                criterion: None if worst is None else worst.title
+                for criterion, worst in self.by_criterion.items()
+            },
             "inapplicable": dict(self.inapplicable),
             "omitted": dict(self.omitted),
             "risks": [risk.to_dict() for risk in self.risks],
@@ -142,7 +164,7 @@ class AttackReport(Result):
                 f"{_short(f.aim):{aims}}  {f.also_knows or '–':{knows}}  {certain:>15}  "
                 f"{f.greatest:>6.1%}  {f.mean:>6.1%}  {f.baseline:>7.1%}  {f.verdict}"
             )
-        return lines
+        return [*lines, *self.pinned]
 
     def table(self, findings: Sequence[Finding]) -> list[str]:
         """Return some findings as the lines of a table."""
@@ -205,7 +227,7 @@ def run_attacks(
         )
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
-        progress, persons,
+        progress, persons, at_risk=RowsAtRisk() if list_rows else None,
     )  # fmt: skip
     chosen = sorted(all_attacks() if attacks is None else attacks, key=lambda attack: attack.slow)
     findings: list[Finding] = []
@@ -222,18 +244,19 @@ def run_attacks(
             limit = f"the time limit of {seconds:g} s was reached"
             done = len(run.found)
             attack.omit(scene, "", f"{limit}, with {done} findings" if done else limit)
+    listed = None
+    if scene.at_risk is not None:
+        interruptible(lambda: list_rows_at_risk(scene))
+        listed = scene.at_risk.listed
     report = AttackReport(
-        tuple(findings), inapplicable, (), threshold, omitted=dict(scene.omitted), seconds=seconds
-    )
+        tuple(findings), inapplicable, (), threshold, omitted=dict(scene.omitted), seconds=seconds,
+        at_risk=listed,
+    )  # fmt: skip
     if persons is None or task.kept is None:
         risks = interruptible(
             lambda: risks_of(dict(tables), manifest, task.table, readings, population)
         )
-        listed = None
-        if list_rows and readings:
-            listed = tuple(interruptible(lambda: rows_at_risk(scene)))
-        omitted = dict(scene.omitted)
-        return replace(report, risks=tuple(risks), at_risk=listed, omitted=omitted)
+        return replace(report, risks=tuple(risks))
     return replace(
         report,
         risks=tuple(risks_of_persons(task.table, task.kept, persons)),
@@ -256,7 +279,10 @@ def _person_views(
             "keep the private file (RELEASE.private.json) beside the release, and name the job "
             "that made it."
         )
-    return [PersonView.of(name, own) for name, own in found.items()]
+    return [
+        PersonView.of(name, own, None if source_rows is None else source_rows.get(name))
+        for name, own in found.items()
+    ]
 
 
 def _inapplicable(attack: Attack, scene: Scene) -> str | None:
@@ -296,10 +322,11 @@ class _Run:
     def _collect(self) -> None:
         started = time.monotonic()
         expected = max(self._attack.expected(self._scene), 1)
+        criterion = self._attack.criterion
         for finding in self._findings():
             if self.cut:
                 return
-            self.found.append(replace(finding, unit=self._unit))
+            self.found.append(replace(finding, unit=self._unit, criterion=criterion))
             done = min(len(self.found), expected)
             left = (time.monotonic() - started) / done * (expected - done)
             about = f", about {left:.0f} s left" if left >= 1 else ""

@@ -18,8 +18,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.attacks.base import Attack, Finding, Scene, summarize
+from discreet.attacks.base import TOLERANCE, Attack, Finding, Scene, summarize
 from discreet.attacks.inference.assignment_shares import expected_rows
+from discreet.attacks.inference.rows_at_risk import ALONE
 from discreet.attacks.inference.set_beliefs import (
     PAIRS,
     Found,
@@ -48,7 +49,7 @@ from discreet.table.assignments import (
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.published import GROUP
-from discreet.typing import Floats
+from discreet.typing import Bools, Floats
 
 IN_GROUP = "knows the quasi-identifiers of every row in the table"
 MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out
@@ -112,8 +113,13 @@ class SetHomogeneity(Attack):
                     people, signatures, target, None, seed, readers
                 )
                 methods["matching"] = matching.method
-            baseline = float(np.square(_share(signatures, target)).sum())
-            for reader, found in readers.items():
+            share = _share(signatures, target)
+            covered = scene.discloses(name, np.arange(len(share)))
+            baseline = float(np.square(share[covered]).sum() / max(share[covered].sum(), 1e-12))
+            for reader, every in readers.items():
+                found = every.of(scene.discloses(name, every.value))
+                if reader == list(readers)[-1]:  # the strongest
+                    _list_rows(scene, name, ALONE, found, share, scene.threshold + TOLERANCE)
                 yield summarize(
                     self, name, PEOPLE, found.belief, found.count, baseline, scene.threshold,
                     knowledge=f"{self.knowledge}, and uses the sensitive table ('{reader}')",
@@ -176,7 +182,12 @@ class LinkThroughSensitiveTable(Attack):
                     readers["matching"] = matching.beliefs(
                         people, signatures, target, known, seed, readers
                     )
-                for reader, found in readers.items():
+                for reader, every in readers.items():
+                    found = every.of(scene.discloses(name, every.value))
+                    if reader == list(readers)[-1]:  # the strongest
+                        knows = f"{ALONE} and '{known_name}'"
+                        share = _share(signatures, target)
+                        _list_rows(scene, name, knows, found, share, 1 - TOLERANCE)
                     yield self._finding(
                         scene, signatures, name, known_name, reader, target, known, found,
                         matching.method if matching and reader == "matching" else "exact",
@@ -202,9 +213,10 @@ class LinkThroughSensitiveTable(Attack):
         bounds = None
         if promised:  # so many values are left, each with a row at least
             bounds = 1 - (max(promised) - 1) / np.maximum(found.weight, max(promised))
+        covered = scene.discloses(name, signatures.codes[:, target])
         return summarize(
-            self, name, PEOPLE, found.belief, found.count, _baseline(signatures, target, known),
-            scene.threshold, bounds, method=method,
+            self, name, PEOPLE, found.belief, found.count,
+            _baseline(signatures, target, known, covered), scene.threshold, bounds, method=method,
             knowledge=f"{IN_GROUP}, the target's '{known_name}', and uses the sensitive table "
             f"('{reader}')",
             sampled=found.sampled, details={"known": [known_name], "reader": reader},
@@ -278,13 +290,25 @@ def _opened(scene: Scene) -> tuple[list[str], Sets, SensitiveSignatures]:
     return names, read_sets(scene.tables, names), signatures_of(sensitive, names)
 
 
+def _list_rows(
+    scene: Scene, name: str, knows: str, found: Found, share: Floats, limit: float
+) -> None:
+    """List the rows believed above a limit, unless they are so without the release."""
+    if found.sampled:
+        scene.omitted["rows at risk"] = "targets are a sample"
+    without = np.append(share, 0.0)[np.minimum(found.value, len(share))]
+    risky = np.append((found.belief >= limit) & (without < limit), False)
+    rows = np.flatnonzero(risky[found.line_of_person])
+    scene.list_rows(rows, name, knows, found.belief[found.line_of_person[rows]])
+
+
 def _share(signatures: SensitiveSignatures, attribute: int) -> Floats:
     counted = np.bincount(signatures.codes[:, attribute], signatures.count)
     return np.asarray(counted / max(counted.sum(), 1), np.float64)
 
 
-def _baseline(signatures: SensitiveSignatures, target: int, known: int) -> float:
-    """The mean of P(true value | known value) in T^S as a whole."""
+def _baseline(signatures: SensitiveSignatures, target: int, known: int, chosen: Bools) -> float:
+    """The mean of P(true value | known value) in T^S as a whole, over chosen rows."""
     codes = signatures.codes
     pairs = group_codes(
         [codes[:, known], codes[:, target]],
@@ -294,4 +318,6 @@ def _baseline(signatures: SensitiveSignatures, target: int, known: int) -> float
     joint = np.bincount(pairs.class_of_row, signatures.count, pairs.count)
     alone = np.bincount(codes[:, known], signatures.count)
     of_pair = alone[codes[pairs.first_row, known]]
-    return float((joint * joint / of_pair).sum() / max(signatures.count.sum(), 1))
+    within = chosen[pairs.first_row]
+    mean = (joint * joint / of_pair)[within].sum() / max(signatures.count[chosen].sum(), 1)
+    return float(mean)

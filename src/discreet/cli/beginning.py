@@ -12,7 +12,10 @@ from discreet.cli.console import (
     Debug,
     Json,
     PageFile,
+    Query,
     Quiet,
+    SourceOptions,
+    Table,
     Verbose,
     guarded,
     note,
@@ -20,6 +23,7 @@ from discreet.cli.console import (
     say,
     say_json,
     say_lines,
+    source_options,
     write_page,
 )
 
@@ -38,7 +42,9 @@ JOB_ENDINGS = (".yaml", ".yml")
 
 
 def init(
-    data: Annotated[Path, typer.Argument(help="Table: a file of any known format, or -.")],
+    data: Annotated[
+        str, typer.Argument(help="Table: a file of any known format, -, or a database's URL.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Job file to write.")] = Path(
         "job.yaml"
     ),
@@ -53,6 +59,9 @@ def init(
     encoding: Annotated[
         str | None, typer.Option("--encoding", help="Encoding of a text file, such as latin-1.")
     ] = None,
+    source: SourceOptions = None,
+    table: Table = None,
+    query: Query = None,
     verbose: Verbose = False,
     json: Json = False,
     debug: Debug = False,
@@ -73,7 +82,9 @@ def init(
             data,
             output.resolve().parent,
             preset=preset,
-            encoding=encoding,
+            options=source_options(source) | ({} if encoding is None else {"encoding": encoding}),
+            table=table,
+            query=query,
             ask=_asked if ask else None,
             tell=note,
         )
@@ -108,7 +119,7 @@ def _asked(question: str, proposed: str) -> str | None:
 
 
 def profile(
-    data: Annotated[Path, typer.Argument(help="Table or job file.")],
+    data: Annotated[str, typer.Argument(help="Table (a file or a database's URL), or job file.")],
     projections: Annotated[
         bool,
         typer.Option(
@@ -118,6 +129,9 @@ def profile(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="With --projections: SVG file to write.")
     ] = None,
+    source: SourceOptions = None,
+    table: Table = None,
+    query: Query = None,
     page: PageFile = None,
     verbose: Verbose = False,
     json: Json = False,
@@ -127,7 +141,7 @@ def profile(
     """Show which columns identify rows, and what is feasible."""
     with guarded(as_json=json, debug=debug):
         if projections or plot is not None:
-            _explore(data, plot, json=json, quiet=quiet)
+            _explore(Path(data), plot, json=json, quiet=quiet)
             return
         from rich.console import Console
 
@@ -135,9 +149,13 @@ def profile(
         from discreet.report.profile_view import view_profile
         from discreet.report.terminal import profile_lines
 
+        is_job = Path(data).suffix in JOB_ENDINGS
         with progress_bar(quiet=quiet) as progress:
-            given = (None, data) if data.suffix in JOB_ENDINGS else (data, None)
-            found = make_profile(*given, progress=progress)
+            given = (None, data) if is_job else (data, None)
+            options = source_options(source)
+            found = make_profile(
+                *given, source=options, table=table, query=query, progress=progress
+            )
         if page is not None:
             write_page(page, found, quiet=quiet)
         if json:
@@ -146,8 +164,8 @@ def profile(
         if verbose:
             Console().print(view_profile(found))
         else:
-            say_lines(profile_lines(found, str(data)))
-        if data.suffix not in JOB_ENDINGS:
+            say_lines(profile_lines(found, data))
+        if not is_job:
             note("'discreet init' writes the proposed roles into a job file.")
 
 

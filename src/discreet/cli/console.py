@@ -37,9 +37,29 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to std
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print all details.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print only results and errors.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Table = Annotated[str | None, typer.Option("--table", help="Table of the database.")]
+Query = Annotated[str | None, typer.Option("--query", help="Query of the database.")]
+SourceOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        help="How to read a file: encoding=latin-1, sheet=People, header=false. Repeatable.",
+    ),
+]
 PageFile = Annotated[
     Path | None, typer.Option("--page", help="Also write the result as an HTML page to this file.")
 ]
+
+
+def source_options(given: list[str] | None) -> dict[str, object]:
+    """Return the options of ``--source``; the tokens of ``missing`` are separated by commas."""
+    options: dict[str, object] = {}
+    for one in given or ():
+        name, _, value = one.partition("=")
+        options[name] = None if value == "null" else value
+        if name == "missing":
+            options[name] = tuple(value.split(","))
+    return options
 
 
 def say(text: str = "") -> None:

@@ -12,12 +12,16 @@ from discreet.cli.console import (
     Debug,
     Json,
     PageFile,
+    Query,
     Quiet,
+    SourceOptions,
+    Table,
     guarded,
     note,
     progress_bar,
     say_json,
     say_lines,
+    source_options,
     write_page,
 )
 
@@ -47,8 +51,9 @@ def check(
     job: Annotated[
         Path | None, typer.Option("--job", help="Job file with roles and requirements instead.")
     ] = None,
-    table: Annotated[str | None, typer.Option("--table", help="Table of the database.")] = None,
-    query: Annotated[str | None, typer.Option("--query", help="Query of the database.")] = None,
+    source: SourceOptions = None,
+    table: Table = None,
+    query: Query = None,
     distance: Annotated[
         list[str] | None,
         typer.Option("--distance", help="For t-closeness: COLUMN=equal or COLUMN=ordered."),
@@ -88,6 +93,7 @@ def check(
                 requirements=[_parsed(one) for one in require or ()],
                 distance=dict(_pair(one) for one in distance or ()),
                 missing=missing or (),
+                source=source_options(source),
                 table=table,
                 query=query,
                 figures=figures,

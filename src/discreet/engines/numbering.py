@@ -7,12 +7,37 @@ number for a group independently of the others.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.typing import Words
 
 ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The numbers of the parts' groups in the release."""
+
+    first: Mapping[int, int]  # by part: how many groups the parts before it have
+    groups: int
+    key: int
+
+    @staticmethod
+    def of(groups_of_part: Mapping[int, int], key: int) -> Numbering:
+        """The numbering of all groups that parts have."""
+        first, groups = {}, 0
+        for part, own in sorted(groups_of_part.items()):
+            first[part] = groups
+            groups += own
+        return Numbering(first, groups, key)
+
+    def number(self, part: int, group: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers, from 1 on, of groups that a part numbers from 0 on."""
+        return permuted(self.first[part] + group, self.groups, self.key) + 1
 
 
 def permuted(numbers: NDArray[np.int64], size: int, key: int) -> NDArray[np.int64]:

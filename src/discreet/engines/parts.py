@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.engines.recording import StagedRecord, stage_record
 from discreet.io.column_dictionary import render
 from discreet.io.frames import FrameKind, code_frame, code_series, to_frame
 from discreet.job.model import Job
@@ -34,6 +35,7 @@ from discreet.table.roles import Role
 from discreet.typing import Codes
 
 ORDER, PART = "order", "part"  # columns of a staged table beside its own, which are c0, c1, …
+SOURCE = "source"  # where persons keep several rows: that of the source which each is made of
 PERSON_NUMBER = "person"  # of encoded rows, where persons keep several
 
 
@@ -124,6 +126,7 @@ class PartResult:
     bits: frozenset[str] = frozenset()  # of multi-valued attributes: those that some row has set
     persons: str | None = None  # the private file of its rows, each with its person
     person_columns: tuple[str, ...] = ()  # of that file: c0, c1, …
+    record: StagedRecord | None = None  # for a ledger
 
 
 def stage_part(
@@ -133,11 +136,14 @@ def stage_part(
     part: int,
     folder: Path,
     name: str,
+    row: NDArray[np.int64],
     person: NDArray[np.int64] | None = None,
+    source: NDArray[np.int64] | None = None,
 ) -> PartResult:
     """Form the tables of a part, trace each row to its source, and write them to a folder.
 
-    ``person`` is that of each row, where persons keep several: they are staged beside the table.
+    ``row`` is the number of each row in the table. Where persons keep several rows, ``person`` is
+    that of each, staged beside the table, and ``source`` its number in the source.
     """
     task = replace(task, orders=task.rng if plan.fixed_order else secret_generator())
     kind = kind_of_outcome(outcome)
@@ -149,14 +155,18 @@ def stage_part(
     staged = {}
     for table in tables.values():
         frame = to_frame(table.columns, FrameKind.POLARS)
-        path = folder / f"{table.name}-{name}.parquet"
-        staged[table.name] = _stage(table, frame, path, part, task.orders)
+        path = folder / f"{table.name}-{name}.arrow"
+        staged[table.name] = _stage(table, frame, path, part, task.orders, source)
         if GROUP in frame.columns:
             groups = max(groups, int(str(frame[GROUP].max())))
         if person is not None:
             persons = str(folder / f"persons-{name}.parquet")
             _stage_persons(table, frame, person).write_parquet(persons)
             named = tuple(frame.columns)
+    record = None
+    if plan.job.ledger is not None and tables:
+        place = folder / f"record-{name}.arrow"
+        record = stage_record(outcome, tables, task, row, part, place)
     return PartResult(
         part=part,
         rows=task.table.rows,
@@ -171,6 +181,7 @@ def stage_part(
         bits=frozenset(published_bits(task, tables.values())),
         persons=persons,
         person_columns=named,
+        record=record,
     )
 
 
@@ -190,19 +201,25 @@ def without_bits(result: PartResult, gone: Collection[str]) -> PartResult:
         kept = {column: role for column, role in staged.columns.items() if column not in gone}
         if kept != staged.columns:
             names = list(staged.columns)
-            frame = pl.read_parquet(staged.path)
+            frame = pl.read_ipc(staged.path)
             frame = frame.rename({f"c{names.index(c)}": c for c in names}).drop(
                 set(names) - set(kept)
             )
             print_ = fingerprint(frame.select(c for c in kept if c != GROUP))
-            frame.rename({c: f"c{i}" for i, c in enumerate(kept)}).write_parquet(staged.path)
-            staged = replace(staged, columns=kept, fingerprint=print_)
+            path = str(Path(staged.path).with_suffix(".kept"))
+            frame.rename({c: f"c{i}" for i, c in enumerate(kept)}).write_ipc(path)
+            staged = replace(staged, path=path, columns=kept, fingerprint=print_)
         tables[name] = staged
     return replace(result, tables=tables)
 
 
 def _stage(
-    table: PublishedTable, frame: pl.DataFrame, path: Path, part: int, rng: np.random.Generator
+    table: PublishedTable,
+    frame: pl.DataFrame,
+    path: Path,
+    part: int,
+    rng: np.random.Generator,
+    source: NDArray[np.int64] | None,
 ) -> StagedTable:
     structure = [c.name for c in table.columns if c.role is Role.STRUCTURE and c.name == GROUP]
     place = (
@@ -213,7 +230,10 @@ def _stage(
     frame = frame.with_columns(
         pl.Series(ORDER, place, pl.Int64), pl.lit(part, pl.Int32).alias(PART)
     )
-    frame.write_parquet(path)
+    if source is not None:
+        own = source if table.source_row is None else source[table.source_row]
+        frame = frame.with_columns(pl.Series(SOURCE, own, pl.Int64))
+    frame.write_ipc(path, compression="lz4")
     columns = {column.name: column.role for column in table.columns}
     return StagedTable(str(path), table.rows, columns, table.keeps_order, print_)
 

@@ -16,6 +16,7 @@ from discreet.methods.mondrian.cuts_from_sample import CutTree
 from discreet.methods.shared.hilbert import task_keys
 from discreet.table.classes import Classes
 from discreet.table.counts import count_classes
+from discreet.typing import Codes, Ints
 
 Assign = Callable[[Mapping[str, Any]], NDArray[np.integer]]  # from columns to the parts of rows
 
@@ -53,21 +54,33 @@ class ByStretches:
 class ByDealing:
     """The shard of a row by how many rows of its value, and of values before it, come before."""
 
-    def __init__(
-        self,
-        task: NDArray[np.integer],
-        number: NDArray[np.integer],
-        before: NDArray[np.integer],
-        shards: int,
-    ) -> None:
-        self.before = np.zeros((int(task.max()) + 1, int(number.max()) + 1), np.int64)
-        self.before[task, number] = before
-        self.shards = shards
+    def __init__(self, column: str, number_of_code: Codes, counts: Ints, shards: int) -> None:
+        self.column, self.number_of_code, self.shards = column, number_of_code, shards
+        ends = np.cumsum(counts.T).reshape(counts.T.shape).T
+        self.before = ends - counts  # (splits, numbers), as are the counts
 
-    def __call__(self, columns: Mapping[str, Any]) -> NDArray[np.int64]:
-        place = self.before[columns["task"], columns["number"]] + columns["rank"]
-        found: NDArray[np.int64] = place % self.shards
-        return found
+    def of_split(self, split: int) -> Assign:
+        """The shards of a split's rows, which are given one after the other."""
+        seen = self.before[split].copy()
+
+        def deal(columns: Mapping[str, Any]) -> NDArray[np.integer]:
+            place = _ranks(self.number_of_code[columns[self.column]], seen) % self.shards
+            return np.asarray(place)
+
+        return deal
+
+    def __call__(self, columns: Mapping[str, Any]) -> NDArray[np.integer]:
+        return self.of_split(0)(columns)
+
+
+def _ranks(numbers: Codes, seen: Ints) -> Ints:
+    """Count the earlier rows with the same number, for each row; ``seen`` counts on."""
+    order = np.argsort(numbers, kind="stable")
+    ascending = numbers[order]
+    found = np.empty(len(numbers), np.int64)
+    found[order] = seen[ascending] + np.arange(len(numbers)) - np.searchsorted(ascending, ascending)
+    seen += np.bincount(numbers, minlength=len(seen))
+    return found
 
 
 def passing_parts(task: Task, counted: pl.DataFrame) -> NDArray[np.bool_]:

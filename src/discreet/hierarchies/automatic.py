@@ -35,6 +35,7 @@ from discreet.hierarchies.ordered_labels import label_order
 from discreet.table.coded_table import Column
 from discreet.table.roles import ValueType
 
+AUTOMATIC = "automatic"  # where such a hierarchy comes from
 LEVELS = 6
 LARGEST_SET = 50
 _CODE = r"^[0-9A-Za-z-]*[0-9][0-9A-Za-z-]*$"
@@ -58,7 +59,7 @@ def automatic_hierarchy(column: Column) -> Hierarchy:
         groupings = _set_groupings(text.to_list(), column.counts[: len(text)])
     else:
         groupings = _prefix_groupings(text)
-    return assemble(column, [*groupings, everything(len(text))], "automatic")
+    return assemble(column, [*groupings, everything(len(text))], AUTOMATIC)
 
 
 def propose(column: Column) -> str | dict[str, object]:
@@ -191,7 +192,7 @@ def _propose_intervals(column: Column) -> str | dict[str, object]:
     numbers = column.numbers[: present(column)]
     if not np.isfinite(numbers).all():
         return "automatic"
-    width = _round_width(float(numbers.max() - numbers.min()) / 16)
+    width = round_width(float(numbers.max() - numbers.min()) / 16)
     if column.type is ValueType.INTEGER:
         width = max(width, 2)
     widths = [_plain(width * factor) for factor in (1, 2, 4)]
@@ -202,12 +203,13 @@ def _propose_intervals(column: Column) -> str | dict[str, object]:
     return {"intervals": [*widths, "*"]}
 
 
-def _round_width(width: float) -> float:
+def round_width(width: float) -> int | float:
     """The least of 1, 2, 5 × 10ⁿ that is not below a width."""
     if width <= 0:
         return 1
     power = 10.0 ** floor(log10(width))
-    return next((step * power for step in (1, 2, 5) if step * power >= width), 10 * power)
+    found = next((step * power for step in (1, 2, 5) if step * power >= width), 10 * power)
+    return _plain(found)
 
 
 def _plain(width: float) -> int | float:

@@ -83,8 +83,8 @@ class RangeCells(NamedTuple):
     """The ranges among some cells."""
 
     cell: NDArray[np.int64]  # (ranges,) which cell each is
-    low: list[str]
-    high: list[str]
+    low: pl.Series  # (ranges,)
+    high: pl.Series  # (ranges,)
     closed: NDArray[np.bool_]  # (ranges,)
 
 
@@ -96,8 +96,8 @@ def range_cells(cells: Sequence[str | None]) -> RangeCells:
     cell = low.is_not_null().arg_true()
     return RangeCells(
         cell.to_numpy().astype(np.int64),
-        low.gather(cell).to_list(),
-        high.gather(cell).to_list(),
+        low.gather(cell),
+        high.gather(cell),
         (end.gather(cell) == "]").to_numpy(),
     )
 

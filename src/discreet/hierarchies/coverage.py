@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
@@ -226,12 +227,10 @@ class CellReader:
         self._runs_of_node = [_runs_of_node(level) for level in self.levels]
 
     @cached_property
-    def known_numbers(self) -> list[float]:
+    def known_numbers(self) -> NDArray[np.float64]:
         """The numbers of the original, ascending, without that of a missing value."""
         numbers = self.original.numbers
-        if numbers is None:
-            return []
-        return [float(number) for number in numbers[~np.isnan(numbers)]]
+        return np.zeros(0) if numbers is None else numbers[~np.isnan(numbers)]
 
     def nodes(self, cell: str | None) -> list[tuple[int, int]]:
         """The (index in ``levels``, node) pairs whose label the cell is."""
@@ -261,22 +260,25 @@ class CellReader:
             return Ranges(nothing, np.zeros(0), np.zeros(0), nothing, nothing)
         read = range_cells(cells)
         labels = self._nodes_of_label
-        kept = np.array([cells[cell] not in labels for cell in read.cell.tolist()], bool)
+        kept = np.ones(len(read.cell), bool)
+        if labels:
+            kept[:] = [cells[cell] not in labels for cell in read.cell.tolist()]
         low, high = self._numbers(read.low), self._numbers(read.high)
         kept &= ~np.isnan(low) & ~np.isnan(high)
         low, high = low[kept], high[kept]
-        known = np.array(self.known_numbers)
+        known = self.known_numbers
         last = np.searchsorted(known, high, "left")
         closed = read.closed[kept]
         last[closed] = np.searchsorted(known, high[closed], "right")
         return Ranges(read.cell[kept], low, high, np.searchsorted(known, low, "left"), last)
 
-    def _numbers(self, ends: Sequence[str]) -> NDArray[np.float64]:
+    def _numbers(self, ends: pl.Series) -> NDArray[np.float64]:
         """Ends of ranges as numbers, NaN where one can't be read."""
         numbers = self.original.numbers
         assert numbers is not None
-        code = np.array([self.code_of_value.get(end, -1) for end in ends], np.int64)
-        found = np.append(numbers, np.nan)[code]
+        codes = pl.int_range(len(numbers), dtype=pl.Int64, eager=True)
+        code = ends.replace_strict(self.original.text, codes, default=-1).to_numpy()
+        found: NDArray[np.float64] = np.append(numbers, np.nan)[code]
         for place in np.flatnonzero(code < 0).tolist():
             number = self._number(ends[place])
             found[place] = np.nan if number is None else number

@@ -13,9 +13,12 @@ from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lengthening import lengthened
+from discreet.table.kernels.lists import stable_order
+from discreet.table.kernels.tiers import is_loaded
 from discreet.typing import Codes
 
 EDGE_LIMIT = 50_000_000  # pairs of a kind and a group that fits it
+FEW = 2**26  # bits to compare all pairs, which needs no compiled code
 WORK_LIMIT = 20_000_000_000  # pairs that are compared
 
 Fits = tuple[NDArray[np.int64], NDArray[np.int32]]  # where each kind starts, the groups it fits
@@ -52,6 +55,11 @@ def fitting_groups(
         return np.array([0, groups]), np.arange(groups, dtype=np.int32)
     if all(cell is not None for cell in sole):
         return _sole_groups([c for c in sole if c is not None], kinds, cells, coverages)
+    bits = (8 * sum(c.cells for c in coverages) + groups) * count
+    if bits <= FEW and not is_loaded(_pairs):
+        found = _pairs_by_bits(coverages, kinds, cells)
+        if found is not None:
+            return found
     value_offset = np.cumsum([0, *(c.cardinality for c in coverages)])
     cell_offset = np.cumsum([0, *(c.cells for c in coverages)])
     value_of_kind = np.stack([k + o for k, o in zip(kinds, value_offset, strict=False)])
@@ -107,6 +115,26 @@ def _sole_groups(
     group = np.where(covered, group_of_class[classes.class_of_row[groups:]], -1)
     start = np.concatenate([[0], np.cumsum(group >= 0)])
     return start, group[group >= 0].astype(np.int32)
+
+
+def _pairs_by_bits(
+    coverages: Sequence[Coverage], kinds: Sequence[Codes], cells: Sequence[Codes]
+) -> Fits | None:
+    """Compare all pairs, a bit for each; None where too many may fit."""
+    fits = np.full((1, 1), 255, np.uint8)  # (an eighth of the kinds, groups)
+    for coverage, kind, cell in zip(coverages, kinds, cells, strict=True):
+        value, of_kind = np.unique(kind, return_inverse=True)
+        pairs = np.repeat(np.arange(coverage.cells), len(value)), np.tile(value, coverage.cells)
+        covers = coverage.covers(*pairs).reshape(coverage.cells, len(value))
+        fits = fits & np.packbits(covers.T[of_kind], axis=0)[:, cell]
+    eight, group = np.nonzero(fits)
+    if 8 * len(eight) > EDGE_LIMIT:
+        return None
+    byte, bit = np.nonzero(np.unpackbits(fits[eight, group][:, None], axis=1))
+    found = 8 * eight[byte] + bit
+    order = stable_order(found, 8 * len(fits))
+    start = np.searchsorted(found[order], np.arange(len(kinds[0]) + 1))
+    return start, group[byte][order].astype(np.int32)
 
 
 # Compiled: a search for every group, through as many as billions of pairs.

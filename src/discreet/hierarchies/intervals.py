@@ -45,7 +45,7 @@ def interval_grouping(column: Column, width: Fraction, origin: Fraction) -> Leve
     ]
     low = np.array(bounds, np.float64) / 10.0**digits
     high = low + float(width)
-    return LevelGrouping(node_of_leaf, labels, _clipped_share(low, high, numbers))
+    return LevelGrouping(node_of_leaf, labels, clipped_share(low, high, numbers))
 
 
 def calendar_grouping(column: Column, unit: CalendarUnit) -> LevelGrouping:
@@ -62,7 +62,7 @@ def calendar_grouping(column: Column, unit: CalendarUnit) -> LevelGrouping:
     low = starts.astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
     high = (starts + step).astype("datetime64[M]").astype("datetime64[D]").astype(np.float64)
     labels = [_calendar_label(int(month), unit) for month in starts]
-    return LevelGrouping(node_of_leaf, labels, _clipped_share(low, high, days.astype(np.float64)))
+    return LevelGrouping(node_of_leaf, labels, clipped_share(low, high, days.astype(np.float64)))
 
 
 def _calendar_label(month: int, unit: CalendarUnit) -> str:
@@ -140,9 +140,10 @@ def _decimal(scaled: int, digits: int) -> str:
     return f"{'-' if scaled < 0 else ''}{whole}{fraction}"
 
 
-def _clipped_share(
+def clipped_share(
     low: NDArray[np.float64], high: NDArray[np.float64], numbers: NDArray[np.float64]
 ) -> NDArray[np.float64]:
+    """The width of each range, clipped to that of some numbers, as a share of it."""
     if not len(numbers):
         return np.zeros(0)
     least, most = numbers.min(), numbers.max()

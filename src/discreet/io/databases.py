@@ -1,9 +1,10 @@
 """Databases as places for tables: SQLite files and PostgreSQL servers, by URL.
 
 ``sqlite:///people.db`` is a file beside the job, ``sqlite:////data/people.db`` an absolute path,
-``postgresql://host/name`` a server. A URL never contains a password: PostgreSQL takes it from
-``PGPASSWORD`` or the password file, and a URL with a password is refused before anything reads it.
-No message repeats a URL beyond its database's name.
+``postgresql://host/name`` a server. DuckDB files, which are read alone, have a module of their own.
+A URL never contains a password: PostgreSQL takes it from ``PGPASSWORD`` or the password file, and a
+URL with a password is refused before anything reads it. No message repeats a URL beyond its
+database's name.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from discreet.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-Dialect = Literal["sqlite", "postgresql"]
+Dialect = Literal["sqlite", "postgresql", "duckdb"]
 SCHEMES: dict[str, Dialect] = {
     "sqlite": "sqlite",
     "postgresql": "postgresql",
     "postgres": "postgresql",
 }
+READ_SCHEMES: dict[str, Dialect] = {**SCHEMES, "duckdb": "duckdb"}  # of sources
 SECRETS = ("password", "sslpassword", "sslkey")  # parameters that a URL may not contain
 ROWS_AT_ONCE = 50_000
 READING = (
@@ -37,13 +39,19 @@ READING = (
 )
 
 
-def dialect_of(url: str) -> Dialect:
-    """Return the kind of database that a URL names; raise if it names none or has a password."""
+def dialect_of(url: str, *, to_read: bool = False) -> Dialect:
+    """Return the kind of database that a URL names; raise if it names none or has a password.
+
+    DuckDB files are read and not written.
+    """
     parts = urlsplit(url)
-    dialect = SCHEMES.get(parts.scheme)
+    dialect = (READ_SCHEMES if to_read else SCHEMES).get(parts.scheme)
     if dialect is None:
+        known = "sqlite:///, duckdb:/// or" if to_read else "sqlite:/// or"
+        where = "" if to_read or parts.scheme != "duckdb" else " DuckDB files are read alone."
         raise InputError(
-            f"The URL of a database starts with sqlite:/// or postgresql://, not '{parts.scheme}:'."
+            f"The URL of a database starts with {known} postgresql://, not "
+            f"'{parts.scheme}:'.{where}"
         )
     named = [name for name, _ in parse_qsl(parts.query) if name.lower() in SECRETS]
     if parts.password is not None or named:
@@ -221,12 +229,12 @@ def _psycopg(url: str, name: str) -> Any:
 
 def quoted(name: str) -> str:
     """Quote the name of a table or column for SQL; a dot separates schema and table."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+    return ".".join(map(column_name, name.split(".")))
 
 
-def select_of(table: str | None, query: str | None) -> str:
-    """The statement that reads a table, or the query itself."""
-    return f"SELECT * FROM {quoted(table)}" if table else str(query).rstrip().rstrip(";")
+def column_name(name: str) -> str:
+    """Quote the name of a column for SQL; a dot is part of it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def fetch(

@@ -8,7 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import InputError
@@ -66,12 +73,13 @@ class Source(BaseModel):
     path: Path = Field(
         default=NO_PATH,
         description="A file: CSV or TSV (also gzip or zstd), Parquet, Arrow, SPSS, Stata, SAS, "
-        "Excel or OpenDocument; a folder or pattern of Parquet or Arrow files; - for standard "
-        "input.",
+        "Excel or OpenDocument; a pattern of text, Parquet or Arrow files; a folder of Parquet or "
+        "Arrow files; - for standard input.",
     )
     url: str | None = Field(
         default=None,
-        description="A database instead of a file: sqlite:///… or postgresql://…, no password.",
+        description="A database instead of a file: sqlite:///…, duckdb:///… or postgresql://…, "
+        "no password.",
     )
     table: str | None = Field(
         default=None, description="The table of a database; without a url, one that Spark knows."
@@ -148,7 +156,7 @@ class Source(BaseModel):
                     "source_table", "give either the 'table' of the database or a 'query'."
                 )
             try:
-                dialect_of(self.url)
+                dialect_of(self.url, to_read=True)
             except InputError as error:
                 raise PydanticCustomError(
                     "source_url", "{problem}", {"problem": str(error)}
@@ -160,7 +168,14 @@ class Source(BaseModel):
         """Return the source of a table in the file that a call names."""
         if path == NO_PATH:
             raise InputError(f"{path}: is a folder. Name one file in it.")
-        return cls(path=path, **given).placed(Path())
+        try:
+            return cls(path=path, **given).placed(Path())
+        except ValidationError as error:
+            wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
+            known = ", ".join(OPTIONS)
+            raise InputError(
+                f"{path}: how to read it is not clear: {'; '.join(wrong)}. Options: {known}."
+            ) from None
 
     def placed(self, folder: Path) -> Source:
         """Return the source with its path from a folder, or a file with the standard input."""
@@ -193,7 +208,9 @@ class Source(BaseModel):
             held = {path.suffix for path in self.path.rglob("*") if path.is_file()}
             found = "parquet" if ".parquet" in held else "arrow" if ".arrow" in held else None
         if found is None:
-            self.require_file()
+            if not self.is_pattern:
+                self.require_file()
+                _refuse_database(self.path)
             known = ", ".join(FORMAT_OF_ENDING)
             formats = ", ".join(get_args(Format)[:-1])
             raise InputError(
@@ -224,12 +241,23 @@ class Source(BaseModel):
             raise InputError(f"{self.path}: no file matches the pattern. Check the path.")
         return files
 
+    @property
+    def files(self) -> list[Source]:
+        """The source of each file of a table: its own, or those that a pattern means."""
+        if not self.is_pattern:
+            return [self]
+        return [self.model_copy(update={"path": path}) for path in self.matching()]
+
     def require_file(self) -> None:
         """Raise, with the nearest names in the folder, unless the file exists."""
         if self.path.is_file():
             return
         if self.path.is_dir():
             raise InputError(f"{self.path}: is a folder. Name one file in it.")
+        if self.is_pattern:
+            raise InputError(
+                f"{self.path}: a pattern is for text, Parquet and Arrow files. Name one file."
+            )
         if self.path.exists():
             raise InputError(
                 f"{self.path}: a pipe or device, not a file. Save the data to a file first."
@@ -241,6 +269,26 @@ class Source(BaseModel):
         near = difflib.get_close_matches(self.path.name, names, n=3)
         advice = f"Did you mean {' or '.join(near)}?" if near else "Check the path."
         raise InputError(f"{self.path}: there is no such file. {advice}")
+
+
+PLACES = ("path", "url", "table", "query")
+OPTIONS = tuple(name for name in Source.model_fields if name not in PLACES)  # how to read a file
+
+
+def _refuse_database(path: Path) -> None:
+    """Raise with the URL of a database where its file is named like a table."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    kind = "sqlite" if start.startswith(b"SQLite format 3") else None
+    kind = "duckdb" if start[8:12] == b"DUCK" else kind
+    if kind is not None:
+        raise InputError(
+            f"{path}: a database, not a table. Give its URL, {kind}:///{path}, with a table or a "
+            "query."
+        )
 
 
 def _format_of_bytes(path: Path) -> Format:

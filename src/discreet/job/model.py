@@ -36,8 +36,8 @@ from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method
 from discreet.methods.registry import METHODS, AnyMethod
-from discreet.requirements.at_levels import LevelledRequirement
 from discreet.requirements.base import AttributeRequirement, Requirement
+from discreet.requirements.covered_values import LevelledRequirement
 from discreet.requirements.quasi_sensitive import LinkRequirement
 from discreet.requirements.registry import REQUIREMENTS, AnyRequirement
 from discreet.table.persons import CollapseRule
@@ -59,6 +59,11 @@ class Job(Part):
     )
     requirements: tuple[AnyRequirement, ...] = Field(
         default=(), description="Guarantees of the release; all must hold."
+    )
+    population: str | None = Field(
+        default=None,
+        description="A table with the quasi-identifiers of everybody who might be in the source; "
+        "for delta-presence, and for attacks on membership.",
     )
     person: Person | None = Field(
         None,
@@ -101,6 +106,7 @@ class Job(Part):
             requirements: Sequence[Requirement | Mapping[str, Any] | str] = ...,
             method: Method | Mapping[str, Any] | str = ...,
             source: Source | Mapping[str, Any] | None = ...,
+            population: str | None = ...,
             person: Person | Mapping[str, Any] | str | None = ...,
             others: Literal["drop"] | None = ...,
             unit: Literal["rows"] | None = ...,
@@ -228,12 +234,11 @@ class Job(Part):
             levelled = isinstance(requirement, LevelledRequirement) and requirement.level
             if levelled and not self.method.judges_counts:
                 problems.append(
-                    f"{place} at a level is met by full-domain, mondrian and local-recoding, not "
-                    f"by {self.method.name}. Use one of these, or remove 'level'."
+                    f"{place} at a level is met by full-domain, mondrian, local-recoding and "
+                    f"codip, not by {self.method.name}. Use one of these, or remove 'level'."
                 )
             if role is Role.QUASI_SENSITIVE:
                 problems += self._unlinked(place, requirement.named or tuple(known))
-        problems += self._unspared()
         problems += self._claimed_twice()
         if self.method.removes_terms and not any(
             isinstance(requirement, LinkRequirement) for requirement in self.requirements
@@ -266,34 +271,6 @@ class Job(Part):
         """The columns of the table that attributes name, or that are members of their sets."""
         named = {name for name, one in self.attributes.items() if one.columns is None}
         return named.union(*(one.columns or () for one in self.attributes.values()))
-
-    def _unspared(self) -> list[str]:
-        """Return where non-sensitive values would be ignored: by the method, or a requirement."""
-        marked = [
-            name
-            for name, attribute in self.attributes.items()
-            if attribute.sensitive_values is not None or attribute.non_sensitive_values is not None
-        ]
-        if not marked or self.method.weighs_values:
-            return []
-        if not self.method.judges_counts:
-            return [
-                f"attributes.{name}: {self.method.name} protects all values alike. Remove "
-                "'sensitive_values' and 'non_sensitive_values', or use codip, full-domain, "
-                "mondrian or local-recoding."
-                for name in marked
-            ]
-        return [
-            f"requirements[{number}]: {requirement.name} has no meaning where some values of "
-            f"'{name}' are not sensitive: it is about the whole distribution, or about what an "
-            "attacker rules out. Use distinct-l-diversity, p-diversity or "
-            "pd-recursive-cl-diversity for it, or remove the values."
-            for number, requirement in enumerate(self.requirements)
-            if isinstance(requirement, AttributeRequirement) and not requirement.spares_values
-            for name in marked
-            if name in requirement.named
-            or (not requirement.named and requirement.role is Role.SENSITIVE)
-        ]
 
     def _may_be_bit(self, name: str) -> bool:
         """Return whether a name may be that of a bit, which only the data decides."""

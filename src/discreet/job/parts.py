@@ -69,7 +69,7 @@ JobRole = Annotated[
 class Part(BaseModel):
     """A part of a job, which is never changed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Attribute(Part):

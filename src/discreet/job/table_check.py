@@ -168,6 +168,17 @@ def check_table(task: Task, persons: Persons | None = None, *, figures: bool = F
 def _require_fit(task: Task, persons: Persons | None) -> None:
     """Raise all reasons why requirements cannot be judged on this table."""
     problems = [problem for one in task.requirements for problem in one.problems(task.domains)]
+    problems += [
+        f"{one.name} covers how groups were formed, which a table does not show. Check p-diversity."
+        for one in task.requirements
+        if not one.guides_groups
+    ]
+    problems += [
+        f"{one.name} compares with a population, which a check has not. Publish with a job that "
+        "names one."
+        for one in task.requirements
+        if one.needs_population
+    ]
     if persons is not None:
         problems += [
             f"{one.name} cannot be judged on persons with several rows. Leave out the person to "

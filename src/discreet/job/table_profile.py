@@ -175,9 +175,12 @@ def profile_table(
     repeated: Sequence[str] = (),
     counts_rows: bool = False,
     persons: PersonCounts | None = None,
+    unique: float | None = None,
     further: Sequence[Column] = (),
 ) -> Profile:
     """Profile a table by its columns' roles; ``further`` columns only by themselves.
+
+    ``persons`` have one row each, unless ``unique`` is the share of them that some row tells apart.
 
     Where ``roles_known`` is false, roles are proposed: proposed quasi-identifiers and sensitive
     columns count as known to an attacker, and sensitive ones are looked at as such too. Of very
@@ -195,6 +198,10 @@ def profile_table(
             known = known[:1]
         quasi_identifiers = [column for column in table if role_of[column.name] in known]
     counted = None if person is None else persons_of([person], table.rows)
+    if counted is not None:
+        unique = share_of_unique(quasi_identifiers, counted)
+    elif persons is not None and unique is None:
+        unique = _unique_rows(quasi_identifiers, table)
     others = [column for column in quasi_identifiers if column not in sensitive]
     classes = classes_of(others, table.entries, table.weights)
     risks = _subset_risks(quasi_identifiers, table)
@@ -217,23 +224,24 @@ def profile_table(
         counts_rows=counts_rows,
         person=None if person is None else person.name,
         persons=persons if counted is None else counted.counts,
-        unique_persons=_unique_persons(quasi_identifiers, table.rows, counted, persons),
+        unique_persons=unique,
     )
 
 
-def _unique_persons(
-    quasi_identifiers: Sequence[Column],
-    rows: int,
-    persons: Persons | None,
-    one_row_each: PersonCounts | None,
-) -> float | None:
-    """The share of persons that the quasi-identifiers of a row tell apart from all others."""
-    if not rows or not quasi_identifiers or (persons is None and one_row_each is None):
+def share_of_unique(quasi_identifiers: Sequence[Column], persons: Persons) -> float | None:
+    """Return the share of persons that the quasi-identifiers of a row tell apart from others."""
+    rows = len(persons.number)
+    if not rows or not quasi_identifiers:
         return None
-    classes = classes_of(quasi_identifiers, rows)
-    if persons is None:
-        return int((classes.size == 1).sum()) / rows
-    return unique_persons(classes, persons) / persons.count
+    return unique_persons(classes_of(quasi_identifiers, rows), persons) / persons.count
+
+
+def _unique_rows(quasi_identifiers: Sequence[Column], table: CodedTable) -> float | None:
+    """Return the share of rows that the quasi-identifiers tell apart from all others."""
+    if not table.rows or not quasi_identifiers:
+        return None
+    classes = classes_of(quasi_identifiers, table.entries, table.weights)
+    return int((classes.size == 1).sum()) / table.rows
 
 
 def _linked(column: Column, links: Links) -> LinkProfile:

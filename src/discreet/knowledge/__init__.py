@@ -1,1 +1,1 @@
-"""External knowledge: which sensitive labels a set of terms discloses."""
+"""External knowledge: which labels a set of terms discloses, and who is in the population."""

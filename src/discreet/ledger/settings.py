@@ -37,6 +37,13 @@ class LedgerSettings(BaseModel):
         description="Seconds to wait for another run that publishes to the same ledger.",
     )
 
+    bcf_anonymity: int | None = Field(
+        default=None,
+        ge=2,
+        description="The least number of rows that correspondence attacks on all releases of the "
+        "ledger leave for a record; nothing is guaranteed if left out.",
+    )
+
     @model_validator(mode="after")
     def _one_place(self) -> LedgerSettings:
         if (self.path is None) == (self.url is None):

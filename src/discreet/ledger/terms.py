@@ -19,6 +19,7 @@ from discreet.methods.series.beliefs.correlation import Correlation
 RHO_DIFFERENT = "rho-different"
 M_INVARIANCE = "m-invariance"
 CORRELATION_HASH = "correlation_sha256"
+BCF_ANONYMITY = "bcf_anonymity"
 
 
 def terms_of(parameters: Mapping[str, Any], correlation: Correlation | None) -> dict[str, Any]:
@@ -26,6 +27,13 @@ def terms_of(parameters: Mapping[str, Any], correlation: Correlation | None) -> 
     if correlation is None:
         return dict(parameters)
     return {**parameters, CORRELATION_HASH: correlation.sha256}
+
+
+def greatest_k(parameters: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the greatest k of BCF-anonymity: each is stated for the whole series."""
+    return max(
+        (int(one[BCF_ANONYMITY]) for one in parameters if BCF_ANONYMITY in one), default=None
+    )
 
 
 def least_rho(parameters: Sequence[Mapping[str, Any]]) -> float | None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from discreet.by_name import Named
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links, estimated_prior, link
+from discreet.knowledge.population import Population
 from discreet.knowledge.table import Knowledge
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.series.beliefs.correlation import Correlation, Unstated
@@ -57,6 +58,7 @@ class Task:
     knowledge: Mapping[str, Knowledge] = field(default_factory=dict)  # of quasi-sensitive ones
     history: History | None = None  # what a ledger knows; only for methods that need it
     people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
+    population: Population | None = None  # where a requirement compares with one
     correlation: Correlation | None = None  # how values follow each other, where the job says so
     unit: Unit = Unit.ROW  # person where an identifier proves that every person has one row
     persons: OneRowEach | None = None  # where the job names persons, each with one row
@@ -65,6 +67,13 @@ class Task:
     repeated: tuple[str, ...] = ()  # in a sentence each: identifiers whose values repeat
     # of orders and group numbers, never of a method
     orders: np.random.Generator = field(default_factory=secret_generator)
+
+    @property
+    def for_grouping(self) -> Task:
+        """The task with the requirements by which a method may form groups."""
+        if all(one.guides_groups for one in self.requirements):
+            return self
+        return replace(self, requirements=[one for one in self.requirements if one.guides_groups])
 
     def without(self, gone: Collection[str]) -> Task:
         """Return the task as it is without some bits of multi-valued attributes."""
@@ -193,6 +202,13 @@ class Bucketized:
 
 
 @dataclass(frozen=True, eq=False)
+class GeneralizedBuckets(Bucketized):
+    """The same with quasi-identifiers as coarse as each group needs: "generalized-buckets"."""
+
+    cells: Mapping[str, CellColumn] = field(default_factory=dict)  # for every quasi-identifier
+
+
+@dataclass(frozen=True, eq=False)
 class NoiseValues:
     """Values that a group is published with though none of its rows has them."""
 
@@ -251,14 +267,22 @@ class Method(Named):
     # Whether it meets requirements on the labels that quasi-sensitive terms link to; whether by
     # removing terms, so that it needs such a requirement.
     judges_links: ClassVar[bool] = False
+    judges_population: ClassVar[bool] = False  # whether it meets requirements on a population
     removes_terms: ClassVar[bool] = False
     # Whether groups are judged by counts alone, also by those of kinds or of sensitive values.
     judges_counts: ClassVar[bool] = False
-    weighs_values: ClassVar[bool] = False  # whether non-sensitive values weigh nothing
 
     @property
     def needs_hierarchies(self) -> bool:
         """Whether every quasi-identifier must have a hierarchy; a missing one is then built."""
+        return False
+
+    @property
+    def groups_blindly(self) -> bool:
+        """Whether groups depend on quasi-identifiers alone if all requirements are on sizes.
+
+        A second run on the same table then forms the same groups, so that an audit can compare.
+        """
         return False
 
     @property

@@ -34,6 +34,16 @@ class MethodEntry(BaseModel):
     name: str
     parameters: dict[str, Any] = Field(default_factory=dict)
 
+    @property
+    def publishes_tight_cells(self) -> bool:
+        """Whether cells are no wider than the rows of their class need."""
+        return False
+
+    @property
+    def rounds_to_grid(self) -> bool:
+        """Whether the ends of ranges are those of steps, which need not occur."""
+        return False
+
     def levels_of(self, table: str) -> Mapping[str, int] | None:
         """Return the levels of a table's full-domain recoding; None where it is another."""
         return None

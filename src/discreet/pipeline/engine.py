@@ -64,6 +64,7 @@ class FormedTables(ABC):
     """The tables of a release as an engine holds them, and its method's statements about them."""
 
     usual_format: ClassVar[OutputFormat] = "csv"
+    in_parts: ClassVar[bool] = False  # whether no machine holds all rows
     task: Task  # without the bits that are not published
     kind: str
     entries: dict[str, TableEntry]

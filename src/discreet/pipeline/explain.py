@@ -10,6 +10,7 @@ from discreet.io.signatures import SigningKey
 from discreet.pipeline.release import Release
 from discreet.pipeline.verify import risk_file
 from discreet.releases.audit.files import REPORT
+from discreet.releases.audit.kept_rows import packed_rows
 from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
 
@@ -33,7 +34,15 @@ def write_explanation(
 
 
 def write_private_files(path: Path, release: Release, report: bool) -> None:
-    """Write the publisher's private files beside a release: figures, and a page of them."""
+    """Write the publisher's private files beside a release: figures, and a page of them.
+
+    Where persons keep several rows, a later audit finds them by the source row of each published
+    row.
+    """
+    rows_of_source = release.formed.source_rows() if release.manifest.keeps_rows else None
+    if rows_of_source is not None:
+        packed = {name: packed_rows(rows) for name, rows in rows_of_source.items()}
+        release.private["source_rows"] = packed
     text = json.dumps(release.private, indent=1) + "\n"
     write_private(path.with_name(f"{path.name}.private.json"), text)
     place = path.with_name(f"{path.name}.private.html")

@@ -20,13 +20,13 @@ from discreet.io.writing import OutputFormat, write_table
 from discreet.job.model import Job
 from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Generalized, Outcome, Progress, Task
+from discreet.methods.shared.grouped_rows import require_all
 from discreet.methods.shared.person_groups import group_persons
 from discreet.pipeline.engine import Engine, FormedTables, Reading
 from discreet.pipeline.manifest_draft import require_members, unpublished_bits
 from discreet.pipeline.read import SourceRows, hash_of_source, read_source
 from discreet.pipeline.record import Draft, draft_of
 from discreet.releases.audit.audit import Audit, audit_tables, read_tables, specs_of
-from discreet.releases.audit.kept_rows import packed_rows
 from discreet.releases.manifest import Manifest, TableEntry
 from discreet.releases.measure import measure_release
 from discreet.releases.registry import kind_of_outcome
@@ -55,10 +55,20 @@ class OneMachine(Engine[SourceRows, Outcome]):
 
     def run(self, job: Job, task: Task, source: SourceRows, seed: int) -> Outcome:
         task.progress(job.method.name, 0.0)
-        persons = task.kept
+        grouping, persons = task.for_grouping, task.kept
         if persons is not None and not job.method.reads_persons:
-            return interruptible(lambda: group_persons(job.method, task, persons))
-        return interruptible(lambda: job.method.run(task))
+            return interruptible(lambda: group_persons(job.method, grouping, persons))
+        outcome = interruptible(lambda: job.method.run(grouping))
+        if grouping is not task and isinstance(outcome, Generalized):
+            require_all(
+                task,
+                outcome.class_of_row,
+                f"{job.method.name}: its groups, formed without a look at sensitive values, do not "
+                "meet the requirements",
+                ("raise k (choose it before looking at results: to try one after another discloses "
+                 "that smaller ones failed)",),
+            )  # fmt: skip
+        return outcome
 
     def form(self, job: Job, task: Task, source: SourceRows, outcome: Outcome) -> LocalTables:
         kind = kind_of_outcome(outcome)
@@ -67,7 +77,7 @@ class OneMachine(Engine[SourceRows, Outcome]):
         require_members(task, gone)
         published = {name: table.without(gone).compacted() for name, table in published.items()}
         task = task.without(gone)
-        formed = LocalTables(
+        return LocalTables(
             task=task,
             kind=kind.name,
             entries={
@@ -91,10 +101,6 @@ class OneMachine(Engine[SourceRows, Outcome]):
             },
             like=source.like,
         )
-        if task.kept is not None:
-            rows = formed.source_rows()
-            formed.private["source_rows"] = {name: packed_rows(rows[name]) for name in rows}
-        return formed
 
     def draft(
         self, job: Job, ledger: Ledger | None, tables: FormedTables, outcome: Outcome

@@ -27,13 +27,14 @@ from discreet.io.knowledge import read_knowledge
 from discreet.io.tables import column_names, read_table
 from discreet.job.identifying import SEVERAL_ROWS, Uses, identifying_values
 from discreet.job.model import Job
+from discreet.knowledge.population import Population
 from discreet.knowledge.table import Knowledge
 from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
 from discreet.pipeline.series_history import with_history
-from discreet.requirements.base import Requirement
+from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
@@ -82,7 +83,12 @@ def prepare_task(
         task = replace(
             task, unit=Unit.PERSON, persons=source.persons, kept=source.kept, keeping=keeping
         )
-    problems += _unfit_for_persons(job, task)
+    problems += _unfit_for_persons(job, task) + _unfit_for_blind_groups(job, task)
+    lacking = _unfit_for_population(job, task)
+    problems += lacking
+    if not lacking and any(one.needs_population for one in task.requirements):
+        path = job.folder / str(job.population)
+        task = replace(task, population=Population(*prepare_population(job, path)))
     if ledger is not None and source.people is not None:
         progress("ledger", 0.0)
         task = with_history(replace(task, people=source.people), job, ledger)
@@ -107,7 +113,8 @@ def _form(
         for requirement in job.requirements
     ]
     if job.method.judges_counts:
-        requirements = of_sensitive_values(requirements, table, marks)
+        keeping = job.person is not None and job.person.rows == "keep"
+        requirements = of_sensitive_values(requirements, table, marks, of_persons=keeping)
     task = Task(
         table,
         hierarchies,
@@ -125,8 +132,13 @@ def of_sensitive_values(
     requirements: Sequence[Requirement],
     table: CodedTable,
     marks: Mapping[str, NDArray[np.bool_]],
+    *,
+    of_persons: bool = False,
 ) -> list[Requirement]:
-    """Return requirements that do not cover values which the job declares non-sensitive."""
+    """Return requirements that do not cover values which the job declares non-sensitive.
+
+    Those that could not be judged on persons with several rows then stay as they are.
+    """
     spared = {
         name: [
             text
@@ -137,7 +149,12 @@ def of_sensitive_values(
         if not mark.all()
     }
     names = [column.name for column in table.sensitive]
-    return [one for requirement in requirements for one in requirement.sparing(spared, names)]
+    found: list[Requirement] = []
+    for requirement in requirements:
+        split = requirement.sparing(spared, names)
+        judged = not of_persons or all(one.person_basis is not None for one in split)
+        found += split if judged else [requirement]
+    return found
 
 
 def _require_fit(task: Task, problems: Sequence[str]) -> None:
@@ -181,6 +198,49 @@ def _unfit_for_persons(job: Job, task: Task) -> list[str]:
     unfit = job.method.unfit_for_persons(task.keeping)
     if unfit is not None:
         problems.append(f"method: {unfit}, or 'person: {{…, rows: collapse}}'.")
+    return problems
+
+
+def _unfit_for_blind_groups(job: Job, task: Task) -> list[str]:
+    """Return the reasons why groups cannot be formed without a look at sensitive values."""
+    asked = [one.name for one in task.requirements if not one.guides_groups]
+    if not asked:
+        return []
+    problems = [
+        f"requirements: {one.name} forms groups by sensitive values, which {asked[0]} excludes. "
+        f"Remove one of the two; {asked[0]} bounds every belief too."
+        for one in task.requirements
+        if one.guides_groups and not isinstance(one, SizeRequirement)
+    ]
+    if not job.method.groups_blindly:
+        problems.append(
+            f"method: {job.method.name} with these parameters does not form groups by "
+            f"quasi-identifiers alone, which {asked[0]} needs. Use mondrian with strict cuts, or "
+            "full-domain without 'seconds'."
+        )
+    return problems
+
+
+def _unfit_for_population(job: Job, task: Task) -> list[str]:
+    """Return the reasons why classes cannot be compared with a population."""
+    asked = [one.name for one in task.requirements if one.needs_population]
+    if not asked:
+        return []
+    problems = []
+    if job.population is None:
+        problems.append(
+            "population: is missing. Name a table with the quasi-identifiers of everybody who "
+            f"might be in the source, for {asked[0]}."
+        )
+    if not job.method.judges_population:
+        problems.append(
+            f"method: {job.method.name} does not meet {asked[0]}. Use full-domain, which knows the "
+            "cells of every recoding that it tries."
+        )
+    elif job.method.most_suppressed(task.table.rows):
+        problems.append(
+            f"method: {asked[0]} is not judged where rows are suppressed. Use 'suppression: 0'."
+        )
     return problems
 
 

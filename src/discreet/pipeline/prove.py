@@ -30,7 +30,7 @@ def audit_reading(
     audit = reading.audit(manifest)
     if release.draft is not None and ledger is not None:
         correlation = release.task.correlation
-        audit = with_series(audit, ledger, release.draft, reading.tables, correlation)
+        audit = with_series(audit, ledger, release.draft, reading, correlation)
     require_sound(audit)
     manifest.promises = [public_promise(promise, manifest) for promise in audit.promises]
     manifest.readers = list(audit.readers)

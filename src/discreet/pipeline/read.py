@@ -14,11 +14,12 @@ from discreet.io.csv.layout import suspect_header
 from discreet.io.formats.database_tables import opened_table
 from discreet.io.frames import FrameKind, code_frame, frame_columns, plain_frame
 from discreet.io.header import check_columns
-from discreet.io.source import Source, Tell, ignore_progress
+from discreet.io.source import PLACES, Source, Tell, ignore_progress
 from discreet.io.tables import column_names, read_table
 from discreet.job.identifying import ONE_ROW, Uses, count_uses
 from discreet.job.joined_columns import join_columns
 from discreet.job.model import Job
+from discreet.job.person import Person
 from discreet.ledger.keys import hash_people
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import require_people
@@ -73,17 +74,28 @@ def read_source(
         persons = persons_of([unpublished[name] for name in job.person.column], table.rows)
         if job.collapses:
             people = None if people is None else people[persons.first_row]
-            table = collapse(job, table, persons, unpublished)
-        elif job.person.rows == "one" and persons.counts.most > 1:
-            raise InputError(f"{persons.counts.sentence(job.person.place)} {ONE_ROW}")
-        if job.person.rows == "keep":
-            source = replace(source, kept=persons)
-        else:
-            stated = OneRowEach(persons.counts, job.person_rules, job.person.count)
-            source = replace(source, table=table, persons=stated)
+        source = of_persons(job, job.person, source, persons, unpublished)
     if people is not None:
         require_people(people, " and ".join(job.ledger_person))
     return replace(source, people=people)
+
+
+def of_persons(
+    job: Job,
+    person: Person,
+    source: SourceRows,
+    persons: Persons,
+    unpublished: Mapping[str, Column] | None = None,
+) -> SourceRows:
+    """Give a source its persons: each has one row after it, unless the job keeps all rows."""
+    if person.rows == "keep":
+        return replace(source, kept=persons)
+    if person.rows == "one" and persons.counts.most > 1:
+        raise InputError(f"{persons.counts.sentence(person.place)} {ONE_ROW}")
+    if job.collapses:
+        source = replace(source, table=collapse(job, source.table, persons, unpublished or {}))
+    stated = OneRowEach(persons.counts, job.person_rules, person.count, persons.number)
+    return replace(source, persons=stated)
 
 
 def shared_persons(job: Job, first: Any, second: Any) -> dict[tuple[str, ...], int]:
@@ -106,19 +118,35 @@ def _texts(column: Column) -> list[str | None]:
 def _hash_people(job: Job, columns: Mapping[str, Column], ledger: Ledger) -> PersonHashes:
     """The keyed hash of every row's person."""
     identifiers = [columns[name] for name in job.ledger_person]
-    for column in identifiers:
-        if column.has_null:
-            lacking = int((column.codes == column.cardinality - 1).sum())
+    require_identifiers({column.name: rows_without(column) for column in identifiers})
+    return hashes_of(identifiers, ledger.key)
+
+
+def rows_without(identifier: Column) -> int:
+    """Return how many rows have no identifier."""
+    if not identifier.has_null:
+        return 0
+    return int((identifier.codes == identifier.cardinality - 1).sum())
+
+
+def require_identifiers(lacking: Mapping[str, int]) -> None:
+    """Refuse rows without an identifier; ``lacking`` counts them by column."""
+    for name, rows in lacking.items():
+        if rows:
             raise InputError(
-                f"Column '{column.name}': {lacking} rows have no identifier. A ledger recognizes "
+                f"Column '{name}': {rows} rows have no identifier. A ledger recognizes "
                 "records by it; fill the cells in, or leave the rows out."
             )
+
+
+def hashes_of(identifiers: Sequence[Column], key: bytes) -> PersonHashes:
+    """The keyed hash of every row's person, whom all these columns name together."""
     if len(identifiers) == 1:
         (named,) = identifiers
-        return hash_people(named.text.to_list(), ledger.key)[named.codes]
+        return hash_people(named.text.to_list(), key)[named.codes]
     texts = [column.text.gather(pl.Series(column.codes)) for column in identifiers]
     joined = pl.select(pl.concat_str(texts, separator=UNIT_SEPARATOR)).to_series()
-    return hash_people(joined.to_list(), ledger.key)
+    return hash_people(joined.to_list(), key)
 
 
 def _read_columns(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> CodedTable:
@@ -176,12 +204,13 @@ def specs_of_others(job: Job, present: Sequence[str]) -> dict[str, ColumnSpec]:
     return {name: ColumnSpec(Role.DROP) for name in present if name not in known}
 
 
-def source_of(job: Job, path: str | Path | None = None) -> Source:
-    """The source that a job reads; a given path replaces the job's own."""
+def source_of(
+    job: Job, path: str | Path | None = None, options: Mapping[str, Any] | None = None
+) -> Source:
+    """The source that a job reads; a given path replaces the job's own, and options its options."""
     if path is not None:
-        elsewhere = {"path", "url", "table", "query"}
-        given = {} if job.source is None else job.source.model_dump(exclude=elsewhere)
-        return Source.of_file(Path(path), **given)
+        given = {} if job.source is None else job.source.model_dump(exclude=set(PLACES))
+        return Source.of_file(Path(path), **{**given, **(options or {})})
     if job.source is None:
         raise InputError("The job has no source and no data was given. Add 'source: {path: …}'.")
     if job.source.in_catalog:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from discreet.ledger.keys import hex_of
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import Contents, Entry, GroupSignatures
 from discreet.ledger.settings import LedgerSettings
-from discreet.ledger.terms import terms_of
+from discreet.ledger.terms import BCF_ANONYMITY, terms_of
 from discreet.methods.base import Bucketized, Counterfeits, Generalized, Outcome, Task
 from discreet.releases.kinds.bucketized.tables import PEOPLE
 from discreet.table.classes import group_codes
@@ -104,17 +104,41 @@ def draft_of(
     published: Mapping[str, PublishedTable],
 ) -> Draft:
     """Return the draft of an outcome for the ledger."""
+    group, fakes = published_groups(outcome, published)
+    numbered = isinstance(outcome, Bucketized)
+    return draft_of_groups(ledger, job, task, group, task.table.sensitive, numbered, fakes)
+
+
+def draft_of_groups(
+    ledger: Ledger,
+    job: Job,
+    task: Task,
+    group: NDArray[np.int32],
+    sensitive: Sequence[Column],
+    numbered: bool,
+    fakes: Counterfeits | None = None,
+) -> Draft:
+    """Return the draft for the ledger of the group of every row, −1 for one held back.
+
+    ``numbered`` says whether the files have the numbers of groups.
+    """
     assert task.people is not None
     assert job.ledger is not None
-    group, fakes = _groups(outcome, published)
     groups = int(group.max(initial=-1)) + 1
     counterfeits = np.zeros(groups, np.int32)
     if fakes is not None:
         counterfeits += np.bincount(fakes.group, minlength=groups).astype(np.int32)
-    signatures = {
-        column.name: _signatures(column, group, groups, fakes) for column in task.table.sensitive
-    }
+    signatures = {column.name: _signatures(column, group, groups, fakes) for column in sensitive}
     order = np.lexsort((task.people[:, 1], task.people[:, 0]))  # hides the source's order
+    parameters = terms_of(job.method.parameters(), task.correlation)
+    if job.ledger.bcf_anonymity is not None:
+        if not numbered or len(signatures) != 1:
+            raise InputError(
+                "ledger: bcf_anonymity needs releases with numbered groups and one sensitive "
+                "attribute. Use m-invariance, rho-different, anatomy or msa-diversity with "
+                "'publish: buckets'."
+            )
+        parameters[BCF_ANONYMITY] = job.ledger.bcf_anonymity
     contents = Contents(task.people[order], group[order], counterfeits, signatures)
     entry = Entry(
         number=0,
@@ -122,7 +146,7 @@ def draft_of(
         folder_hash="",
         recorded="",
         method=job.method.name,
-        parameters=terms_of(job.method.parameters(), task.correlation),
+        parameters=parameters,
         published_rows=int((group >= 0).sum()),
         held_back=int((group < 0).sum()),
         counterfeits=int(counterfeits.sum()),
@@ -131,7 +155,7 @@ def draft_of(
     return Draft(job.ledger.located(job.folder), ledger.head, entry, contents)
 
 
-def _groups(
+def published_groups(
     outcome: Outcome, published: Mapping[str, PublishedTable]
 ) -> tuple[NDArray[np.int32], Counterfeits | None]:
     """The group of every row as it is published, less 1; and counterfeits with such groups."""

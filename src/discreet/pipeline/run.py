@@ -19,6 +19,7 @@ from discreet.io.atomic import release_place
 from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat, require_format
 from discreet.job.model import Job
+from discreet.job.protected_values import advising_to_spare, protected_alike
 from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.engine import Engine, Reading
@@ -68,12 +69,15 @@ def make_release(
         task = prepare_task(job, source, rng=run.rng, progress=progress, ledger=ledger)
         require_publishable(job, task)
         task = run.with_orders(task)  # the source, hierarchies, requirements, history
-    with run.timed("method"):
+    with run.timed("method"), advising_to_spare(job):
         outcome = engine.run(job, task, source, run.seed)  # the class or group of each row
         tables = engine.form(job, task, source, outcome)  # cells (classes,) or values (rows,)
     draft = engine.draft(job, ledger, tables, outcome)  # people and groups, for the ledger
     private = run.private(engine, source, tables, draft)
-    return Release(draft_manifest(job, tables), tables, job, private, draft)
+    manifest = draft_manifest(job, tables)
+    stricter = protected_alike(job, manifest)
+    private |= {"stricter": stricter} if stricter else {}
+    return Release(manifest, tables, job, private, draft)
 
 
 def prove_release(

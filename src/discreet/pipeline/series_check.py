@@ -11,16 +11,24 @@ from dataclasses import replace
 
 import numpy as np
 
+from discreet.attacks.series.correspondences import correspondence_problems, correspondences
 from discreet.attacks.series.series_view import JointFinding, Series, invariance, joint
 from discreet.ledger.history import history_of, values_of
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import Contents
-from discreet.ledger.terms import M_INVARIANCE, RHO_DIFFERENT, least_rho
+from discreet.ledger.terms import (
+    BCF_ANONYMITY,
+    M_INVARIANCE,
+    RHO_DIFFERENT,
+    greatest_k,
+    least_rho,
+)
 from discreet.methods.series.beliefs.correlation import Correlation
+from discreet.pipeline.engine import Reading
 from discreet.pipeline.record import Draft
 from discreet.releases.audit.audit import Audit
 from discreet.releases.kinds.bucketized.tables import PEOPLE, SENSITIVE, people_counted
-from discreet.requirements.republication import SeriesRequirement
+from discreet.requirements.republication import SeriesBcfAnonymity, SeriesRequirement
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import GROUP
 
@@ -31,11 +39,15 @@ def with_series(
     audit: Audit,
     ledger: Ledger,
     draft: Draft,
-    tables: Mapping[str, CodedTable],
+    reading: Reading,
     correlation: Correlation | None,
 ) -> Audit:
     """Return the audit of a new release with its guarantees about the series decided."""
-    problems = series_problems(ledger, draft, tables, correlation)
+    problems = series_problems(ledger, draft, reading, correlation)
+    asked = [promise.to_requirement() for promise in audit.promises]
+    k = max((one.k for one in asked if isinstance(one, SeriesBcfAnonymity)), default=None)
+    if k is not None and draft.entry.parameters.get(BCF_ANONYMITY) != k:
+        problems.append("the ledger would not record the BCF-anonymity that the release states")
     promises = tuple(
         promise.model_copy(update={"holds": not problems, "unproved": None})
         if isinstance(promise.to_requirement(), SeriesRequirement)
@@ -48,13 +60,15 @@ def with_series(
 def series_problems(
     ledger: Ledger,
     draft: Draft,
-    tables: Mapping[str, CodedTable],
+    reading: Reading,
     correlation: Correlation | None,
 ) -> list[str]:
     """Return which guarantees of a series would not hold if a release joined it."""
     entries = [*ledger.entries(), draft.entry]
     guaranteed = [
-        at for at, one in enumerate(entries) if one.method in (M_INVARIANCE, RHO_DIFFERENT)
+        at
+        for at, one in enumerate(entries)
+        if one.method in (M_INVARIANCE, RHO_DIFFERENT) or BCF_ANONYMITY in one.parameters
     ]
     if not guaranteed:
         return []
@@ -63,7 +77,7 @@ def series_problems(
     (attribute,) = contents[guaranteed[0]].signatures
     if attribute not in draft.contents.signatures:
         return []  # the release does not publish the attribute of the series
-    unlike = _unlike_tables(draft.contents, attribute, tables)
+    unlike = _unlike_tables(draft.contents, attribute, reading.tables)
     if unlike:
         return unlike
     contents = [one for one in contents if attribute in one.signatures]
@@ -74,6 +88,9 @@ def series_problems(
     if any(entry.method == M_INVARIANCE for entry in entries):
         partly = invariance(series).overlapping
         problems += [overlap_problem(partly)] if partly else []
+    k = greatest_k([one.parameters for one in entries])
+    if k is not None:
+        problems += correspondence_problems(correspondences(series, k), k)
     rho = least_rho([one.parameters for one in entries if one.method == RHO_DIFFERENT])
     if rho is not None:
         found = joint(series, correlation or Correlation(), rho)

@@ -13,12 +13,12 @@ import numpy as np
 
 from discreet import __version__
 from discreet.attacks.base import TOLERANCE, Finding
-from discreet.attacks.inference.population import Population
+from discreet.attacks.inference.rows_at_risk import RowAtRisk
 from discreet.attacks.registry import attacks_inside
-from discreet.attacks.risk import RowAtRisk
 from discreet.attacks.run import AttackReport, run_attacks
 from discreet.errors import AuditError
 from discreet.job.model import Job
+from discreet.knowledge.population import Population
 from discreet.methods.base import Progress
 from discreet.pipeline.engine import FormedTables, Reading
 from discreet.pipeline.prepare import prepare, prepare_population
@@ -34,10 +34,8 @@ from discreet.utility.reading import DIVERGENCE_ROWS
 SAMPLED = 10  # rows that are shown before and after
 SHOWN_COLUMNS = 8
 NOT_ASKED = "No attacker was tried: the release was made without attacks."
-IN_PARTS = (
-    "No attacker was tried: the release was made in parts. Run 'discreet attack RELEASE "
-    "--original JOB'."
-)
+ATTACKED_HERE = 100_000  # rows of a release in parts that are brought to this machine
+IN_PARTS = "No attacker was tried: the release was made in parts, "
 
 
 def verify_attacks(
@@ -54,9 +52,7 @@ def verify_attacks(
     wanted = job.verify
     if wanted is None:
         return None
-    population = None
-    if wanted.population is not None:
-        population = read_population(job.folder / wanted.population, job)
+    population = _population(job)
     report = run_attacks(
         reading.tables,
         formed.original,
@@ -80,6 +76,14 @@ def verify_attacks(
             "requirements, or raise the ceiling in 'verify'."
         )
     return report
+
+
+def _population(job: Job) -> Population | None:
+    """The population that a job names for its attacks, or for all that it asks."""
+    path = job.population
+    if job.verify is not None and job.verify.population is not None:
+        path = job.verify.population
+    return None if path is None else read_population(job.folder / path, job)
 
 
 def read_population(path: Path, job: Job) -> Population:
@@ -111,10 +115,11 @@ def review_release(
 ) -> Review:
     """Attack a release within some seconds, or not at all, and describe it for its signer."""
     formed = release.formed
-    rows = formed.source_rows()
     facts = _provenance(release, manifest)
-    if rows is None:  # in parts: no machine has all of it
-        return Review(not_attacked=IN_PARTS, facts=facts)
+    if formed.in_parts:
+        reason = NOT_ASKED if seconds is None else _too_much_in_parts(formed, manifest)
+        if reason is not None:
+            return Review(not_attacked=reason, facts=facts)
     attacks = None
     if seconds is not None:
         attacks = _attacked(release, manifest, reading, seconds, progress)
@@ -130,13 +135,24 @@ def review_release(
     )
 
 
+def _too_much_in_parts(formed: FormedTables, manifest: Manifest) -> str | None:
+    """Why a release in parts is not attacked on this machine; None where it is."""
+    if manifest.keeps_rows and formed.source_rows() is None:
+        return f"{IN_PARTS}which do not say which published rows belong to the same person."
+    if manifest.source_rows <= ATTACKED_HERE:
+        return None
+    return (
+        f"{IN_PARTS}and its {manifest.source_rows:,} rows are more than the {ATTACKED_HERE:,} that "
+        "are brought to one machine while it is published. Run 'discreet attack RELEASE "
+        "--original JOB' on a machine that holds them."
+    )
+
+
 def _attacked(
     release: Release, manifest: Manifest, reading: Reading, seconds: float, progress: Progress
 ) -> AttackReport:
     wanted = release.job.verify
-    population = None
-    if wanted is not None and wanted.population is not None:
-        population = read_population(release.job.folder / wanted.population, release.job)
+    population = _population(release.job)
     return run_attacks(
         reading.tables,
         release.formed.original,
@@ -145,7 +161,7 @@ def _attacked(
         source_rows=release.formed.source_rows(),
         threshold=0.5 if wanted is None else wanted.threshold,
         seconds=seconds,
-        list_rows=release.job.person is None,
+        list_rows=release.formed.source_rows() is not None,
         progress=progress,
     )
 

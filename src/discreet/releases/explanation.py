@@ -33,6 +33,7 @@ def explain_privately(manifest: Manifest, private: Mapping[str, Any]) -> list[st
     facts, utility = private.get("method", {}), private.get("utility", {})
     found = [
         *_persons(private.get("persons")),
+        *private.get("stricter", []),
         *_unstated(manifest, private.get("promises", [])),
         *manifest.method.private_sentences(facts, utility),
         *worth(manifest, facts, utility),

@@ -2,13 +2,14 @@
 
 Two distributions, from the counts that the audit derived from published files: how large the groups
 are that people are in, and how much such an attacker believes in the value that each of them has,
-the value's share of the group. A masked cell (``*``) is no value. A decomposed release publishes no
+the value's share of the group. A masked cell (``*``) is no value, and values that the guarantees
+let be disclosed are not counted. A decomposed release publishes no
 shares; of it only the sizes are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.releases.kinds.base import Kind, View
 from discreet.table.counts import ValueCounts
+from discreet.typing import Bools
 
 BINS = 20  # of a belief, in equal steps from 0 to 1
 STEPS = (1, 2, 3, 4, 5, 7)  # bounds of sizes, in every power of ten
@@ -79,15 +81,17 @@ class Picture:
         return cls(sizes, beliefs, all(part.alike for part in parts))
 
 
-def picture_of(views: Mapping[str, View], kind: Kind) -> Picture:
-    """The picture of a release's views, by table."""
+def picture_of(
+    views: Mapping[str, View], kind: Kind, disclosable: Mapping[str, Collection[str | None]]
+) -> Picture:
+    """The picture of a release's views, by table; of values that are not disclosable."""
     beliefs: dict[str, Shares] = {}
     for view in views.values():
         for name, values in view.counts.values.items():
             if kind.publishes_counts and len(values.value):
-                beliefs[name] = _shares(
-                    values, view.counts.size, _masked(view.domains[name].values)
-                )
+                left_out = {MASKED, *disclosable.get(name, ())}
+                covered = np.array([v not in left_out for v in view.domains[name].values], bool)
+                beliefs[name] = _shares(values, view.counts.size, covered)
     sizes = {name: size_bands(view.counts.size) for name, view in views.items()}
     return Picture(sizes, beliefs, kind.makes_alike)
 
@@ -122,13 +126,9 @@ def _bands(
     )
 
 
-def _masked(values: Sequence[str | None]) -> int:
-    return values.index(MASKED) if MASKED in values else -1
-
-
-def _shares(values: ValueCounts, size: NDArray[np.int64], masked: int) -> Shares:
+def _shares(values: ValueCounts, size: NDArray[np.int64], covered: Bools) -> Shares:
     histogram = np.zeros(BINS, np.int64)
-    known = values.value != masked
+    known = covered[values.value]
     belief = values.count[known] / size[values.class_of_entry[known]]
     place = np.clip((belief * BINS - 1e-9).astype(np.int64), 0, BINS - 1)
     np.add.at(histogram, place, values.count[known])

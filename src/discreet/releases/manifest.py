@@ -27,7 +27,7 @@ FORMAT = 1
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class TableEntry(_Part):
@@ -226,6 +226,17 @@ class Manifest(_Part):
     readers: list[ReaderFinding] = Field(default_factory=list)  # of decomposed releases
     utility: Utility = Field(default_factory=Utility)
     report_sha256: str | None = None  # of the page beside it, where there is one
+
+    @property
+    def disclosable(self) -> dict[str, set[str | None]]:
+        """The values that the guarantees on each sensitive attribute let be disclosed, if any."""
+        roles = {name: role for one in self.tables.values() for name, role in one.columns.items()}
+        found: dict[str, set[str | None]] = {}
+        for promise in self.promises:
+            requirement = promise.to_requirement()
+            for name in requirement.covered(roles) if requirement.spared_values else ():
+                found.setdefault(name, set()).update(requirement.spared_values)
+        return found
 
     @property
     def keeps_rows(self) -> bool:

@@ -20,7 +20,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from math import comb
+from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,9 @@ EXACT_PEOPLE = 64  # in a component that is counted exactly
 EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
 SCALING_ROUNDS = 300
 SCALING_PRECISION = 1e-7
+
+# How many people are put into each group, the places that they take, and in how many ways.
+_Spread = tuple[tuple[int, ...], int, int]
 
 EXACT = "exact"
 SCALING = "rows fit several groups: weights by scaling"
@@ -167,76 +172,79 @@ def expected_places(
     fills every group. ``kind_of_group`` as in ``count_components``.
     """
     groups = sorted({group for fit in fits for group in fit})
-    number = {group: i for i, group in enumerate(groups)}
-    full = tuple(int(size[group]) for group in groups)
-    steps: list[dict[tuple[int, ...], list[tuple[tuple[int, ...], tuple[int, ...], int]]]] = []
-    states: dict[tuple[int, ...], int] = {full: 1}
-    forward = [states]
+    # A state is one number: the places left in each group are its digits.
+    widths = {group: int(size[group]) + 1 for group in groups}
+    units = dict(zip(groups, accumulate((widths[g] for g in groups), mul, initial=1), strict=False))
+    full = sum((widths[group] - 1) * units[group] for group in groups)
+    forward = [{full: 1}]
+    steps: list[list[tuple[int, list[_Spread]]]] = []  # the states before each kind, and its moves
     for fit, count in zip(fits, people, strict=True):
-        moves = {}
-        following: dict[tuple[int, ...], int] = defaultdict(int)
-        for state, ways in states.items():
-            spreads = _spreads(state, [number[group] for group in fit], count)
+        kinds = None if kind_of_group is None else kind_of_group[list(fit)].tolist()
+        digits = [(units[group], widths[group]) for group in fit]
+        known: dict[tuple[int, ...], list[_Spread] | None] = {}
+        moves = []
+        following: dict[int, int] = defaultdict(int)
+        for state, ways in forward[-1].items():
+            left = tuple([state // unit % width for unit, width in digits])
+            if left not in known:
+                known[left] = _spreads(left, [unit for unit, _ in digits], count, kinds)
+            spreads = known[left]
             if spreads is None:
                 return None
-            if kind_of_group is not None:
-                spreads = _with_every_kind(spreads, kind_of_group[list(fit)].tolist())
-            moves[state] = spreads
-            for after, _, arrangements in moves[state]:
-                following[after] += ways * arrangements
+            moves.append((state, spreads))
+            for _, used, arrangements in spreads:
+                following[state - used] += ways * arrangements
             if len(following) > EXACT_STATES:
                 return None
         steps.append(moves)
-        states = dict(following)
-        forward.append(states)
-    empty = tuple([0] * len(groups))
-    worlds = states.get(empty, 0)
+        forward.append(following)
+    worlds = forward[-1].get(0, 0)
     if not worlds:
         return None
     result: list[list[float]] = []
-    backward: dict[tuple[int, ...], int] = {empty: 1}
-    for step in range(len(fits) - 1, -1, -1):
-        expected = [0] * len(fits[step])
-        before: dict[tuple[int, ...], int] = defaultdict(int)
-        for state, moves_of_state in steps[step].items():
-            for after, taken, arrangements in moves_of_state:
-                ways = arrangements * backward.get(after, 0)
-                before[state] += ways
-                for i, number_taken in enumerate(taken):
-                    expected[i] += number_taken * ways * forward[step][state]
+    backward = {0: 1}
+    for fit, moves, states in zip(fits[::-1], steps[::-1], forward[-2::-1], strict=True):
+        expected = [0] * len(fit)
+        before: dict[int, int] = {}
+        for state, spreads in moves:
+            total = 0
+            for taken, used, arrangements in spreads:
+                ways = arrangements * backward.get(state - used, 0)
+                if ways:
+                    total += ways
+                    reached = ways * states[state]
+                    for i, number_taken in enumerate(taken):
+                        expected[i] += number_taken * reached
+            if total:
+                before[state] = total
         backward = before
-        result.append([total / worlds for total in expected])
+        result.append([one / worlds for one in expected])
     return result[::-1]
 
 
-def _with_every_kind(
-    spreads: list[tuple[tuple[int, ...], tuple[int, ...], int]], kinds: list[int]
-) -> list[tuple[tuple[int, ...], tuple[int, ...], int]]:
-    """The spreads that put a person into a group of each kind."""
-    every = set(kinds)
-    return [
-        spread
-        for spread in spreads
-        if {kind for kind, some in zip(kinds, spread[1], strict=True) if some} == every
-    ]
-
-
 def _spreads(
-    state: tuple[int, ...], groups: Sequence[int], count: int
-) -> list[tuple[tuple[int, ...], tuple[int, ...], int]] | None:
-    """All ways to put ``count`` people into the places left: the state after, who went where."""
-    spreads: list[tuple[tuple[int, ...], tuple[int, ...], int, int]] = [(state, (), 1, count)]
-    for group in groups:
-        wider = []
-        for left, taken, arrangements, remaining in spreads:
-            for some in range(min(left[group], remaining) + 1):
-                after = (*left[:group], left[group] - some, *left[group + 1 :])
-                ways = arrangements * comb(remaining, some)
-                wider.append((after, (*taken, some), ways, remaining - some))
-        spreads = wider
+    left: Sequence[int], units: Sequence[int], count: int, kinds: Sequence[int] | None
+) -> list[_Spread] | None:
+    """All ways to put ``count`` people into the places left; None where there are too many.
+
+    With ``kinds`` of the groups, those that put a person into a group of each kind.
+    """
+    spreads: list[tuple[tuple[int, ...], int, int, int]] = [((), 0, 1, count)]
+    for places, unit in zip(left, units, strict=True):
+        spreads = [
+            ((*taken, some), used + some * unit, ways * comb(remaining, some), remaining - some)
+            for taken, used, ways, remaining in spreads
+            for some in range(min(places, remaining) + 1)
+        ]
         if len(spreads) > EXACT_STATES:
             return None
-    return [(left, taken, ways) for left, taken, ways, remaining in spreads if remaining == 0]
+    every = set(kinds or ())
+    return [
+        (taken, used, ways)
+        for taken, used, ways, remaining in spreads
+        if remaining == 0
+        and (not every or {k for k, some in zip(kinds or (), taken, strict=True) if some} == every)
+    ]
 
 
 def _components(

@@ -17,6 +17,9 @@ KINDS: Registry[Kind] = Registry(
     {
         "generalized": "discreet.releases.kinds.generalized.kind:GeneralizedKind",
         "bucketized": "discreet.releases.kinds.bucketized.kind:BucketizedKind",
+        "generalized-buckets": (
+            "discreet.releases.kinds.generalized_buckets.kind:GeneralizedBucketsKind"
+        ),
         "decomposed": "discreet.releases.kinds.decomposed.kind:DecomposedKind",
         "projected": "discreet.releases.kinds.projected.kind:ProjectedKind",
     },

@@ -35,6 +35,16 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
     if _reads_sensitive(manifest, requirements):
         found.append(manifest.method.minimality())
     found += manifest.method.weaknesses()
+    if manifest.method.publishes_tight_cells:
+        certain = (
+            "some row lies in the first step of a range and some in the last"
+            if manifest.method.rounds_to_grid
+            else "both ends of a range and every member of a set occur in its group"
+        )
+        found.append(
+            f"Quasi-identifiers: {certain}, and a label of a hierarchy stands for two of its "
+            "children or more (downcoding)."
+        )
     found += _several_rows(manifest.keeping) if manifest.keeps_rows else []
     if manifest.suppressed_rows:
         found.append("Suppression: which rows are missing may reveal their values (absence).")
@@ -75,4 +85,4 @@ def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> boo
     """Return whether the method chose groups by sensitive values and quasi-identifiers together."""
     if manifest.method.blind_to_quasi_identifiers and not manifest.keeps_rows:
         return False
-    return any(not isinstance(r, SizeRequirement) for r in requirements)
+    return any(not isinstance(r, SizeRequirement) and r.guides_groups for r in requirements)

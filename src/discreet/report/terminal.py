@@ -238,8 +238,8 @@ def _rows(manifest: Manifest, people: str) -> str:
 def _guaranteed(promises: Sequence[Promise], unit: Unit, manifest: Manifest) -> list[str]:
     if not promises:
         return []
-    alike = kind_of(manifest.kind).makes_alike
-    group = "equal quasi-identifiers" if alike else "one group number"
+    numbered = kind_of(manifest.kind).numbers_groups
+    group = "one group number" if numbered else "equal quasi-identifiers"
     group += ", of persons with equally many" if manifest.keeping.numbered else ""
     proved = all(promise.holds for promise in promises)
     lines = [f"{'Guaranteed' if proved else 'Guarantees'} (a group: all rows with {group})"]

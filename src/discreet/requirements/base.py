@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,15 +107,21 @@ class Requirement(Named):
 
     figure_name: ClassVar[str]  # the key of ``achieved``: "k", "l", "c", "t"
     smaller_is_better: ClassVar[bool] = False
-    needs_refined_counts: ClassVar[bool] = False
     # Whether a passing class still passes after any class, passing or not, is merged into it.
     absorbing: ClassVar[bool] = False
-    # Whether it can be asked of some values of an attribute alone, or is not about values.
-    spares: ClassVar[bool] = False
     # Whether classes are compared with all counted classes together, not judged on their own.
     against_table: ClassVar[bool] = False
+    # Whether methods form groups by it. Otherwise groups are formed without a look at sensitive
+    # values, and judged once they are there.
+    guides_groups: ClassVar[bool] = True
+    # Whether it compares classes with the persons of a population whom their cells cover.
+    needs_population: ClassVar[bool] = False
     # What is counted where persons have several rows; None where it cannot be judged on persons.
     counted_on_persons: ClassVar[PersonBasis | None] = None
+
+    def shown_parameters(self) -> dict[str, Any]:
+        """The parameters without values of sensitive attributes, which no message repeats."""
+        return _without_values(self.parameters())
 
     @property
     def person_basis(self) -> PersonBasis | None:
@@ -123,9 +129,19 @@ class Requirement(Named):
         return self.counted_on_persons
 
     @property
-    def spares_values(self) -> bool:
-        """Whether it can be asked of some values of an attribute alone."""
-        return self.spares
+    def needs_refined_counts(self) -> bool:
+        """Whether it is judged also where the other sensitive attributes are known."""
+        return False
+
+    @property
+    def spared_values(self) -> tuple[str | None, ...]:
+        """The values of its attributes that may be disclosed."""
+        return ()
+
+    @property
+    def covers_all_values(self) -> bool:
+        """Whether it covers every value of its attributes, also those that are not sensitive."""
+        return not self.spared_values
 
     @property
     def figure(self) -> tuple[str, bool]:
@@ -268,7 +284,7 @@ class Requirement(Named):
         """The requirements that say the same, but of sensitive values alone.
 
         ``spared`` has the values of some attributes that are not sensitive. A requirement that has
-        no meaning for a part of the values stays as it is (``spares`` says so).
+        no meaning for a part of the values stays as it is: that is stricter, and so always safe.
         """
         return [self]
 
@@ -284,7 +300,9 @@ class Requirement(Named):
 class SizeRequirement(Requirement):
     """A requirement on the sizes of classes alone."""
 
-    spares: ClassVar[bool] = True
+    @property
+    def covers_all_values(self) -> bool:
+        return False
 
     def attributes(self, counts: ClassCounts) -> Iterable[str]:
         return ("",)
@@ -438,6 +456,17 @@ class AttributeRequirement(Requirement):
             for value in wanted
             if value not in known
         ]
+
+
+VALUES_NAMED = ("non_sensitive", "disclosable", "not_ruled_out", "value", "nodes")
+
+
+def _without_values(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_values(given) if isinstance(given, dict) else given
+        for name, given in parameters.items()
+        if name not in VALUES_NAMED
+    }
 
 
 def requirements_within(

@@ -12,10 +12,17 @@ from the sparse counts alone. P is the class, Q the reference, m the values that
   height H of the hierarchy, is a path in a tree whose every edge weighs 1/2H; the work over a tree
   is Σ over edges of weight · |p − q| of the nodes below, which is the mean over the levels below
   the top of the equal distance between the two distributions at that level.
+
+Where some values are not sensitive, only the rows with a sensitive value are moved, into the
+reference as room for them: the least work over all that others may have (``SparingRequirement``).
+P is then the sensitive part of the class. The distances become Σ max(p − q, 0) over values; the
+same over nodes, as mean over levels; and, of ordered values, the greatest Σ f·(p − q), over m − 1,
+for functions f ≥ 0 of the ranks that change by at most 1 from one to the next (the dual problem).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -25,19 +32,22 @@ from pydantic import Field
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.requirements.base import TOLERANCE, AttributeRequirement, Domain, Domains
+from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import by_class
 from discreet.table.counts import ValueCounts
+from discreet.table.kernels.lists import stretches
 from discreet.table.person_counts import PersonBasis
 from discreet.table.roles import Distance
 from discreet.typing import Codes, Floats, Ints
 
 
-class TCloseness(AttributeRequirement):
+class TCloseness(SparingRequirement):
     """Every class is within ``t`` of all counted classes together, by the Earth Mover's Distance.
 
     The ground distance is the attribute's own (``Domain.distance``). Closed under merging of
     classes of the same table: a merged class is a mixture, and the distance to a fixed
-    distribution is convex. Not absorbing; and leaving a class out moves the reference.
+    distribution is convex, also where only sensitive rows are moved: both ways are a least cost
+    under linear constraints. Not absorbing; and leaving a class out moves the reference.
     """
 
     name: ClassVar[str] = "t-closeness"
@@ -49,7 +59,7 @@ class TCloseness(AttributeRequirement):
     t: float = Field(ge=0, le=1, description="The greatest distance of a class from the table.")
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        return earth_movers_distance(values, size, values.total, domain)
+        return distance_from_table(self, values, size, domain)
 
     def excess(self, values: ValueCounts, size: Ints, domain: Domain, share: float) -> Floats:
         """The distance is convex and at most 1, and leaving out a share moves it by no more.
@@ -60,6 +70,8 @@ class TCloseness(AttributeRequirement):
         counts the steps between the published values, so each value that may vanish takes one of
         m − 1 steps away.
         """
+        if self.non_sensitive:
+            return np.zeros(len(size))
         reach = self.t + share + TOLERANCE
         if domain.distance is Distance.ORDERED:
             reference = np.sort(values.total[values.total > 0])
@@ -80,20 +92,15 @@ class TCloseness(AttributeRequirement):
         return figures <= self.t + TOLERANCE
 
     def problems(self, domains: Domains) -> list[str]:
-        spoken_of = self.named or tuple(domains)
-        return super().problems(domains) + [
-            f"{self.name}: '{name}' has the hierarchical distance and no hierarchy. Give it a"
-            " hierarchy, or another distance."
-            for name in spoken_of
-            if name in domains
-            and domains[name].distance is Distance.HIERARCHICAL
-            and domains[name].hierarchy is None
-        ]
+        return super().problems(domains) + distance_problems(self, domains)
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
-        return np.minimum(share + self.t * _steps(domain, share), 1.0)
+        bounds = np.minimum(share + self.t * _steps(domain, share), 1.0)
+        return self.of_sensitive(bounds, domain)
 
     def kind_share_bound(self, share: Floats, domain: Domain, apart: float | None) -> Floats:
+        if self.non_sensitive:  # a kind may have values of both sorts
+            return super().kind_share_bound(share, domain, apart)
         if domain.distance is Distance.EQUAL:
             return share + self.t
         if domain.distance is Distance.HIERARCHICAL and apart:
@@ -101,10 +108,38 @@ class TCloseness(AttributeRequirement):
         return super().kind_share_bound(share, domain, apart)
 
     def sentence(self) -> str:
+        if self.non_sensitive:
+            return (
+                f"In each person's group, the sensitive values of {self.subject} exceed their"
+                f" distribution in the whole table by at most {self.t:.12g} (0 = not at all, 1 = as"
+                f" far as possible).{self.exempt}"
+            )
         return (
             f"In each person's group, the distribution of {self.subject} differs from that of the"
             f" whole table by at most {self.t:.12g} (0 = the same, 1 = as far apart as possible)."
         )
+
+
+def distance_problems(requirement: AttributeRequirement, domains: Domains) -> list[str]:
+    """A sentence for each attribute whose distance needs a hierarchy that it lacks."""
+    return [
+        f"{requirement.name}: '{name}' has the hierarchical distance and no hierarchy. Give it a"
+        " hierarchy, or another distance."
+        for name in requirement.named or tuple(domains)
+        if name in domains
+        and domains[name].distance is Distance.HIERARCHICAL
+        and domains[name].hierarchy is None
+    ]
+
+
+def distance_from_table(
+    requirement: SparingRequirement, values: ValueCounts, size: Ints, domain: Domain
+) -> Floats:
+    """The distance of every class from the table; of its sensitive rows, where others are not."""
+    if not requirement.non_sensitive:
+        return earth_movers_distance(values, size, values.total, domain)
+    sensitive = replace(values, count=requirement.sensitive_counts(values, domain))
+    return earth_movers_distance(sensitive, size, values.total, domain, partial=True)
 
 
 def earth_movers_distance(
@@ -112,8 +147,15 @@ def earth_movers_distance(
     size: Ints,
     reference: Ints,  # (values,) how often each occurs in the reference
     domain: Domain,
+    *,
+    partial: bool = False,
 ) -> Floats:
-    """The distance of every class from a reference that holds all the classes' values."""
+    """The distance of every class from a reference that holds all the classes' values.
+
+    ``partial``: the counts are of some rows of the classes, and only these are moved.
+    """
+    if domain.distance is Distance.ORDERED and partial:
+        return _ordered_part(values, size, reference)
     if domain.distance is Distance.ORDERED:
         occurs = reference > 0
         rank_of_value = np.cumsum(occurs) - 1
@@ -169,6 +211,34 @@ def _ordered(values: ValueCounts, size: Ints, rank_of_value: Ints, cumulative: I
     work += (prefix[high] - prefix[split]) - level * (high - split)
     moved = prefix[low[first]] + np.bincount(values.class_of_entry, work, values.classes)
     return np.asarray(moved / rows / (m - 1), np.float64)  # before its first value P is 0
+
+
+def _ordered_part(values: ValueCounts, size: Ints, reference: Ints) -> Floats:
+    """The greatest Σ f·(p − q) over f ≥ 0 that change by at most 1 a rank, over m − 1.
+
+    Rank by rank, ``best`` has the greatest sum so far for every height of f.
+    """
+    occurs = reference > 0
+    m = int(occurs.sum())
+    result = np.zeros(values.classes)
+    if m < 2:
+        return result
+    rank_of_value = np.cumsum(occurs) - 1
+    q, height = reference[occurs] / reference.sum(), np.arange(m, dtype=np.float64)
+    for part in stretches(np.full(values.classes, m)):
+        gap = np.tile(-q, (part.stop - part.start, 1))  # p − q
+        entries = slice(values.start[part.start], values.start[part.stop])
+        of_class = values.class_of_entry[entries]
+        share = values.count[entries] / size[of_class]
+        gap[of_class - part.start, rank_of_value[values.value[entries]]] += share
+        best = np.zeros_like(gap)
+        for rank in range(m):
+            before = best.copy()
+            np.maximum(best[:, 1:], before[:, :-1], out=best[:, 1:])
+            np.maximum(best[:, :-1], before[:, 1:], out=best[:, :-1])
+            best += gap[:, rank, None] * height
+        result[part] = best.max(axis=1)
+    return result / (m - 1)
 
 
 def _steps(domain: Domain, share: Floats) -> float:

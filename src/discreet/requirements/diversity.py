@@ -25,13 +25,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from discreet.requirements.at_levels import LevelledRequirement
 from discreet.requirements.base import (
     TOLERANCE,
     AttributeRequirement,
@@ -41,13 +40,17 @@ from discreet.requirements.base import (
     Requirement,
     codes_of,
 )
+from discreet.requirements.covered_values import (
+    LevelledRequirement,
+    SparingRequirement,
+    Value,
+    with_values,
+)
 from discreet.requirements.exact_ratios import by_class, exact, scaled
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels import kernel
 from discreet.table.person_counts import PersonBasis
 from discreet.typing import Floats, Ints
-
-Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None
 
 
 class Diversity(AttributeRequirement):
@@ -61,7 +64,7 @@ class Diversity(AttributeRequirement):
 class DistinctLDiversity(LevelledRequirement, Diversity):
     """At least ``l`` values occur in every class. Absorbing: merging only adds values.
 
-    With a ``level``, at least ``l`` kinds of values (``at_levels``).
+    With a ``level``, at least ``l`` kinds of values (``covered_values``).
     """
 
     name: ClassVar[str] = "distinct-l-diversity"
@@ -73,9 +76,13 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
 
     @property
     def absorbing(self) -> bool:  # type: ignore[override]
-        return (
-            not self.non_sensitive
-        )  # a class of these alone passes, and few sensitive ones do not
+        # A class of non-sensitive values alone passes; with a sensitive row it may fail.
+        return not self.non_sensitive
+
+    @property
+    def person_basis(self) -> PersonBasis | None:
+        # A matching may leave out the one sensitive value, and values of a kind that it needs.
+        return None if self.level is not None or self.non_sensitive else super().person_basis
 
     @property
     def least_values(self) -> int:
@@ -87,8 +94,7 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
             return np.zeros(len(size))
         figures = np.diff(kinds.start).astype(np.float64)
         if self.non_sensitive:  # a class without a sensitive value discloses none
-            sensitive = self.is_sensitive(domain)[values.value]
-            disclosing = by_class(np.maximum, sensitive.astype(np.int64), values) > 0
+            disclosing = self.greatest_sensitive(values, domain) > 0
             figures = np.where(disclosing, figures, np.maximum(figures, self.l))
         return figures
 
@@ -96,23 +102,25 @@ class DistinctLDiversity(LevelledRequirement, Diversity):
         return figures >= self.l
 
     def sentence(self) -> str:
+        where = " with a sensitive value" if self.non_sensitive else ""
         if self.level is not None:
             return (
-                f"In each person's group, {self.subject} has values of at least {self.l}"
-                f" different {_plural('kind', self.l)} {self.place}."
+                f"In each person's group{where}, {self.subject} has values of at least {self.l}"
+                f" different {_plural('kind', self.l)} {self.place}.{self.exempt}"
             )
-        where = " with a sensitive value" if self.non_sensitive else ""
         return (
             f"In each person's group{where}, {self.subject} has at least {self.l}"
             f" different {_plural('value', self.l)}.{self.exempt}"
         )
 
 
-class EntropyLDiversity(Diversity):
+class EntropyLDiversity(SparingRequirement, Diversity):
     """The entropy of every class is at least ln ``l`` (Definition 4.1).
 
-    The figure is exp(entropy), the class's effective number of values. Closed under merging
-    because entropy is concave: a mixture has at least the weighted mean of its parts' entropies.
+    The figure is exp(entropy), the class's effective number of values; where some values are not
+    sensitive, exp of the mean ln(n/n_s) of the rows with a sensitive one. Closed under merging:
+    n_s·ln(n/n_s) is concave in (n_s, n) and scales with them, so a merged class has at least the
+    sum of its parts, and the rows with a sensitive value, times ln ℓ, add up.
     Not absorbing: (1, 1) passes ℓ = 2, and with 100 more rows of the first value it does not.
     """
 
@@ -126,20 +134,30 @@ class EntropyLDiversity(Diversity):
 
     @property
     def least_values(self) -> int:
-        return math.ceil(self.l * (1 - TOLERANCE))
+        return 1 if self.non_sensitive else math.ceil(self.l * (1 - TOLERANCE))
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        spread = by_class(np.add, values.count * np.log(values.count), values)
-        figures: Floats = np.exp(np.log(size) - spread / size)
-        return figures
+        count = self.sensitive_counts(values, domain)
+        covered = self._covered(values, size, domain)
+        spread = by_class(np.add, count * np.log(np.maximum(count, 1)), values)
+        figures: Floats = np.exp(np.log(size) - spread / np.maximum(covered, 1))
+        return np.where(covered > 0, figures, np.maximum(figures, self.l))
+
+    def _covered(self, values: ValueCounts, size: Ints, domain: Domain) -> Ints:
+        """How many rows of each class have a sensitive value."""
+        if not self.non_sensitive:
+            return size
+        covered: Ints = by_class(np.add, self.sensitive_counts(values, domain), values)
+        return covered
 
     def excess(self, values: ValueCounts, size: Ints, domain: Domain, share: float) -> Floats:
-        """Entropy is concave: if x of n rows go and the rest has ln ℓ, n·H ≥ (n − x)·ln ℓ."""
+        """If x of n rows go and the rest passes, what is lacking to n_S·ln ℓ is at most x·ln ℓ."""
         figures = self.measure(values, size, domain)
         least: Floats = np.where(
             self.accepts(figures),
             0.0,
-            size * (1 - np.log(figures) / max(np.log(self.l), TOLERANCE)),
+            self._covered(values, size, domain)
+            * (1 - np.log(figures) / max(np.log(self.l), TOLERANCE)),
         )
         return least
 
@@ -147,9 +165,17 @@ class EntropyLDiversity(Diversity):
         return figures >= self.l * (1 - TOLERANCE)
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
+        if self.non_sensitive:
+            bound = _surprise_bound(self.l, int(self.is_sensitive(domain).sum()))
+            return self.of_sensitive(np.full(len(share), bound), domain)
         return np.full(len(share), _entropy_bound(self.l, len(share)))
 
     def sentence(self) -> str:
+        if self.non_sensitive:
+            return (
+                f"In each person's group, the sensitive values of {self.subject} are on average at"
+                f" least as uncertain as {_number(self.l)} equally likely values.{self.exempt}"
+            )
         return (
             f"In each person's group, {self.subject} is at least as uncertain as"
             f" {_number(self.l)} equally likely values."
@@ -200,6 +226,13 @@ class RecursiveClDiversity(Diversity):
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures < self.c
 
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        plain = PdRecursiveClDiversity(attribute=self.attribute, c=self.c, l=self.l)
+        split = plain.sparing(spared, sensitive)
+        return [self] if split == [plain] else split
+
     def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
         """The codes of the values that may be disclosed."""
         return np.zeros(0, np.int64)
@@ -207,6 +240,11 @@ class RecursiveClDiversity(Diversity):
     def _head_and_tail(self, values: ValueCounts, domain: Domain) -> tuple[Ints, Ints]:
         may_disclose = np.zeros(values.cardinality, np.bool_)
         may_disclose[self._may_disclose(domain)] = True
+        if self.l == 2:  # nothing is struck: no counts are ranked, and no kernel is loaded
+            head = by_class(
+                np.maximum, np.where(may_disclose[values.value], 0, values.count), values
+            )
+            return head, by_class(np.add, values.count, values) - head
         return head_and_tail(values.start, values.value, values.count, may_disclose, self.l - 2)
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
@@ -244,7 +282,6 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
     """
 
     name: ClassVar[str] = "pd-recursive-cl-diversity"
-    spares: ClassVar[bool] = True
 
     disclosable: tuple[Value, ...] = Field(
         default=(), description="The values that may be disclosed; null is a missing value."
@@ -253,6 +290,10 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
     @property
     def least_values(self) -> int:
         return 1  # of values that may be disclosed
+
+    @property
+    def spared_values(self) -> tuple[str | None, ...]:
+        return self.disclosable
 
     def _may_disclose(self, domain: Domain) -> NDArray[np.int64]:
         return codes_of(domain, self.disclosable)
@@ -269,15 +310,17 @@ class PdRecursiveClDiversity(RecursiveClDiversity):
     def sparing(
         self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
     ) -> list[Requirement]:
-        return _disclosing(self, self.disclosable, spared, sensitive)
+        return with_values(self, "disclosable", self.disclosable, spared, sensitive)
 
     @property
     def _commonest(self) -> str:
         return f"of the values of {self.subject} that may not be disclosed the most frequent"
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
-        """Return no bound: some values may be disclosed."""
-        return np.full(len(share), np.inf)
+        """Return the same bound for every value that may not be disclosed."""
+        bounds = super().share_bound(share, domain)
+        bounds[self._may_disclose(domain)] = np.inf
+        return bounds
 
 
 class NpdRecursiveClDiversity(Diversity):
@@ -290,7 +333,6 @@ class NpdRecursiveClDiversity(Diversity):
     """
 
     name: ClassVar[str] = "npd-recursive-cl-diversity"
-    spares: ClassVar[bool] = True
     counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MASS
     figure_name: ClassVar[str] = "c1"
     smaller_is_better: ClassVar[bool] = True
@@ -310,7 +352,11 @@ class NpdRecursiveClDiversity(Diversity):
     def sparing(
         self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
     ) -> list[Requirement]:
-        return _disclosing(self, self.disclosable, spared, sensitive)
+        return with_values(self, "disclosable", self.disclosable, spared, sensitive)
+
+    @property
+    def spared_values(self) -> tuple[str | None, ...]:
+        return self.disclosable
 
     @property
     def positive(self) -> PdRecursiveClDiversity:
@@ -376,7 +422,7 @@ class NpdRecursiveClDiversity(Diversity):
 class PDiversity(LevelledRequirement, Diversity):
     """ℓ-pdiversity: the most frequent value fills at most 1/``l`` of every class.
 
-    With a ``level``, the most frequent kind of values (``at_levels``); so does each value.
+    With a ``level``, the most frequent kind of values (``covered_values``); so does each value.
 
     The figure is size / greatest count. Closed under merging: greatest counts are subadditive,
     sizes add up. Not absorbing.
@@ -395,49 +441,44 @@ class PDiversity(LevelledRequirement, Diversity):
         return 1 if self.non_sensitive else math.ceil(exact(self.l))
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        greatest = self._greatest(values, domain)
+        greatest = self.greatest_kind(values, domain)
         if greatest is None:
             return np.zeros(len(size))
         figures: Floats = np.where(
-            greatest > 0, size / np.maximum(greatest, 1), np.maximum(size, self.l)
+            greatest > 0,
+            self._spread(values, size, greatest) / np.maximum(greatest, 1),
+            np.maximum(size, self.l),
         )
         return figures
 
-    def _greatest(self, values: ValueCounts, domain: Domain) -> Ints | None:
-        """Return how often the most frequent value or kind that counts occurs in each class."""
-        kinds = self.kinds(values, domain)
-        if kinds is None:
-            return None
-        count = kinds.count
-        if self.non_sensitive:
-            count = np.where(self.is_sensitive(domain)[kinds.value], count, 0)
-        return by_class(np.maximum, count, kinds)
+    def _spread(self, values: ValueCounts, size: Ints, greatest: Ints) -> Ints:
+        """Return the rows of each class that the greatest count is compared with."""
+        return size
 
     def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
-        greatest = self._greatest(values, domain)
+        greatest = self.greatest_kind(values, domain)
         if greatest is None:
             return np.zeros(len(size), bool)
-        whole, part = scaled(size, greatest, exact(self.l))
-        return whole >= part
+        whole, part = scaled(self._spread(values, size, greatest), greatest, exact(self.l))
+        enough: NDArray[np.bool_] = (whole >= part) | (greatest == 0)
+        return enough
 
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures >= self.l
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
-        if self.non_sensitive:
-            return np.where(self.is_sensitive(domain), 1 / self.l, np.inf)
-        return np.full(len(share), 1 / self.l)
+        return self.of_sensitive(np.full(len(share), 1 / self.l), domain)
 
     def sentence(self) -> str:
         if self.level is not None:
+            values = f"{self.sensitive_value}s"
             return (
-                f"In each person's group, no kind of values of {self.any_subject} belongs to more"
-                f" than one person in {_number(self.l)} {self.place}."
+                f"In each person's group, no kind of {values} of {self.any_subject} belongs to"
+                f" more than one person in {_number(self.l)} {self.place}.{self.exempt}"
             )
-        value = "sensitive value" if self.non_sensitive else "value"
         return (
-            f"In each person's group, no {value} of {self.any_subject} belongs to more than one"
-            f" person in {_number(self.l)}.{self.exempt}"
+            f"In each person's group, no {self.sensitive_value} of {self.any_subject} belongs to"
+            f" more than one person in {_number(self.l)}.{self.exempt}"
         )
 
 
@@ -449,47 +490,36 @@ class MDiversity(PDiversity):
     the class, so i facts leave at least (1 − i/ℓ) of the rows, of which one value, still at most
     1/ℓ of the class, fills at most 1/(ℓ − i). A fact about another person only spreads the belief
     about the target, by exchanging the rows of the two. Closed under merging; not absorbing.
+
+    Where some values are not sensitive they can be ruled out too, and may fill most of a class. Let
+    g be the count of the most frequent sensitive value. To rule a value out lowers ℓ by 1 and the
+    rows by its count, so it helps the attacker only if the count is above g, and the belief in a
+    sensitive value stays within 1/(ℓ − i) for every i exactly if n − Σ_v max(n_v − g, 0) ≥ ℓ·g.
+    Closed under merging: for each sensitive s and each i, n_s adds up and the i greatest counts
+    beside it are subadditive, so (ℓ − i)·n_s ≤ n − (these) is kept.
     """
 
     name: ClassVar[str] = "m-diversity"
-    spares: ClassVar[bool] = False  # ruling out a non-sensitive value may leave one sensitive
 
-    @field_validator("level", "non_sensitive")
+    @field_validator("level")
     @classmethod
     def _by_values(cls, given: object) -> object:
         if given is not None:
             raise ValueError("is for distinct-l-diversity and p-diversity. Remove it")
         return given
 
-    def sparing(
-        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
-    ) -> list[Requirement]:
-        return [self]
+    def _spread(self, values: ValueCounts, size: Ints, greatest: Ints) -> Ints:
+        if not self.non_sensitive:
+            return size
+        above = np.maximum(values.count - greatest[values.class_of_entry], 0)
+        spread: Ints = size - by_class(np.add, above, values)
+        return spread
 
     def sentence(self) -> str:
         return (
             f"{super().sentence()} An attacker who rules out i values for a person believes none"
             f" of the others with more than 1/({_number(self.l)} − i)."
         )
-
-
-def _disclosing(
-    requirement: AttributeRequirement,
-    disclosable: tuple[Value, ...],
-    spared: Mapping[str, Sequence[str | None]],
-    sensitive: Sequence[str],
-) -> list[Requirement]:
-    """Add the non-sensitive values of each attribute to those that may be disclosed."""
-    covered = requirement.named or tuple(sensitive)
-    rest = tuple(name for name in covered if name not in spared)
-    if len(rest) == len(covered):
-        return [requirement]
-    kept: list[Requirement] = [requirement.model_copy(update={"attribute": rest})] if rest else []
-    for name in covered:
-        if name in spared:
-            more = tuple(dict.fromkeys([*disclosable, *spared[name]]))
-            kept.append(requirement.model_copy(update={"attribute": name, "disclosable": more}))
-    return kept
 
 
 # Compiled: called for every step of searches; NumPy would sort the counts of each class.
@@ -542,6 +572,27 @@ def _plural(noun: str, number: int) -> str:
 def _number(value: float) -> str:
     """A number as a person writes it."""
     return f"{value:.12g}"
+
+
+def _surprise_bound(ell: float, values: int) -> float:
+    """The greatest share x of one of so many sensitive values where others are not sensitive.
+
+    The rows with a sensitive value have a mean surprise of ln ℓ at least: x·ln(xℓ) is at most the
+    greatest r·ln((values − 1)/(rℓ)) with r ≤ 1 − x, the share of the other sensitive values.
+    """
+    if ell <= 1:
+        return 1.0
+
+    def passes(x: float) -> bool:
+        others = min(1 - x, (values - 1) / (ell * math.e))
+        gain = others * math.log((values - 1) / (others * ell)) if others > 0 else 0.0
+        return x * math.log(x * ell) <= max(gain, 0.0) + TOLERANCE
+
+    low, high = 1 / ell, 1.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if passes(middle) else (low, middle)
+    return high
 
 
 def _entropy_bound(ell: float, values: int) -> float:

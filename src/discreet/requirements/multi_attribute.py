@@ -7,6 +7,7 @@ refined classes, and each of these must pass; the figure of a class is its worst
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
@@ -14,7 +15,13 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from discreet.by_name import ByName
-from discreet.requirements.base import AttributeRequirement, Domain, Domains
+from discreet.requirements.base import (
+    AttributeRequirement,
+    Domain,
+    Domains,
+    PublishedValues,
+    Requirement,
+)
 from discreet.requirements.diversity import (
     DistinctLDiversity,
     Diversity,
@@ -54,7 +61,6 @@ class MultiAttributeLDiversity(AttributeRequirement):
 
     name: ClassVar[str] = "multi-attribute-l-diversity"
     figure_name: ClassVar[str] = "l"
-    needs_refined_counts: ClassVar[bool] = True
 
     l: int | None = Field(  # noqa: E741 (the job's key)
         default=None, ge=1, description="The least number of values, for distinct l-diversity."
@@ -77,6 +83,10 @@ class MultiAttributeLDiversity(AttributeRequirement):
         if self.inner is not None:
             return self.inner
         return DistinctLDiversity(l=self.l or 1)
+
+    @property
+    def needs_refined_counts(self) -> bool:
+        return True
 
     @property
     def person_basis(self) -> PersonBasis | None:
@@ -102,7 +112,7 @@ class MultiAttributeLDiversity(AttributeRequirement):
         return self.model.accepts(figures)
 
     def figures(self, counts: ClassCounts, domains: Domains, attribute: str) -> Floats:
-        refined = _refined(counts, attribute)
+        refined = refined_counts(counts, attribute)
         inner = self.measure(refined.counts, refined.size, domains[attribute])
         _, smaller_is_better = self.figure
         worse = np.maximum if smaller_is_better else np.minimum
@@ -111,14 +121,14 @@ class MultiAttributeLDiversity(AttributeRequirement):
         return figures
 
     def judge(self, counts: ClassCounts, domains: Domains, attribute: str) -> NDArray[np.bool_]:
-        refined = _refined(counts, attribute)
+        refined = refined_counts(counts, attribute)
         admitted = self.admits(refined.counts, refined.size, domains[attribute])
         result = np.ones(counts.classes, bool)
         result[refined.class_of_refined[~admitted]] = False
         return result
 
     def further(self, counts: ClassCounts, domains: Domains, attribute: str) -> dict[str, float]:
-        refined = _refined(counts, attribute)
+        refined = refined_counts(counts, attribute)
         inner = ClassCounts(refined.size, {attribute: refined.counts})
         return self.model.further(inner, domains, attribute)
 
@@ -129,6 +139,30 @@ class MultiAttributeLDiversity(AttributeRequirement):
     def given_others(self) -> AttributeRequirement:
         return self.model
 
+    @property
+    def spared_values(self) -> tuple[str | None, ...]:
+        return self.model.spared_values
+
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        named = self.named or tuple(sensitive)
+        split = self.model.model_copy(update={"attribute": named}).sparing(spared, sensitive)
+        if not set(named) & set(spared):
+            return [self]
+        return [self._with(inner) for inner in split if isinstance(inner, Diversity)]
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        named = self.model.model_copy(update={"attribute": self.attribute}).naming(values)
+        return self if self.inner is None else self._with(named)
+
+    def _with(self, inner: Requirement) -> MultiAttributeLDiversity:
+        """The same of the attributes that another inner model names."""
+        assert isinstance(inner, Diversity)
+        own = inner.model_copy(update={"attribute": None})
+        given = {"attribute": inner.attribute, "l": None, "inner": own}
+        return self.model_copy(update=given)
+
     def sentence(self) -> str:
         inner = self.model.model_copy(update={"attribute": self.attribute}).sentence()
         return (
@@ -137,10 +171,11 @@ class MultiAttributeLDiversity(AttributeRequirement):
         )
 
 
-def _refined(counts: ClassCounts, attribute: str) -> RefinedCounts:
+def refined_counts(counts: ClassCounts, attribute: str) -> RefinedCounts:
+    """Return the counts of an attribute where all other sensitive ones are known."""
     if counts.refined is None:
         raise ValueError(
-            "multi-attribute-l-diversity needs counts with refined classes: count_classes(…,"
-            " refined=True)"
+            "A requirement with the other attributes known needs counts with refined classes:"
+            " count_classes(…, refined=True)"
         )
     return counts.refined[attribute]

@@ -32,6 +32,12 @@ _HOMES = {
         "discreet.requirements.background.graded_alpha:GradedAlphaKAnonymity"
     ),
     "p-sensitive-k-anonymity": "discreet.requirements.background.p_sensitive:PSensitiveKAnonymity",
+    "ke-anonymity": "discreet.requirements.background.ke_anonymity:KeAnonymity",
+    "nt-closeness": "discreet.requirements.background.nt_closeness:NtCloseness",
+    "xy-linkability": "discreet.requirements.background.xy_linkability:XyLinkability",
+    "guarding-nodes": "discreet.requirements.background.guarding_nodes:GuardingNodes",
+    "delta-presence": "discreet.requirements.background.delta_presence:DeltaPresence",
+    "m-confidentiality": "discreet.requirements.background.m_confidentiality:MConfidentiality",
     "beta-likeness": "discreet.requirements.value_bounds:BetaLikeness",
     "delta-disclosure": "discreet.requirements.value_bounds:DeltaDisclosure",
     "sa-diversity": "discreet.requirements.sa_diversity:SaDiversity",
@@ -45,6 +51,7 @@ PROMISED = {
     "rho-different": "discreet.requirements.republication:RhoDifference",
     "m-invariance-in-series": "discreet.requirements.republication:SeriesMInvariance",
     "rho-different-in-series": "discreet.requirements.republication:SeriesRhoDifference",
+    "bcf-anonymity-in-series": "discreet.requirements.republication:SeriesBcfAnonymity",
 }
 REQUIREMENTS: Registry[Requirement] = Registry(
     "requirement", "discreet.requirements", Requirement, _HOMES | PROMISED

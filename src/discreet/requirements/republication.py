@@ -122,6 +122,22 @@ class SeriesRhoDifference(SeriesRequirement):
         )
 
 
+class SeriesBcfAnonymity(SeriesRequirement):
+    """Correspondence attacks on all releases leave at least ``k`` rows for every person."""
+
+    name: ClassVar[str] = "bcf-anonymity-in-series"
+    figure_name: ClassVar[str] = "k"
+
+    k: int = Field(ge=2, description="The least number of rows that remain for a person.")
+
+    def sentence(self) -> str:
+        return (
+            "If values never change, an attacker who compares this release with the earlier ones "
+            f"of the series keeps at least {self.k} rows of {self.subject} for every record "
+            "(backward, cross and forward attacks)."
+        )
+
+
 def _extreme(pick: np.ufunc, values: ValueCounts) -> NDArray[np.int64]:
     """The greatest or the least count of every group; no group is empty."""
     if not values.classes:

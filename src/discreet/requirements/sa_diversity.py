@@ -17,6 +17,7 @@ from pydantic import Field
 
 from discreet.errors import InputError
 from discreet.requirements.base import Domains, Requirement
+from discreet.requirements.diversity import DistinctLDiversity
 from discreet.table.counts import ClassCounts
 from discreet.table.roles import Role
 from discreet.typing import Floats
@@ -67,6 +68,19 @@ class SaDiversity(Requirement):
     def within(self, attributes: Collection[str]) -> Self | None:
         left = {name: ell for name, ell in self.l.items() if name in attributes}
         return self.model_copy(update={"l": left}) if left else None
+
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        rest = self.within([name for name in self.l if name not in spared])
+        return [
+            *([] if rest is None else [rest]),
+            *(
+                DistinctLDiversity(l=ell, attribute=name, non_sensitive=tuple(spared[name]))
+                for name, ell in self.l.items()
+                if name in spared
+            ),
+        ]
 
     def problems(self, domains: Domains) -> list[str]:
         allowed = ", ".join(f"'{name}'" for name in domains) or "none"

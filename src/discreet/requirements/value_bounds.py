@@ -13,6 +13,7 @@ p is the share of a value in all counted classes together, q its share in a clas
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -21,14 +22,13 @@ from pydantic import Field
 
 from discreet.requirements.base import (
     TOLERANCE,
-    AttributeRequirement,
     Domain,
     Domains,
     PublishedValues,
     Requirement,
     codes_of,
 )
-from discreet.requirements.diversity import Value
+from discreet.requirements.covered_values import SparingRequirement, Value
 from discreet.requirements.exact_ratios import by_class, exact, product, scaled
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.counts import ClassCounts, ValueCounts
@@ -36,7 +36,7 @@ from discreet.table.person_counts import PersonBasis
 from discreet.typing import Floats, Ints
 
 
-class AlphaKAnonymity(AttributeRequirement):
+class AlphaKAnonymity(SparingRequirement):
     """Every class has ``k`` rows or more, and a sensitive value fills at most ``alpha`` of it.
 
     Closed under merging: sizes add up, and the share in a merged class is a mean of the parts'
@@ -56,8 +56,15 @@ class AlphaKAnonymity(AttributeRequirement):
     )
 
     @property
-    def spares_values(self) -> bool:
-        return self.value is not None  # it names the value that it bounds
+    def covers_all_values(self) -> bool:
+        return self.value is None and super().covers_all_values
+
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        if self.value is not None:  # it names the value that it bounds
+            return [self]
+        return super().sparing(spared, sensitive)
 
     @property
     def least_rows(self) -> int:
@@ -65,7 +72,7 @@ class AlphaKAnonymity(AttributeRequirement):
 
     @property
     def least_values(self) -> int:
-        if self.value is not None or self.alpha == 0:
+        if self.value is not None or self.alpha == 0 or self.non_sensitive:
             return 1
         return math.ceil(1 / exact(self.alpha))
 
@@ -93,8 +100,7 @@ class AlphaKAnonymity(AttributeRequirement):
 
     def _greatest(self, values: ValueCounts, domain: Domain) -> Ints:
         if self.value is None:
-            greatest: Ints = by_class(np.maximum, values.count, values)
-            return greatest
+            return self.greatest_sensitive(values, domain)
         found = np.isin(values.value, codes_of(domain, (self.value,)))
         occurs = np.zeros(values.classes, np.int64)
         occurs[values.class_of_entry[found]] = values.count[found]
@@ -106,12 +112,12 @@ class AlphaKAnonymity(AttributeRequirement):
 
     def naming(self, values: PublishedValues) -> Requirement:
         if self.value is None or self.occurring((self.value,), values):
-            return self
+            return super().naming(values)
         return KAnonymity(k=self.k)  # no published row has the value: sizes are all it says
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         if self.value is None:
-            return np.full(len(share), self.alpha)
+            return self.of_sensitive(np.full(len(share), self.alpha), domain)
         bounds = np.full(len(share), np.inf)
         code = domain.code_of.get(self.value)
         if code is not None:
@@ -121,13 +127,15 @@ class AlphaKAnonymity(AttributeRequirement):
     def sentence(self) -> str:
         bound = f"{100 * self.alpha:.12g} %"
         if self.value is None:
-            shares = f"no value of {self.any_subject} makes up more than {bound}"
+            value = self.sensitive_value
+            shares = f"no {value} of {self.any_subject} makes up more than {bound}"
         else:
             shares = f"the value of {self.any_subject} that the job names makes up at most {bound}"
-        return f"Each person is in a group of at least {self.k} people, of which {shares}."
+        size = f"Each person is in a group of at least {self.k} people"
+        return f"{size}, of which {shares}.{self.exempt}"
 
 
-class BetaLikeness(AttributeRequirement):
+class BetaLikeness(SparingRequirement):
     """No value is more frequent in a class than in the table by more than ``beta`` in relation.
 
     The figure is the greatest relative gain (q − p)/p. Closed under merging of classes of the
@@ -149,7 +157,11 @@ class BetaLikeness(AttributeRequirement):
     )
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        figures: Floats = by_class(np.maximum, _lift(values, size), values) - 1
+        gain = _lift(values, size) - 1
+        figures: Floats = by_class(np.maximum, gain, values)
+        if self.non_sensitive:
+            covered = self.is_sensitive(domain)[values.value]
+            figures = by_class(np.maximum, np.where(covered, gain, 0.0), values)
         return figures
 
     def admits(self, values: ValueCounts, size: Ints, domain: Domain) -> NDArray[np.bool_]:
@@ -163,29 +175,32 @@ class BetaLikeness(AttributeRequirement):
         if self.enhanced:
             surprise = -np.log(np.maximum(total, 1) / max(total.sum(), 1))  # −ln p
             within &= _lift(values, size) - 1 <= surprise[values.value] + TOLERANCE
+        if self.non_sensitive:
+            within |= ~self.is_sensitive(domain)[values.value]
         return by_class(np.logical_and, within, values)
 
     def accepts(self, figures: Floats) -> NDArray[np.bool_]:
         return figures <= self.beta
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
-        return np.minimum(share * (1 + self.beta), 1.0)
+        return self.of_sensitive(np.minimum(share * (1 + self.beta), 1.0), domain)
 
     def sentence(self) -> str:
         more = " (less for frequent values)" if self.enhanced else ""
         return (
-            f"In each person's group, no value of {self.any_subject} is more than"
-            f" {1 + self.beta:.12g} times as frequent as in the whole table{more}."
+            f"In each person's group, no {self.sensitive_value} of {self.any_subject} is more than"
+            f" {1 + self.beta:.12g} times as frequent as in the whole table{more}.{self.exempt}"
         )
 
 
-class DeltaDisclosure(AttributeRequirement):
+class DeltaDisclosure(SparingRequirement):
     """|ln(q/p)| < ``delta`` for every value of the table and every class.
 
     The figure is the greatest |ln(q/p)|, infinite where a class lacks a value. For δ > 0 the two
     sides are never equal (a power of e is irrational), so no tolerance is called for. Closed under
     merging of classes of the same table: q in a merged class is a mean of the parts' q, and those
     within e^−δ · p < q < e^δ · p are an interval. Not absorbing; leaving a class out moves p.
+    A class of non-sensitive values alone fails: it rules every sensitive value out.
     """
 
     name: ClassVar[str] = "delta-disclosure"
@@ -199,8 +214,13 @@ class DeltaDisclosure(AttributeRequirement):
     )
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        figures: Floats = by_class(np.maximum, np.abs(np.log(_lift(values, size))), values)
-        lacks = np.diff(values.start) < np.count_nonzero(values.total)
+        change = np.abs(np.log(_lift(values, size)))
+        covered = self.is_sensitive(domain)
+        found = covered[values.value]
+        figures: Floats = by_class(np.maximum, np.where(found, change, 0.0), values)
+        lacks = by_class(np.add, found.astype(np.int64), values) < np.count_nonzero(
+            values.total[covered]
+        )
         figures[lacks] = np.inf
         return figures
 
@@ -208,13 +228,13 @@ class DeltaDisclosure(AttributeRequirement):
         return figures < self.delta
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
-        return np.minimum(share * math.exp(self.delta), 1.0)
+        return self.of_sensitive(np.minimum(share * math.exp(self.delta), 1.0), domain)
 
     def sentence(self) -> str:
         return (
-            f"In each person's group, every value of {self.subject} is more than"
+            f"In each person's group, every {self.sensitive_value} of {self.subject} is more than"
             f" {np.exp(-self.delta):.4g} times and less than {np.exp(self.delta):.4g} times as"
-            " frequent as in the whole table."
+            f" frequent as in the whole table.{self.exempt}"
         )
 
 

@@ -9,27 +9,27 @@ rules out values that no such world has.
 That takes no enumeration. Each primary value of a group is a point with one person, and the further
 people of a group, where it has more people than primary values, are one more point. Distinct rows
 of T^S (signatures) are boxes with their counts. Points with the same possible rows are one point.
-Worlds are the complete flows of this graph, and ``graphs.usable_edges`` finds the rows that some
-flow uses.
+Worlds are the complete flows of this graph. A row is possible for a point if some complete flow
+uses the edge between them; ``graphs.components_of_flow`` tells from any one of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.classes import group_lists
 from discreet.table.coded_table import Derives
-from discreet.table.graphs import greatest_flow, usable_edges
+from discreet.table.graphs import components_of_flow, greatest_flow
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lengthening import lengthened
-from discreet.table.kernels.lists import starts_of, stretches
+from discreet.table.kernels.lists import are_in, entries_of, starts_of, stretches
 from discreet.typing import Ints, Ints32
 
 EDGES = 2**26  # pairs of a group and a row within its sets; above, assignments are not judged
-SCANNED = 8  # signatures that are compared one by one, not by search
+TABLE = 2**22  # prefixes of signatures that are looked up, not searched
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,13 @@ class Sets(Derives):
         """Return the starts of the sets of one attribute, and their values."""
         start = self.start[attribute * self.groups : (attribute + 1) * self.groups + 1]
         return start - start[0], self.value[start[0] : start[-1]]
+
+
+class World(NamedTuple):
+    """One assignment of all people, as the publisher knows it."""
+
+    group: Ints32  # (people,)
+    signature: Ints32  # (people,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +75,39 @@ def supporting_rows(
     several = [len(np.unique(codes[:, a])) if a != known else 0 for a in range(codes.shape[1])]
     attributes = np.array(sorted(range(len(several)), key=lambda a: (a != known, -several[a])))
     order = np.lexsort(codes[:, attributes[::-1]].T).astype(np.int32)
-    values = codes.max(axis=0, initial=-1).astype(np.int64) + 1
-    base = starts_of(values)
+    width = codes.max(axis=0, initial=-1).astype(np.int64)[attributes] + 1
+    levels = _levels(codes[order][:, attributes], width)
+    combinations = np.diff(sets.start).reshape(len(several), -1).astype(np.float64).prod(axis=0)
+    most = int(min(combinations.sum(), limit + combinations.max(initial=0)))
     begin, found = _supporting_rows(
-        sets.start, sets.value, sets.groups, codes, order, attributes, base, limit
+        sets.start, sets.value, sets.groups, attributes, width, *levels, order, limit, most
     )
-    return begin, found[: begin[-1]].copy() if begin[-1] <= limit else None
+    return begin, found[: begin[-1]] if begin[-1] <= limit else None
+
+
+def _levels(codes: Ints32, width: Ints) -> tuple[Ints, Ints, Ints32, Ints]:
+    """Return the prefixes of ordered signatures, by length, and a table of them where it is small.
+
+    A prefix is its number among those that are one value shorter, times the values of the
+    attribute, plus its value. Where the table of a length starts is −1 if there is none.
+    """
+    keys, tables, table_start = [], [], []
+    shorter, count, used = np.zeros(len(codes), np.int64), 1, 0
+    for attribute, values in enumerate(width.tolist()):
+        key = shorter * values + codes[:, attribute]
+        begins = np.diff(key, prepend=-1) > 0
+        shorter = np.cumsum(begins) - 1
+        keys.append(key[begins])
+        table_start.append(used if count * values <= TABLE else -1)
+        if count * values <= TABLE:
+            table = np.full(count * values, -1, np.int32)
+            table[keys[-1]] = np.arange(len(keys[-1]))
+            tables.append(table)
+            used += len(table)
+        count = len(keys[-1])
+    ends = starts_of(np.array([len(key) for key in keys], np.int64))
+    table = np.concatenate((*tables, np.zeros(0, np.int32)))
+    return np.concatenate(keys), ends, table, np.array(table_start, np.int64)
 
 
 def possible_rows(
@@ -84,11 +118,13 @@ def possible_rows(
     size: Ints,
     limit: int = EDGES,
     supporting: tuple[Ints, Ints32 | None] | None = None,
+    world: World | None = None,
 ) -> PossibleRows | None:
     """Return the rows of each group's people in some world; None where the graph passes a limit.
 
     ``codes`` and ``count`` are of the signatures, ``size`` has the people of each group;
-    ``supporting`` are the rows within the sets by primary values, where they are known.
+    ``supporting`` are the rows within the sets by primary values, where they are known. A world
+    that is known is checked, and saves the search for one.
     """
     begin, row = supporting or supporting_rows(sets, codes, primary, limit)
     if row is None:
@@ -97,38 +133,76 @@ def possible_rows(
     group_start = begin[start]
     further = size - np.diff(start)
     crowded = np.flatnonzero(further > 0)
-    length = np.diff(group_start)[crowded]
-    again = np.repeat(group_start[crowded] - np.cumsum(length) + length, length)
-    again += np.arange(len(again))  # the edges of further people, as those of their group
-    first = np.concatenate((begin, begin[-1] + np.cumsum(length)))
-    supply = np.concatenate((np.ones(len(begin) - 1, np.int64), further[crowded]))
-    usable = None
-    if (further >= 0).all() and supply.sum() == count.sum():
-        usable = _usable(first, np.concatenate((row, row[again])), supply, count)
-    if usable is None:
+    first, box, again = begin, row, np.zeros(0, np.int64)
+    if len(crowded):  # the edges of further people are those of their group
+        again, _ = entries_of(group_start, crowded)
+        first = np.concatenate((begin, begin[-1] + np.cumsum(np.diff(group_start)[crowded])))
+        box = np.concatenate((row, row[again]))
+    parts = None
+    if (further >= 0).all() and size.sum() == count.sum():
+        sent = _sent(sets, codes, count, primary, size, world) if world is not None else None
+        if sent is not None:
+            parts = components_of_flow(len(count), first, box, *sent)
+        else:
+            supply = np.concatenate((np.ones(len(begin) - 1, np.int64), further[crowded]))
+            parts = _searched(first, box, supply, count)
+    if parts is None:
         return PossibleRows(np.zeros(sets.groups + 1, np.int64), row[:0], False)
-    possible = usable[: len(row)]
-    possible[again] |= usable[len(row) :]
-    kept = np.concatenate(([0], np.cumsum(possible)))
-    return PossibleRows(kept[group_start], row[possible], True)
+    part, part_of_box = parts
+    possible = np.repeat(part, np.diff(first)) == part_of_box[box]
+    if len(crowded):
+        possible[again] |= possible[len(row) :]
+        possible = possible[: len(row)]
+    impossible = np.flatnonzero(~possible)
+    if not len(impossible):
+        return PossibleRows(group_start, row, True)
+    kept = group_start - np.searchsorted(impossible, group_start)
+    return PossibleRows(kept, row[possible], True)
 
 
-def _usable(first: Ints, box: Ints32, supply: Ints, count: Ints) -> NDArray[np.bool_] | None:
-    """Return the edges that complete flows use, by kinds of points; None without such a flow."""
+def _sent(
+    sets: Sets, codes: Ints32, count: Ints, primary: int, size: Ints, world: World
+) -> tuple[Ints, Ints32] | None:
+    """Return the points of all people and their signatures in a world; None unless it is one."""
+    group, signature = world
+    if not np.array_equal(np.bincount(group, minlength=len(size)), size):
+        return None
+    if not np.array_equal(np.bincount(signature, minlength=len(count)), count):
+        return None
+    for attribute in range(codes.shape[1]):
+        if not are_in(*sets.of(attribute), group, codes[signature, attribute]).all():
+            return None
+    start, value = sets.of(primary)
+    width = int(codes[:, primary].max(initial=0)) + 1
+    entry = np.repeat(np.arange(sets.groups), np.diff(start)) * width + value
+    point = np.searchsorted(entry, group * np.int64(width) + codes[signature, primary])
+    one = np.full(len(entry), -1)
+    one[point] = np.arange(len(point))
+    if (one < 0).any():  # a primary value that no person has
+        return None
+    others = np.ones(len(point), np.bool_)
+    others[one] = False
+    crowded = np.flatnonzero(size > np.diff(start))
+    point[others] = len(entry) + np.searchsorted(crowded, group[others])
+    return point, signature
+
+
+def _searched(first: Ints, box: Ints32, supply: Ints, count: Ints) -> tuple[Ints32, Ints32] | None:
+    """Return the component of each point and box, by kinds of points; None without a flow."""
     kinds = group_lists(first, box, len(count))
-    low = first[kinds.first_row]
-    length = first[kinds.first_row + 1] - low
-    kind_first = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
-    edges = np.arange(kind_first[-1]) + np.repeat(low - kind_first[:-1], length)
+    edges, _ = entries_of(first, kinds.first_row)
+    kind_first = starts_of(np.diff(first)[kinds.first_row])
     kind_box = box[edges]
     of_kind = np.bincount(kinds.class_of_row, supply, kinds.count).astype(np.int64)
     flow = greatest_flow(count, of_kind, kind_first, kind_box)
     if flow.sum() < count.sum():
         return None
-    usable = usable_edges(len(count), kind_first, kind_box, flow)
-    shift = kind_first[kinds.class_of_row] - first[:-1]
-    found: NDArray[np.bool_] = usable[np.arange(len(box)) + np.repeat(shift, np.diff(first))]
-    return found
+    sends = np.flatnonzero(flow > 0)
+    sender = np.searchsorted(kind_first, sends, side="right") - 1
+    part, part_of_box = components_of_flow(
+        len(count), kind_first, kind_box, sender, kind_box[sends]
+    )
+    return part[kinds.class_of_row], part_of_box
 
 
 def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> NDArray[np.bool_]:
@@ -149,6 +223,17 @@ def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> NDAr
     return impossible
 
 
+def of_groups(sets: Sets, possible: PossibleRows, groups: Ints) -> tuple[Ints, Sets, PossibleRows]:
+    """Return the entries of some groups' sets, and sets and possible rows of these groups alone."""
+    attributes = (len(sets.start) - 1) // max(sets.groups, 1)
+    lists = (np.arange(attributes)[:, None] * sets.groups + groups).reshape(-1)
+    entries, _ = entries_of(sets.start, lists)
+    rows, _ = entries_of(possible.start, groups)
+    narrow = Sets(starts_of(np.diff(sets.start)[lists]), sets.value[entries], len(groups))
+    start = starts_of(np.diff(possible.start)[groups])
+    return entries, narrow, PossibleRows(start, possible.row[rows], possible.complete)
+
+
 def rows_by_value(
     sets: Sets, codes: Ints32, known: int, possible: PossibleRows
 ) -> tuple[Ints, Ints]:
@@ -163,81 +248,78 @@ def rows_by_value(
     return np.concatenate(([0], ends)).astype(np.int64), order
 
 
-# Compiled: called by the kernel below, twice for every step of its descent.
+# Compiled: called by the kernel below at every step of its descent.
 @kernel
-def _first_at_least(
-    codes: Ints32, order: Ints32, attribute: int, low: int, high: int, value: int
-) -> int:
+def _number_of(keys: Ints, first: int, end: int, key: int) -> int:
+    """The number of a prefix among those of its length, −1 where no signature has it."""
+    low, high = first, end
     while low < high:
         middle = (low + high) // 2
-        if codes[order[middle], attribute] < value:
+        if keys[middle] < key:
             low = middle + 1
         else:
             high = middle
-    return low
+    return low - first if low < end and keys[low] == key else -1
 
 
-# Compiled: descends through the ordered signatures for every value of every group.
+# Compiled: descends through the prefixes of signatures for every value of every group.
 @kernel(work=20)
 def _supporting_rows(
     start: Ints,
     value: Ints32,
     groups: int,
-    codes: Ints32,
-    order: Ints32,  # of the signatures, by their values of the attributes in turn
     attributes: Ints,  # the known one first
-    base: Ints,  # (attributes + 1,) where the values of each start among all
+    width: Ints,  # the values of each
+    keys: Ints,
+    key_start: Ints,
+    table: Ints32,
+    table_start: Ints,
+    order: Ints32,  # of the signatures, by their values of the attributes in turn
     limit: int,
+    most: int,
 ) -> tuple[Ints, Ints32]:
-    """Descend through the ordered signatures, one attribute after the other.
+    """Descend through the prefixes, one attribute after the other.
 
     Returns where the signatures of each entry begin, and them, followed by unused places.
     """
-    stamp = np.full(base[len(base) - 1], -1, np.int32)
-    known, depth = attributes[0], len(attributes)
+    depth, known = len(attributes), attributes[0]
     begin = np.zeros(start[(known + 1) * groups] - start[known * groups] + 1, np.int64)
-    found = np.empty(max(4 * len(begin), 1024), np.int32)
+    found = np.empty(most, np.int32)
+    prefix = np.zeros(depth + 1, np.int64)
+    following = np.zeros(depth, np.int64)  # the entry to be tried next, by level
+    end = np.zeros(depth, np.int64)
     edges, slot = 0, 0
-    widest = np.int64(1)
-    for which in range((len(base) - 1) * groups):
-        widest = max(widest, start[which + 1] - start[which])
-    stack = np.empty((depth * widest + 1, 3), np.int64)
     for group in range(groups):
-        for attribute in range(depth):
-            which = attribute * groups + group
-            for entry in range(start[which], start[which + 1]):
-                if value[entry] < base[attribute + 1] - base[attribute]:
-                    stamp[base[attribute] + value[entry]] = group
         for entry in range(start[known * groups + group], start[known * groups + group + 1]):
-            low = _first_at_least(codes, order, known, 0, len(order), value[entry])
-            high = _first_at_least(codes, order, known, low, len(order), value[entry] + 1)
-            stack[0, 0], stack[0, 1], stack[0, 2] = 1, low, high
-            height = 1
-            while height:
-                height -= 1
-                level, low, high = stack[height, 0], stack[height, 1], stack[height, 2]
-                if level == depth or high - low <= SCANNED:
-                    for place in range(low, high):
-                        within = True
-                        for a in range(level, depth):
-                            at = base[attributes[a]] + codes[order[place], attributes[a]]
-                            if stamp[at] != group:
-                                within = False
-                                break
-                        if within:
-                            if edges == len(found):
-                                found = lengthened(found, 2 * edges)
-                            found[edges] = order[place]
-                            edges += 1
+            level, following[0], end[0] = 0, entry, entry + 1
+            while level >= 0:
+                last = level == depth - 1
+                base = prefix[level] * width[level]
+                at = table_start[level] + base
+                while following[level] < end[level]:
+                    one = value[following[level]]
+                    following[level] += 1
+                    if one >= width[level]:
+                        continue
+                    if table_start[level] >= 0:
+                        number = table[at + one]
+                    else:
+                        ends = key_start[level], key_start[level + 1]
+                        number = _number_of(keys, ends[0], ends[1], base + one)
+                    if number < 0:
+                        continue
+                    if last:
+                        found[edges] = order[number]
+                        edges += 1
+                        continue
+                    break
+                else:
+                    level -= 1
                     continue
+                level += 1
+                prefix[level] = number
                 which = attributes[level] * groups + group
-                for i in range(start[which + 1] - 1, start[which] - 1, -1):  # the least comes first
-                    one = _first_at_least(codes, order, attributes[level], low, high, value[i])
-                    end = _first_at_least(codes, order, attributes[level], one, high, value[i] + 1)
-                    if one < end:
-                        stack[height, 0] = level + 1
-                        stack[height, 1], stack[height, 2] = one, end
-                        height += 1
+                following[level], end[level] = start[which], start[which + 1]
             slot += 1
             begin[slot] = edges
             if edges > limit:

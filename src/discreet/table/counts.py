@@ -17,7 +17,10 @@ from discreet.table.classes import FEW, Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import stable_order
+from discreet.table.kernels.tiers import is_loaded
+from discreet.typing import Codes, Ints
 
+SPARSE = 8  # cells for each entry, above which entries are sorted
 CHUNK = 4096  # classes of a single row that are judged at once
 
 
@@ -52,14 +55,12 @@ class ValueCounts:
 
     def grouped(self, node_of_value: NDArray[np.int32], nodes: int) -> ValueCounts:
         """The counts where values of one node are one value."""
-        key = self.class_of_entry * nodes + node_of_value[self.value]
-        found, place = np.unique(key, return_inverse=True)
-        count = np.bincount(place, self.count, len(found)).astype(np.int64)
-        start = np.searchsorted(found, np.arange(self.classes + 1) * nodes).astype(np.int64)
         reference = None
         if self.reference is not None:
             reference = np.bincount(node_of_value, self.reference, nodes).astype(np.int64)
-        return ValueCounts(start, (found % nodes).astype(np.int32), count, nodes, reference)
+        node = node_of_value[self.value]
+        shape = (self.classes, nodes)
+        return sum_counts(self.class_of_entry, node, self.count, shape, reference)
 
     def keep(self, mask: NDArray[np.bool_]) -> ValueCounts:
         """The counts of some classes alone, renumbered in order; they are then the table."""
@@ -94,6 +95,9 @@ class ClassCounts:
     kept: Mapping[tuple[str, str], Mapping[str, NDArray[np.float64]]] | None = None
     sets: Mapping[str, ValueCounts] = field(default_factory=dict)
     real: NDArray[np.int64] | None = None  # (classes,) where some rows are counterfeits: the others
+    # (classes + 1,) where a population is given: its persons whom the cells of each class cover,
+    # and last those whom no class does
+    population: NDArray[np.int64] | None = None
 
     @property
     def members(self) -> NDArray[np.int64]:
@@ -173,11 +177,32 @@ def count_values(classes: Classes, column: Column) -> ValueCounts:
     return ValueCounts(start, value[order], pairs.size[order], column.cardinality, column.total)
 
 
+def sum_counts(
+    of_class: Ints, value: Codes, count: Ints, shape: tuple[int, int], reference: Ints | None = None
+) -> ValueCounts:
+    """Add the counts of entries with the same class and value; there are ``shape`` of both."""
+    classes, cardinality = shape
+    key = of_class * cardinality + value
+    if classes * cardinality <= SPARSE * len(key):
+        sums = np.bincount(key, count, classes * cardinality)
+        found = np.flatnonzero(sums)
+        sums = sums[found]
+    else:
+        order = stable_order(key, classes * cardinality)
+        key = key[order]
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        found = key[first]
+        sums = np.add.reduceat(count[order], first) if len(first) else count
+    start = np.searchsorted(found, np.arange(classes + 1) * cardinality)
+    value = (found % cardinality).astype(np.int32)
+    return ValueCounts(start, value, sums.astype(np.int64), cardinality, reference)
+
+
 def order_by_class(
     of_class: NDArray[np.int32], value: NDArray[np.int32], classes: int, cardinality: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the start of each class, and the order that sorts entries by class, then by value."""
-    if len(value) <= FEW:
+    if len(value) <= FEW and not is_loaded(_counting_sort):
         size = np.bincount(of_class, minlength=classes)
         by_value = stable_order(value, cardinality)
         order = by_value[stable_order(of_class[by_value], classes)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
@@ -94,6 +94,8 @@ class OneRowEach:
     counts: PersonCounts  # of the source
     rules: Mapping[str, CollapseRule] | None = None  # by attribute; None: the source had one each
     count: str | None = None  # the attribute that is the number of a person's rows
+    # (source rows,) the person of each, where this machine has read them
+    person_of_row: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False)

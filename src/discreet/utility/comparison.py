@@ -60,6 +60,7 @@ class Point:
     loss_sensitive: float | None = None
     skill: float | None = None  # learning: 1 as from the original, 0 as from the unlinked baseline
     accuracy: float | None = None
+    pinned: float | None = None  # share of generalized cells that show a value which occurs
     suppressed_rows: int | None = None
     suppressed_share: float | None = None
     dominated: bool = False

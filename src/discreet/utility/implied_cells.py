@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.hierarchies.coverage import Coverage, identity
 from discreet.hierarchies.covering_classes import fitting_groups
@@ -40,16 +42,19 @@ class ImpliedGeneralized(Implied):
         coverages: Mapping[str, Coverage | TermCoverage],
         rows: int,
         suppressed_rows: int = 0,
+        mass: Floats | None = None,  # (rows,) where a row does not weigh 1
     ) -> None:
         distinct = group_codes([c.codes for c in columns], [c.cardinality for c in columns], rows)
-        self._count = distinct.size
+        self._count: NDArray[Any] = distinct.size  # whole numbers, unless masses are given
+        if mass is not None:
+            self._count = np.bincount(distinct.class_of_row, mass, distinct.count)
         self._cells = {c.name: c.codes[distinct.first_row] for c in columns}
         self._quasi = [c.name for c in columns if c.role is Role.QUASI_IDENTIFIER]
         self._coverages = {n: c for n, c in coverages.items() if isinstance(c, Coverage)}
         self._term_coverages = {n: c for n, c in coverages.items() if isinstance(c, TermCoverage)}
         self.answers_sets = bool(self._term_coverages)
         self._suppressed_rows = suppressed_rows
-        self._last_roll_up: tuple[list[str], list[Codes], Ints] | None = None
+        self._last_roll_up: tuple[list[str], list[Codes], NDArray[Any]] | None = None
 
     def estimate(self, batch: QueryBatch) -> Floats:
         names = [*batch.members, *batch.terms]
@@ -80,13 +85,14 @@ class ImpliedGeneralized(Implied):
             wanted.asked,
         )
 
-    def _roll_up(self, names: Sequence[str]) -> tuple[list[Codes], Ints]:
+    def _roll_up(self, names: Sequence[str]) -> tuple[list[Codes], NDArray[Any]]:
         """The distinct combinations of some attributes' cells, and the rows that have each."""
         if self._last_roll_up is not None and self._last_roll_up[0] == names:
             return self._last_roll_up[1:]  # batches with the same attributes follow each other
         codes = [self._cells[name] for name in names]
         grouped = group_codes(codes, [self._cells_of(name) for name in names], len(self._count))
-        count = np.bincount(grouped.class_of_row, self._count, grouped.count).astype(np.int64)
+        total = np.bincount(grouped.class_of_row, self._count, grouped.count)
+        count = total.astype(self._count.dtype)
         cells = [column[grouped.first_row] for column in codes]
         self._last_roll_up = (list(names), cells, count)
         return cells, count
@@ -129,12 +135,19 @@ class ImpliedGeneralized(Implied):
         return table + self._suppressed_rows / table.size
 
     def draw(self, rng: np.random.Generator) -> dict[str, Codes]:
-        row = np.repeat(np.arange(len(self._count)), self._count)
+        row = np.repeat(np.arange(len(self._count)), self._whole(rng))
         drawn = {n: c.pick(self._cells[n][row], rng) for n, c in self._coverages.items()}
         if not self._suppressed_rows:
             return drawn
         domain = {name: coverage.cardinality for name, coverage in self._coverages.items()}
         return below(drawn, even_draw(domain, self._suppressed_rows, rng))
+
+    def _whole(self, rng: np.random.Generator) -> Ints:
+        """Return how many rows a drawn table has of each combination."""
+        if self._count.dtype.kind == "i":
+            return self._count.astype(np.int64)
+        total = float(self._count.sum())
+        return rng.multinomial(round(total), self._count / max(total, 1e-9)).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from discreet.attacks.series.correspondences import Correspondences
 from discreet.attacks.series.cross_release import CrossFinding
 from discreet.attacks.series.estimates import Estimates
 from discreet.attacks.series.series_view import Invariance, JointFinding
@@ -29,6 +30,7 @@ class SeriesAudit(Result):
     problems: tuple[str, ...]
     not_placed: int  # people that fit several groups of a release, or none
     rho: float | None = None  # the guaranteed bound on beliefs, if there is one
+    correspondences: Correspondences | None = None  # where some release guarantees BCF-anonymity
 
     @property
     def ok(self) -> bool:
@@ -44,6 +46,9 @@ class SeriesAudit(Result):
             "joint": None if self.joint is None else self.joint.to_dict(),
             "estimates": None if self.estimates is None else dict(self.estimates),
             "attacks": [attack.to_dict() for attack in self.attacks],
+            "correspondences": (
+                None if self.correspondences is None else self.correspondences.to_dict()
+            ),
             "problems": list(self.problems),
             "not_placed": self.not_placed,
         }
@@ -75,8 +80,23 @@ def describe(found: SeriesAudit) -> list[str]:
         f"{steady.returning:,} records are in several releases: {steady.unchanged:,} always in "
         f"groups with the same values, {steady.renewed:,} also in groups with all new values, "
         f"{steady.overlapping:,} in groups with partly new values.",
+        *_describe_correspondences(found.correspondences),
         *describe_attacks(found),
     ]
+
+
+def _describe_correspondences(found: Correspondences | None) -> list[str]:
+    if found is None or not found.people:
+        return []
+    least = [
+        f"{left} for {who}"
+        for left, who in (
+            (found.returning, "a record in several releases"),
+            (found.arriving, "a record that an earlier release lacks"),
+        )
+        if left is not None
+    ]
+    return [f"Correspondence attacks leave at least this many rows: {', '.join(least)}."]
 
 
 def describe_attacks(found: SeriesAudit) -> list[str]:

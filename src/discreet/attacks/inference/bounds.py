@@ -8,9 +8,11 @@ in the table, n the rows of the group, m the values of the attribute:
 p-diversity, m-diversity  1/ℓ
 m-invariance, rho         1/m and ρ, in one release of a series; the audit of a series sees all
 (α,k)-anonymity           α
+guarding nodes            p, of the values below a node
+(X,Y)-linkability         ε, also where other sensitive attributes are known if it covers these
 recursive (c,ℓ), ℓ ≥ 2    c/(c + 1): r1 < c·(the others' rest) ≤ c·(n − r1)
 entropy ℓ                 the greatest x with −x ln x − (1 − x) ln((1 − x)/(m − 1)) ≥ ln ℓ
-distinct ℓ                1 − (ℓ − 1)/n: each of the others has a row at least
+distinct ℓ, (k,e)         1 − (ℓ − 1)/n: each of the others has a row at least
 t-closeness               p + t (equal); p + t·(m − 1) (ordered); p + t·H (hierarchical, height H)
 β-likeness                (1 + β)·p
 δ-disclosure              e^δ·p

@@ -10,7 +10,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignature
 from discreet.table.assignments import Sets
 from discreet.table.classes import group_codes
 from discreet.table.kernels.lists import entries_of, places_of, starts_of, stretches
-from discreet.typing import Codes, Floats, Ints
+from discreet.typing import Bools, Codes, Floats, Ints
 
 PAIRS = 50_000_000  # pairs of values whose counts are kept
 LINE_EDGES = 10_000_000  # pairs of a target and a group; beyond, targets are sampled
@@ -34,13 +34,27 @@ class Found:
     belief: Floats
     count: Ints
     weight: Floats  # rows that the attacker weighs, for the bound
+    value: Codes  # the true value
+    line_of_person: Ints  # (people,) −1 for a person who is not a target
     sampled: bool
+
+    def of(self, chosen: Bools) -> Found:
+        """The beliefs in some of the lines."""
+        number = np.append(np.where(chosen, np.cumsum(chosen) - 1, -1), -1)
+        return Found(
+            self.belief[chosen],
+            self.count[chosen],
+            self.weight[chosen],
+            self.value[chosen],
+            number[self.line_of_person],
+            self.sampled,
+        )
 
 
 def _lines(
     people: PossibleMembers, target: int, known: int | None
-) -> tuple[Codes, Codes, Codes, Ints]:
-    """Targets who are alike: kind, known value, true value, how many."""
+) -> tuple[Codes, Codes, Codes, Ints, Ints]:
+    """Targets who are alike: kind, known value, true value, how many; and the line of each."""
     truth = people.truth[target]
     of_known = np.zeros(len(truth), np.int32) if known is None else people.truth[known]
     lines = group_codes(
@@ -49,7 +63,8 @@ def _lines(
         len(truth),
     )
     first = lines.first_row
-    return people.kind[first], of_known[first], truth[first], lines.size
+    line = lines.class_of_row.astype(np.int64)
+    return people.kind[first], of_known[first], truth[first], lines.size, line
 
 
 def row_beliefs(
@@ -133,7 +148,7 @@ def _mixed(
     is_chance: bool = False,
 ) -> Found:
     """Mix the groups that each target may be in; a sample of the targets where it is too much."""
-    kind, of_known, truth, count = _lines(people, target, known)
+    kind, of_known, truth, count, line_of_person = _lines(people, target, known)
     edges = np.diff(people.start)[kind]
     sampled = int(edges.sum()) > LINE_EDGES
     if sampled:
@@ -141,6 +156,9 @@ def _mixed(
         order = order[np.cumsum(edges[order]) <= LINE_EDGES]
         kind, of_known, truth = kind[order], of_known[order], truth[order]
         count = count[order]
+        number = np.full(len(edges), -1)
+        number[order] = np.arange(len(order))
+        line_of_person = number[line_of_person]
     start, value = sets.of(known or 0)
     target_start, target_value = sets.of(target)
     width = np.diff(target_start)
@@ -169,4 +187,4 @@ def _mixed(
         mass = likely[held] * of_truth / whole[held]
         top = np.bincount(line[held], mass, len(bottom))
         belief[part] = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), 0.0)
-    return Found(belief, count, weight, sampled)
+    return Found(belief, count, weight, truth, line_of_person, sampled)

@@ -52,6 +52,7 @@ class NumberOfRows(Attack):
                 self, scene, view, attribute, dealt_values(view, column),
                 dealt_values(view.whole, column), np.full(column.cardinality, np.inf),
                 knowledge=self.knowledge,
+                sensitive=scene.is_sensitive(attribute, view.domains),
             )
             for attribute, column in view.sensitive.items()
         ]  # fmt: skip

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.attacks.base import Attack, Finding, Scene
+from discreet.attacks.base import Attack, Criterion, Finding, Scene
 from discreet.attacks.inference.bounds import least_group
 from discreet.attacks.persons.person_view import (
     ALL_ROWS,
@@ -30,6 +30,7 @@ class PersonIntersection(Attack):
     """Which person the target is, by all groups that hold a row of the target."""
 
     name: ClassVar[str] = "person-intersection"
+    criterion: ClassVar[Criterion] = Criterion.SINGLING_OUT
 
     @property
     def knowledge(self) -> str:

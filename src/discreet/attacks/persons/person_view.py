@@ -27,7 +27,7 @@ from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
 from discreet.table.person_counts import PersonBasis, count_persons
 from discreet.table.persons import Persons
-from discreet.typing import Floats, Ints
+from discreet.typing import Bools, Codes, Floats, Ints
 
 ALL_ROWS = "knows the quasi-identifiers and the groups of all rows of every person"
 AT_ALL, GIVEN_ROW = "has it at all", "in a given row"
@@ -47,6 +47,11 @@ class TrueValues:
     value: Ints  # (lines,)
     belief: Floats  # (lines,)
 
+    def of(self, covered: Bools) -> TrueValues:
+        """The same of some values alone."""
+        kept = covered[self.value]
+        return TrueValues(self.person[kept], self.value[kept], self.belief[kept])
+
     def greatest(self, persons: int) -> Floats:
         """The belief in the value of each person that is believed in most."""
         found = np.zeros(persons)
@@ -63,15 +68,18 @@ class PersonView:
     persons: Persons  # of the published rows, numbered without a gap
     sensitive: Mapping[str, Column]
     domains: Domains
+    source_row: Ints | None = None  # (rows,) where the publisher knows it
 
     @classmethod
-    def of(cls, name: str, found: TablePersons) -> PersonView:
+    def of(cls, name: str, found: TablePersons, source_row: Codes | None = None) -> PersonView:
         """The view of a table whose rows belong to some persons."""
         _, number = np.unique(found.number, return_inverse=True)
         published = Persons(number, int(number.max(initial=-1)) + 1, 0)
         _, of_class = np.unique(found.of_class, return_inverse=True)
         classes = Classes.of_numbers(of_class.astype(np.int32))
-        return cls(name, classes, published, {c.name: c for c in found.sensitive}, found.domains)
+        sensitive = {column.name: column for column in found.sensitive}
+        rows = None if source_row is None else source_row.astype(np.int64)
+        return cls(name, classes, published, sensitive, found.domains, rows)
 
     @cached_property
     def members(self) -> tuple[Ints, Ints]:
@@ -104,6 +112,12 @@ class PersonView:
         own, person = np.divmod(member, max(self.persons.count, 1))
         entry = np.searchsorted(key, own * column.cardinality + value)
         return TrueValues(person, value, found.count[entry] / counts.size[own])
+
+    def share_of_persons(self, column: Column) -> Floats:
+        """The share of all persons who have each value: the belief without groups."""
+        touched = np.unique(self.persons.number * column.cardinality + column.codes)
+        counted = np.bincount(touched % max(column.cardinality, 1), minlength=column.cardinality)
+        return np.asarray(counted / max(self.persons.count, 1))
 
     def share(self, column: Column, reader: str) -> Floats:
         """The share of each value over all groups: the reference of guarantees."""
@@ -145,16 +159,22 @@ def finding_on_values(
     *,
     knowledge: str = ALL_ROWS,
     details: Mapping[str, Any] | None = None,
+    sensitive: Bools | None = None,  # (values,) None where all are
 ) -> Finding:
-    """The finding of beliefs in persons' values; the figures are those of persons."""
+    """The finding of beliefs in persons' sensitive values; the figures are those of persons."""
     count = view.persons.count
+    targets = np.arange(count)
+    if sensitive is not None:
+        values, baseline = values.of(sensitive), baseline.of(sensitive)
+        targets = np.unique(values.person)
     of_line = bounds[values.value]
     strongest = np.zeros(count)  # the bound of the value that is believed in most
     order = np.argsort(values.belief, kind="stable")
     strongest[values.person[order]] = of_line[order]
+    without = baseline.greatest(count)[targets].sum() / max(len(targets), 1)
     found = finding_on_persons(
-        attack, scene, view, aim, values.greatest(count), float(baseline.greatest(count).mean()),
-        strongest, knowledge=knowledge, details=details,
+        attack, scene, view, aim, values.greatest(count)[targets], float(without),
+        strongest[targets], knowledge=knowledge, details=details,
     )  # fmt: skip
     return replace(found, exceeded=bool((values.belief > of_line + TOLERANCE).any()))
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
+import numpy as np
 import polars as pl
-import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as f
 
 from discreet.engines.parts import PartResult, fingerprint
 from discreet.engines.shards import (
@@ -22,7 +21,8 @@ from discreet.engines.shards import (
     counted_columns,
     judge_and_sum,
 )
-from discreet.engines.spark.session import each, spread
+from discreet.engines.spark.exchange import Exchanged, exchange, received
+from discreet.engines.spark.session import on_workers
 from discreet.engines.spark.writing import WrittenFile, read_header
 from discreet.errors import InputError
 from discreet.io.frames import code_frame
@@ -32,23 +32,23 @@ from discreet.methods.base import Task
 from discreet.releases.audit.audit import specs_of
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
+from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
 from discreet.table.published import GROUP
 
-SHARD, TABLE = "shard", "table"
 READ_AT_ONCE = 1 << 24
 LOOKED_AT = 1 << 16  # first places of each table whose orders are compared (audit/row_order.py)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FileReading:
-    """The findings of one file; its counted rows are in a file beside it."""
+    """The findings of one file; its counted rows are in a file beside it, by shard."""
 
     table: str
     rows: int
     fingerprint: int
     values: dict[str, dict[str | None, int]]  # by sensitive column
-    path: str
+    counted: Exchanged
     head: str | None  # the file of its rows that are among the first of the table
 
 
@@ -69,20 +69,29 @@ def judge_files(
         for name in names
         if name not in apart
     }
-    shared = session.sparkContext.broadcast((manifest, task, totals, whole))
+    counted = {name: _counted(readings, name) for name in names if name in apart}
+    shared = session.sparkContext.broadcast((manifest, task, totals, whole, counted))
 
-    def kernel(part: pa.Table) -> list[ShardResult]:
-        manifest, task, totals, whole = shared.value
-        frame = pl.from_arrow(part)
-        assert isinstance(frame, pl.DataFrame)
-        return [
-            _judge(frame.filter(pl.col(SHARD) == shard), manifest, task, totals, whole)
-            for shard in frame[SHARD].unique().sort().to_list()
-        ]
+    def kernel(shard: int) -> ShardResult | None:
+        manifest, task, totals, whole, counted = shared.value
+        tables: dict[str, CodedTable] = {}
+        for name in manifest.tables:
+            if name in whole:
+                tables[name] = whole[name]
+                continue
+            rows = received(counted[name], [shard])
+            if rows is not None:
+                tables[name] = coded_shard(_summed(rows), manifest, name, totals)
+        if all(name in whole for name in tables):
+            return None
+        return judge_and_sum(tables, manifest, task)
 
-    kept = [reading.path for reading in readings if reading.table in apart]
-    frame = session.read.parquet(*(Path(path).as_uri() for path in kept))
-    return [one for many in each(spread(frame, SHARD, shards), kernel) for one in many]
+    found = on_workers(session, list(range(shards)), kernel)
+    return [result for result in found if result is not None]
+
+
+def _counted(readings: Sequence[FileReading], table: str) -> list[Exchanged]:
+    return [reading.counted for reading in readings if reading.table == table]
 
 
 def read_files(
@@ -93,34 +102,22 @@ def read_files(
     shards: int,
 ) -> list[FileReading]:
     """Read every file of a release on the workers; its counted rows are written to a folder."""
-    listed = [file for own in files.values() for file in own]
-    before: list[int] = []  # of each file: rows of its table in files before it
+    listed: list[tuple[WrittenFile, int]] = []  # with the rows of its table in files before it
     for own in files.values():
-        before += list(accumulate((file.rows for file in own), initial=0))[:-1]
+        before = accumulate((file.rows for file in own), initial=0)
+        listed += list(zip(own, before, strict=False))
     folder = staging / f"audit-{secrets.token_hex(8)}"
     folder.mkdir()
-    width = max(len(counted_columns(manifest, table)) for table in manifest.tables)
-    names = list(manifest.tables)
-    frame = session.createDataFrame([(number,) for number in range(len(listed))], "n int")
+    shared = session.sparkContext.broadcast(manifest)
 
-    def kernel(part: pa.Table) -> list[FileReading]:
-        return [
-            _read_file(listed[number], before[number], manifest, folder, shards, width, names)
-            for number in part.column("n").to_numpy()
-        ]
+    def kernel(item: tuple[WrittenFile, int]) -> FileReading:
+        return _read_file(*item, shared.value, folder, shards)
 
-    each_file = spread(frame, "n", len(listed))
-    return [reading for readings in each(each_file, kernel) for reading in readings]
+    return on_workers(session, listed, kernel)
 
 
 def _read_file(
-    file: WrittenFile,
-    before: int,
-    manifest: Manifest,
-    folder: Path,
-    shards: int,
-    width: int,
-    names: Sequence[str],
+    file: WrittenFile, before: int, manifest: Manifest, folder: Path, shards: int
 ) -> FileReading:
     """Read a file as a reader would, and write its distinct rows with their numbers.
 
@@ -131,32 +128,33 @@ def _read_file(
     path = Path(file.path) if file.stretch is None else _cut_out(file, folder)
     delimiter = "," if path.suffix == ".csv" else None
     table = read_table(Source(path=path, delimiter=delimiter), specs_of(manifest, name))
-    text = pl.DataFrame({c.name: c.text.gather(c.codes) for c in table})
     print_ = fingerprint(
         pl.DataFrame({c.name: c.values.gather(c.codes) for c in table if c.name != GROUP})
     )
-    wanted = counted_columns(manifest, name)
-    counted = text.select(wanted).group_by(pl.all()).agg(pl.len().cast(pl.Int64).alias(WEIGHT))
+    counted = _distinct_rows(table, counted_columns(manifest, name))
     values = {
         c.name: dict(zip(c.text.to_list(), c.counts.tolist(), strict=True)) for c in table.sensitive
     }
     by = kind_of(manifest.kind).class_columns(manifest, name)
-    key = pl.concat_str(pl.col(by or []).fill_null("\0"), separator="\1") if by else pl.lit("")
-    shard = (key.hash(2) % shards).cast(pl.Int32)
-    out = counted.select(
-        *(pl.col(column).alias(f"c{place}") for place, column in enumerate(wanted)),
-        *(pl.lit(None, pl.String).alias(f"c{place}") for place in range(len(wanted), width)),
-        pl.col(WEIGHT),
-        pl.lit(list(names).index(name), pl.Int32).alias(TABLE),
-        shard.alias(SHARD),
-    )
-    place = folder / f"{secrets.token_hex(8)}.parquet"
-    out.write_parquet(place)
+    shard = np.zeros(len(counted), np.int32)
+    if by:
+        key = pl.concat_str(pl.col(by).fill_null("\0"), separator="\1")
+        shard = counted.select((key.hash(2) % shards).cast(pl.Int32)).to_series().to_numpy()
     head = None
     if before < LOOKED_AT:
-        head = str(folder / f"head-{before:09}-{secrets.token_hex(8)}.parquet")
-        text.head(LOOKED_AT - before).write_parquet(head)
-    return FileReading(name, table.rows, print_, values, str(place), head)
+        first = slice(0, LOOKED_AT - before)
+        head = str(folder / f"head-{before:09}-{secrets.token_hex(8)}.arrow")
+        pl.DataFrame({c.name: c.text.gather(c.codes[first]) for c in table}).write_ipc(head)
+    exchanged = exchange(counted, shard, shards, folder)
+    return FileReading(name, table.rows, print_, values, exchanged, head)
+
+
+def _distinct_rows(table: CodedTable, wanted: Sequence[str]) -> pl.DataFrame:
+    """The distinct rows of some columns as text, with their numbers."""
+    columns = [table[name] for name in wanted]
+    alike = classes_of(columns, table.rows)
+    cells = {c.name: c.text.gather(c.codes[alike.first_row]) for c in columns}
+    return pl.DataFrame({**cells, WEIGHT: alike.size.astype(np.int64)})
 
 
 def _cut_out(file: WrittenFile, folder: Path) -> Path:
@@ -210,7 +208,6 @@ def order_problems(
     readings: Sequence[FileReading],
     manifest: Manifest,
     sorted_tables: Collection[str],
-    staging: Path,
 ) -> list[str]:
     """Return problems in the order of the first rows of the tables.
 
@@ -219,24 +216,31 @@ def order_problems(
     kind, heads = kind_of(manifest.kind), {}
     for name in manifest.tables:
         files = sorted(r.head for r in readings if r.table == name and r.head is not None)
-        heads[name] = pl.concat([pl.read_parquet(file) for file in files])
+        heads[name] = pl.concat([pl.read_ipc(file) for file in files])
     for name in sorted_tables:
         by = kind.class_columns(manifest, name) or []
-        wanted = counted_columns(manifest, name)
-        places = [f"c{wanted.index(column)}" for column in by]
-        first = heads[kind.tables_of_rows(manifest)[0]]
-        groups = first.select(pl.col(by)).unique()
-        asked = session.createDataFrame(
-            groups.rows(), ", ".join(f"{place} string" for place in places)
-        )
-        paths = [Path(r.path).as_uri() for r in readings if r.table == name]
-        folder = staging / f"head-{secrets.token_hex(8)}"
-        found = session.read.parquet(*paths).join(f.broadcast(asked), places)
-        found.write.parquet(folder.as_uri())
-        heads[name] = _frame_of(pl.read_parquet(folder / "*.parquet"), manifest, name)
-        heads[name] = heads[name].drop(WEIGHT)
+        groups = heads[kind.tables_of_rows(manifest)[0]].select(pl.col(by)).unique()
+        heads[name] = _rows_of_groups(session, _counted(readings, name), groups, by)
     tables = {name: code_frame(head, specs_of(manifest, name)) for name, head in heads.items()}
     return kind.order_problems(tables)
+
+
+def _rows_of_groups(
+    session: SparkSession, files: Sequence[Exchanged], groups: pl.DataFrame, by: Sequence[str]
+) -> pl.DataFrame:
+    """The distinct rows of some groups, through files as everything that grows with the table."""
+    shared = session.sparkContext.broadcast(groups)
+
+    def kernel(file: Exchanged) -> str | None:
+        rows = received([file], range(len(file.bounds) - 1))
+        if rows is None:
+            return None
+        path = str(Path(file.path).with_suffix(".groups"))
+        rows.join(shared.value, on=by, how="semi", nulls_equal=True).write_ipc(path)
+        return path
+
+    found = [path for path in on_workers(session, files, kernel) if path is not None]
+    return _summed(pl.concat([pl.read_ipc(path) for path in found])).drop(WEIGHT)
 
 
 def totals_of(readings: Sequence[FileReading]) -> dict[str, dict[str | None, int]]:
@@ -250,40 +254,21 @@ def totals_of(readings: Sequence[FileReading]) -> dict[str, dict[str | None, int
     return totals
 
 
-def _frame_of(own: pl.DataFrame, manifest: Manifest, name: str) -> pl.DataFrame:
-    wanted = counted_columns(manifest, name)
-    named = {f"c{place}": column for place, column in enumerate(wanted)}
-    summed = own.select(*named, WEIGHT).rename(named)
-    return summed.group_by(wanted).agg(pl.col(WEIGHT).sum())
+def _summed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Distinct rows of several files as distinct rows, with their numbers."""
+    return rows.group_by(pl.exclude(WEIGHT)).agg(pl.col(WEIGHT).sum())
 
 
 def _whole_table(
     readings: Sequence[FileReading], manifest: Manifest, name: str, totals: Totals, limit: int
 ) -> CodedTable:
     """Return the distinct rows of a table that every shard needs."""
-    paths = [reading.path for reading in readings if reading.table == name]
-    frame = _frame_of(pl.read_parquet(paths), manifest, name)
+    rows = received(_counted(readings, name), [0])
+    assert rows is not None
+    frame = _summed(rows)
     if len(frame) > limit:
         raise InputError(
             f"{manifest.method.name}: the audit needs the {len(frame):,} distinct rows of '{name}' "
             f"on every worker, above {limit:,}. Make sensitive attributes coarser, or use anatomy."
         )
     return coded_shard(frame.sort(pl.all()), manifest, name, totals)
-
-
-def _judge(
-    own: pl.DataFrame,
-    manifest: Manifest,
-    task: Task,
-    totals: Totals,
-    whole: Mapping[str, CodedTable],
-) -> ShardResult:
-    tables: dict[str, CodedTable] = {}
-    for number, name in enumerate(manifest.tables):
-        rows = own.filter(pl.col(TABLE) == number)
-        if name in whole:
-            tables[name] = whole[name]
-        elif len(rows):
-            frame = _frame_of(rows, manifest, name)
-            tables[name] = coded_shard(frame, manifest, name, totals)
-    return judge_and_sum(tables, manifest, task)

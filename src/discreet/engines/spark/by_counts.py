@@ -6,11 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from discreet.engines.parts import PartPlan, PartResult, part_of_outcome, recodings_of, stage_part
-from discreet.engines.spark.encoded import EncodedRows, in_order, new_name, task_of_part
-from discreet.engines.spark.session import COLLECTED, each, setting
+from discreet.engines.spark.encoded import (
+    ROW,
+    EncodedRows,
+    SourceSplit,
+    pieces,
+    read_split,
+    task_of_part,
+)
+from discreet.engines.spark.exchange import COUNT, new_name, summed
+from discreet.engines.spark.session import COLLECTED, on_workers, setting
 from discreet.errors import InputError
 from discreet.methods.full_domain.full_domain import FullDomain
 from discreet.requirements.base import SizeRequirement
@@ -32,23 +39,29 @@ def run_by_counts(rows: EncodedRows) -> list[PartResult]:
             **{f"k{n}": recoding.class_of_row for n, recoding in enumerate(recodings)},
         }
     ).unique(quasi or None)
-    path = rows.staging / "classes.parquet"
-    known.write_parquet(path)
-    classes = rows.session.read.parquet(path.as_uri())
-    joined = rows.frame.join(classes, quasi) if quasi else rows.frame.crossJoin(classes)
     bare = part_of_outcome(outcome, [np.zeros(0, np.int32)] * len(recodings))
-    shared = rows.share((plan, bare))
-    folder = rows.staging / "tables"
+    shared, lookups = rows.share((plan, bare, known)), rows.lookups
+    folder, rows_of_part = rows.staging / "tables", rows.rows_of_part
 
-    def kernel(part: pa.Table) -> PartResult:
-        plan, outcome = shared.value
-        frame = in_order(part)
-        number = int(frame["row"][0] % 2**31)
-        task = task_of_part(plan, frame, place_of, np.random.default_rng([plan.seed, 1, number]))
-        classes = [frame[f"k{n}"].to_numpy() for n in range(len(recodings_of(outcome)))]
-        return stage_part(plan, task, part_of_outcome(outcome, classes), 0, folder, new_name())
+    def kernel(split: SourceSplit) -> list[PartResult]:
+        plan, outcome, known = shared.value
+        results = []
+        for place, frame in enumerate(pieces(read_split(split, lookups.value), rows_of_part)):
+            joined = (
+                frame.join(known, on=quasi, how="left", maintain_order="left")
+                if quasi
+                else (frame.join(known, how="cross"))
+            )
+            rng = np.random.default_rng([plan.seed, 1, split.number, place])
+            task = task_of_part(plan, frame, place_of, rng)
+            classes = [joined[f"k{n}"].to_numpy() for n in range(len(recodings_of(outcome)))]
+            own = part_of_outcome(outcome, classes)
+            results.append(
+                stage_part(plan, task, own, 0, folder, new_name(), frame[ROW].to_numpy())
+            )
+        return results
 
-    return each(joined.repartition(rows.parts, "row"), kernel)
+    return [result for own in on_workers(rows.session, rows.splits, kernel) for result in own]
 
 
 def _tuples(rows: EncodedRows) -> CodedTable:
@@ -56,24 +69,34 @@ def _tuples(rows: EncodedRows) -> CodedTable:
     plan = rows.plan
     values = _needs_values(plan)
     names = [n for n in plan.coded if plan.specs[n].role is not Role.SENSITIVE or values]
+    keys, lookups = [rows.place_of[name] for name in names], rows.lookups
     folder = rows.staging / "tuples"
-    counted = rows.frame.groupBy(*(rows.place_of[name] for name in names)).count()
-    counted.write.parquet(folder.as_uri())
-    scanned = pl.scan_parquet(str(folder / "*.parquet"))
-    found = int(scanned.select(pl.len()).collect().item())
+    folder.mkdir()
+    rows_of_part = rows.rows_of_part
+
+    def kernel(split: SourceSplit) -> list[str]:
+        paths = []
+        for frame in pieces(read_split(split, lookups.value, keys), rows_of_part):
+            paths.append(str(folder / f"{new_name()}.counts"))
+            counted = frame.group_by(keys).agg(pl.len().cast(pl.Int64).alias(COUNT))
+            counted.write_ipc(paths[-1])
+        return paths
+
+    paths = [path for own in on_workers(rows.session, rows.splits, kernel) for path in own]
     limit = setting(rows.session, COLLECTED)
-    if found > limit:
+    counted, found = summed((pl.read_ipc(path) for path in paths), limit)
+    if counted is None:
         raise InputError(
-            f"{plan.job.method.name}: the table has {found:,} distinct tuples of "
+            f"{plan.job.method.name}: the table has at least {found:,} distinct tuples of "
             f"quasi-identifiers and sensitive values, and the driver may hold {limit:,}. Make "
             f"quasi-identifiers coarser, use mondrian, or raise {COLLECTED} where the driver "
             "has the memory (about 100 bytes a tuple)."
         )
-    frame = scanned.sort(pl.all()).collect()
+    frame = counted.sort(keys)
     codes = {name: frame[rows.place_of[name]].to_numpy() for name in names}
     task = plan.task_of(codes, {}, plan.task.rng)
     columns = {c.name: replace(c, total=None) for c in task.table}
-    return CodedTable(columns, len(frame)).counted(frame["count"].to_numpy().astype(np.int64))
+    return CodedTable(columns, len(frame)).counted(frame[COUNT].to_numpy().astype(np.int64))
 
 
 def _needs_values(plan: PartPlan) -> bool:

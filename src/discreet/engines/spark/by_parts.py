@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
-from discreet.engines.parts import PERSON_NUMBER, PartPlan, PartResult, stage_part
-from discreet.engines.placing import Assign
-from discreet.engines.spark.assigning import along_curve, assignment
-from discreet.engines.spark.encoded import EncodedRows, in_order, new_name, task_of_part
-from discreet.engines.spark.keeping import parts_of_persons, persons_in
-from discreet.engines.spark.session import each, spread, stream
+from discreet.engines.parts import PERSON_NUMBER, SOURCE, PartPlan, PartResult, stage_part
+from discreet.engines.placing import Assign, all_together
+from discreet.engines.spark.assigning import along_curve, assignment, place_rows
+from discreet.engines.spark.encoded import ROW, EncodedRows, read_split, task_of_part
+from discreet.engines.spark.exchange import new_name, received
+from discreet.engines.spark.keeping import persons_in
+from discreet.engines.spark.session import on_workers
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Outcome, Spread
 from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
@@ -80,36 +80,24 @@ def _run_parts(
 
     With ``keep_left`` rows that found no group are written to a file, not an error.
     """
-    shared = rows.share((plan, assign))
-    place_of, staging = rows.place_of, rows.staging
+    placed = None if assign is all_together else place_rows(rows, assign, parts)
+    shared = rows.share((plan, placed, rows.splits))
+    place_of, staging, lookups = rows.place_of, rows.staging, rows.lookups
 
-    kept = plan.task.kept is not None
+    def kernel(number: int) -> PartResult | None:
+        plan, placed, splits = shared.value
+        own: pl.DataFrame | None
+        if placed is None:
+            own = pl.concat([f for split in splits for f in read_split(split, lookups.value)])
+        else:
+            own = received(placed.files, placed.targets[number])
+        if own is None:
+            return None
+        return _run_part(plan, own.sort(ROW), place_of, first + number, staging, keep_left)
 
-    def place(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-        _, assign = shared.value
-        if kept:
-            held = list(tables)
-            tables = iter([pa.concat_tables(held)] if held else [])
-        for table in tables:
-            columns = {
-                n: table.column(n).to_numpy() for n in table.column_names if _coded(table, n)
-            }
-            part = parts_of_persons(columns, assign) if kept else assign(columns)
-            yield table.append_column("part", pa.array(part.astype(np.int32)))
-
-    def kernel(part: pa.Table) -> list[PartResult]:
-        plan, _ = shared.value
-        return [
-            _run_part(plan, own.drop("part"), place_of, first + number, staging, keep_left)
-            for (number,), own in in_order(part).group_by("part", maintain_order=True)
-        ]
-
-    types = {field.name: field.dataType.simpleString() for field in rows.frame.schema.fields}
-    schema = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
-    frame = rows.frame.repartition(rows.parts, PERSON_NUMBER) if kept else rows.frame
-    placed = stream(frame, place, f"{schema}, part int")
-    together = spread(placed, "part", parts)
-    return [result for results in each(together, kernel) for result in results]
+    numbers = list(range(1 if placed is None else len(placed.targets)))
+    found = on_workers(rows.session, numbers, kernel)
+    return [result for result in found if result is not None]
 
 
 def _run_part(
@@ -122,13 +110,13 @@ def _run_part(
 ) -> PartResult:
     """Run the method on one part and stage its tables."""
     task = task_of_part(plan, frame, place_of, np.random.default_rng([plan.seed, 3, part]))
-    name = new_name()
+    name, row = new_name(), frame[ROW].to_numpy()
     if task.kept is not None:
-        number = frame[PERSON_NUMBER].to_numpy()
+        number, source = frame[PERSON_NUMBER].to_numpy(), frame[SOURCE].to_numpy()
         persons = persons_in(number)
         kept = replace(task, kept=persons)
         grouped = group_persons(plan.job.method, kept, persons)
-        return stage_part(plan, kept, grouped, part, staging / "tables", name, number)
+        return stage_part(plan, kept, grouped, part, staging / "tables", name, row, number, source)
     try:
         outcome: Outcome | None = plan.job.method.run(task)
     except InfeasibleError:
@@ -138,18 +126,14 @@ def _run_part(
     if outcome is None:
         left, result = frame, None
     else:
-        result = stage_part(plan, task, outcome, part, staging / "tables", name)
+        result = stage_part(plan, task, outcome, part, staging / "tables", name, row)
         if not keep_left or not result.suppressed:
             return result
         group = getattr(outcome, "group_of_row", None)
         group = getattr(outcome, "class_of_row", None) if group is None else group
         left = frame.filter(pl.Series(np.asarray(group) < 0))
-    path = staging / "tables" / f"left-{name}.parquet"
-    left.write_parquet(path)
+    path = staging / "tables" / f"left-{name}.arrow"
+    left.write_ipc_stream(path, compat_level=pl.CompatLevel.oldest())
     if result is None:
         return PartResult(part, len(frame), "", len(frame), 0, {}, (), {}, {}, (), str(path))
     return replace(result, left=str(path))
-
-
-def _coded(table: pa.Table, name: str) -> bool:
-    return bool(pa.types.is_integer(table.schema.field(name).type))

@@ -12,6 +12,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from discreet.engines.spark.encoded import ROW
+from discreet.engines.spark.reading import ParquetFiles
 from discreet.engines.spark.session import ROWS_OF_PART, each, setting, stream
 from discreet.errors import InputError
 from discreet.io.frames import code_frame
@@ -23,20 +25,21 @@ from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import CollapseRule, OneRowEach, PersonCounts, Persons, persons_of
 from discreet.table.roles import Role, ValueType
 
-ROW = "row"
 Specs = Mapping[str, ColumnSpec]
 Part = tuple[CodedTable, Persons, dict[str, Column]]  # and its columns that are not published
 
 
 def one_row_each(
     frame: DataFrame, job: Job, specs: Specs, missing: tuple[str, ...], folder: Path
-) -> tuple[DataFrame, Specs, OneRowEach]:
-    """Return the table with one row for each person, written to a folder unless it is such a table.
+) -> tuple[DataFrame | ParquetFiles | None, Specs, OneRowEach]:
+    """Write the table with one row for each person to a folder; None if it is such a table.
 
-    The columns of the result are those that are published.
+    The columns of the result are those that are published, under their plain names, and after them
+    the identifiers that a ledger needs.
     """
     person = job.person
     assert person is not None
+    identifiers = job.ledger_person if job.ledger is not None else ()
     names = list(specs)
     placed = together(frame, job, specs)
     counts, found = counted_persons(placed, job, specs, missing)
@@ -44,7 +47,7 @@ def one_row_each(
     if found is None:
         if counts.most > 1:
             raise InputError(f"{counts.sentence(person.place)} {ONE_ROW}")
-        return frame, specs, stated
+        return None, specs, stated
     facts, head = found
     shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
     require_rules(job, head, facts)
@@ -60,15 +63,17 @@ def one_row_each(
             result = collapse(job, table, persons, named, facts)
             cells = [result[n].values.gather(result[n].codes).to_arrow() for n in schema]
             types = [_ARROW.get(kind) for kind in schema.values()]
-            yield pa.table(
-                [c if t is None else c.cast(t) for c, t in zip(cells, types, strict=True)],
-                [f"c{place}" for place in range(len(schema))],
-            )
+            cells = [c if t is None else c.cast(t) for c, t in zip(cells, types, strict=True)]
+            for column in (named[name] for name in identifiers):
+                text = column.text.gather(column.codes[persons.first_row])
+                cells.append(text.to_arrow().cast(pa.string()))
+            yield pa.table(cells, [f"c{place}" for place in range(len(cells))])
 
-    listed = ", ".join(f"c{place} {kind}" for place, kind in enumerate(schema.values()))
+    kinds = [*schema.values(), *("string" for _ in identifiers)]
+    listed = ", ".join(f"c{place} {kind}" for place, kind in enumerate(kinds))
     stream(placed, collapsed, listed).write.parquet(folder.as_uri())
-    written = frame.sparkSession.read.parquet(folder.as_uri())
-    return written.toDF(*schema), made, stated
+    written = ParquetFiles.of([folder]) or frame.sparkSession.read.parquet(folder.as_uri())
+    return written, made, stated
 
 
 def together(frame: DataFrame, job: Job, specs: Specs) -> DataFrame:
@@ -87,16 +92,21 @@ def counted_persons(
     """Count the persons of a table; to collapse it, also the facts for it and its bare columns."""
     shared = placed.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
 
-    def look(own: pa.Table) -> tuple[PersonCounts, CollapseFacts | None, CodedTable]:
+    def look(
+        tables: Iterator[pa.Table],
+    ) -> tuple[PersonCounts, CollapseFacts | None, CodedTable] | None:
+        held = list(tables)
+        if not held:
+            return None
         job, specs, missing = shared.value
-        table, persons, _ = coded_persons(own, job, specs, missing)
+        table, persons, _ = coded_persons(pa.concat_tables(held), job, specs, missing)
         facts = CollapseFacts.of(job, table, persons) if job.collapses else None
         return persons.counts, facts, _bare(table)
 
-    found = each(placed, look)
+    found = [one for one in each(placed, look) if one is not None]
     if not found:
         raise InputError("The table has columns but no rows. Nothing can be published.")
-    counts = _joined([counts for counts, _, _ in found])
+    counts = joined_counts([counts for counts, _, _ in found])
     facts = [facts for _, facts, _ in found if facts is not None]
     return counts, (CollapseFacts.joined(facts), found[0][2]) if facts else None
 
@@ -107,7 +117,8 @@ def coded_persons(own: pa.Table, job: Job, specs: Specs, missing: tuple[str, ...
     frame = pl.from_arrow(own)
     assert isinstance(frame, pl.DataFrame)
     frame = frame.sort(ROW).drop(ROW).rename({f"c{i}": name for i, name in enumerate(specs)})
-    unpublished = [*job.person.column]
+    further = job.ledger_person if job.ledger is not None else ()
+    unpublished = list(dict.fromkeys([*job.person.column, *further]))
     order = job.person.order
     if order is not None and job.attributes[order].role is Role.DROP:
         unpublished.append(order)
@@ -134,7 +145,7 @@ def _bare(table: CodedTable) -> CodedTable:
     return CodedTable(columns, 0)
 
 
-def _joined(parts: list[PersonCounts]) -> PersonCounts:
+def joined_counts(parts: list[PersonCounts]) -> PersonCounts:
     """The counts of all parts together; a person is in one part."""
     longest = max(parts, key=lambda part: len(part.persons_by_rows)).persons_by_rows
     return PersonCounts(

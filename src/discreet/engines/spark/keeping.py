@@ -9,7 +9,7 @@ shown by their fingerprints.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,12 @@ import polars as pl
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from discreet.engines.parts import PERSON_NUMBER, PartResult
+from discreet.engines.parts import PERSON_NUMBER, SOURCE, PartResult
 from discreet.engines.placing import Assign
 from discreet.engines.shards import WEIGHT, Totals, coded_shard, counted_columns
-from discreet.engines.spark.collapsing import Specs, coded_persons, counted_persons, together
-from discreet.engines.spark.session import each, stream
+from discreet.engines.spark.collapsing import Specs, coded_persons, joined_counts, together
+from discreet.engines.spark.encoded import ROW, ROWS_OF_SPLIT, Columns, Ingested, ingest
+from discreet.engines.spark.session import each
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.releases.audit.person_tally import judge_persons
@@ -44,6 +45,14 @@ class PersonsElsewhere(Persons):
     """The counts of persons whose rows no machine holds whole."""
 
     stated: PersonCounts
+    rows_before: Mapping[int, int]  # by partition of the source
+
+    def source_rows(self, numbers: Ints) -> Ints:
+        """The rows of the source, from 0 on, of Spark's numbers."""
+        first = np.zeros(max(self.rows_before) + 1, np.int64)
+        first[list(self.rows_before)] = list(self.rows_before.values())
+        found: Ints = first[numbers // ROWS_OF_SPLIT] + numbers % ROWS_OF_SPLIT
+        return found
 
     @property
     def counts(self) -> PersonCounts:
@@ -74,38 +83,52 @@ def require_keepable(job: Job) -> None:
 
 
 def numbered_persons(
-    frame: DataFrame, job: Job, specs: Specs, missing: tuple[str, ...], folder: Path
-) -> tuple[DataFrame, Specs, PersonsElsewhere]:
-    """Write the published columns of every row, c0, c1, …, with the number of its person."""
-    placed = together(frame, job, specs)
-    counts, _ = counted_persons(placed, job, specs, missing)
-    published = {name: spec for name, spec in specs.items() if spec.role.published}
-    shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
-    names = list(specs)
-    taken = [f"c{names.index(name)}" for name in published]
+    frame: DataFrame,
+    job: Job,
+    specs: Specs,
+    missing: tuple[str, ...],
+    columns: Columns,
+    folder: Path,
+) -> tuple[list[Ingested], PersonsElsewhere]:
+    """Write splits with the number of each row's person; all rows of a person are in one split.
 
-    def number(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    The rows of the source are numbered as Spark numbers them: a partition, and a place in it.
+    """
+    folder.mkdir()
+    placed = together(frame, job, specs)
+    shared = frame.sparkSession.sparkContext.broadcast((job, dict(specs), missing))
+    columns = replace(columns, carried=[*columns.carried, PERSON_NUMBER, SOURCE])
+
+    def number(tables: Iterator[pa.Table]) -> tuple[Ingested, PersonCounts, pl.DataFrame] | None:
         from pyspark import TaskContext
 
         held = list(tables)
-        if held:
-            job, specs, missing = shared.value
-            own = pa.concat_tables(held).sort_by("row")
-            _, persons, _ = coded_persons(own, job, specs, missing)
-            context: Any = TaskContext.get()
-            number = persons.number + context.partitionId() * OF_PARTITION
-            yield pa.table(
-                [*(own.column(name) for name in taken), pa.array(number)],
-                [*(f"c{place}" for place in range(len(taken))), PERSON_NUMBER],
-            )
+        if not held:
+            return None
+        job, specs, missing = shared.value
+        own = pa.concat_tables(held).sort_by(ROW)
+        _, persons, _ = coded_persons(own, job, specs, missing)
+        context: Any = TaskContext.get()
+        numbers = persons.number + context.partitionId() * OF_PARTITION
+        numbered = own.append_column(PERSON_NUMBER, pa.array(numbers))
+        numbered = numbered.append_column(SOURCE, own.column(ROW))
+        made = ingest([numbered], context.partitionId(), columns, folder)
+        assert made is not None
+        partitions = pl.Series("partition", own.column(ROW).to_numpy() // ROWS_OF_SPLIT)
+        return made, persons.counts, partitions.value_counts()
 
-    kinds = [placed.schema[name].dataType.simpleString() for name in taken]
-    schema = [f"c{place} {kind}" for place, kind in enumerate(kinds)]
-    stream(placed, number, ", ".join([*schema, f"{PERSON_NUMBER} long"])).write.parquet(
-        folder.as_uri()
+    found = sorted(
+        (one for one in each(placed, number) if one), key=lambda one: one[0].split.number
     )
-    kept = PersonsElsewhere(np.zeros(0, np.int64), counts.persons, counts.unnamed, counts)
-    return frame.sparkSession.read.parquet(folder.as_uri()), published, kept
+    if not found:
+        raise InputError("The table has columns but no rows. Nothing can be published.")
+    counts = joined_counts([counts for _, counts, _ in found])
+    sizes = pl.concat([own for _, _, own in found]).group_by("partition").agg(pl.col("count").sum())
+    ascending = sizes.sort("partition")
+    before = (ascending["count"].cum_sum() - ascending["count"]).to_list()
+    first = dict(zip(ascending["partition"].to_list(), before, strict=True))
+    kept = PersonsElsewhere(np.zeros(0, np.int64), counts.persons, counts.unnamed, counts, first)
+    return [ingested for ingested, _, _ in found], kept
 
 
 def persons_in(number: Ints) -> Persons:
@@ -120,7 +143,7 @@ def parts_of_persons(columns: Mapping[str, Any], assign: Assign) -> Codes:
     single = {
         name: _most_frequent(persons, codes)
         for name, codes in columns.items()
-        if name != PERSON_NUMBER
+        if name not in (PERSON_NUMBER, ROW, SOURCE)
     }
     return assign(single).astype(np.int32)[persons.number]
 
@@ -149,10 +172,13 @@ def judge_kept(
     frame = session.read.parquet(*paths).repartition(shards, *quasi)
     shared = session.sparkContext.broadcast((manifest, totals))
 
-    def kernel(part: pa.Table) -> tuple[list[Verdict], int, int]:
+    def kernel(tables: Iterator[pa.Table]) -> tuple[list[Verdict], int, int] | None:
+        held = list(tables)
+        if not held:
+            return None
         manifest, totals = shared.value
         requirements = [promise.to_requirement() for promise in manifest.promises]
-        own = pl.from_arrow(part)
+        own = pl.from_arrow(pa.concat_tables(held))
         assert isinstance(own, pl.DataFrame)
         wanted = counted_columns(manifest, name)
         cells = own.select(pl.col(place_of[c]).alias(c) for c in wanted)
@@ -167,7 +193,7 @@ def judge_kept(
         members = len(pl.DataFrame({"c": of_class, "p": persons}).unique())
         return [bare_verdict(one) for one in verdicts], members, len(own)
 
-    found = each(frame, kernel)
+    found = [one for one in each(frame, kernel) if one is not None]
     promises = [
         joined_guarantee(promise.to_requirement(), [own[place] for own, _, _ in found], manifest)
         for place, promise in enumerate(manifest.promises)

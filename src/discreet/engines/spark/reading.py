@@ -1,22 +1,30 @@
-"""Read and encode: from Spark's rows to dictionaries on the driver and codes on the workers."""
+"""Read: from a source to splits on the workers and dictionaries on the driver."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 
-from discreet.engines.parts import PERSON_NUMBER
-from discreet.engines.spark.session import COLLECTED, reporting, setting, stream
+from discreet.engines.parts import coded_columns
+from discreet.engines.spark.encoded import (
+    Columns,
+    Ingested,
+    Lookup,
+    SourceSplit,
+    ingest,
+    plain_names,
+    values_of,
+)
+from discreet.engines.spark.exchange import COUNT, received, summed
+from discreet.engines.spark.session import COLLECTED, ROWS_AT_ONCE, each, on_workers, reporting
 from discreet.errors import InputError, JobError
 from discreet.io.column_dictionary import Dictionary, sort_dictionary
 from discreet.io.csv.layout import dialect
@@ -28,13 +36,12 @@ from discreet.pipeline.read import require_columns, source_of, specs_of_job, spe
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Role
-from discreet.typing import Codes
 
-Lookup = tuple[Any, Codes]  # the raw values of a column as text, and the code of each
+Groups = Sequence[tuple[str, int]]  # files, and numbers of row groups in them
 
 
-def read(session: SparkSession, job: Job, data: Any) -> DataFrame:
-    """The table of a job as a data frame; all columns of a text file are text."""
+def read(session: SparkSession, job: Job, data: Any) -> DataFrame | ParquetFiles:
+    """The table of a job; all columns of a text file are text."""
     with reporting():
         if isinstance(data, DataFrame):
             return data
@@ -48,7 +55,8 @@ def read(session: SparkSession, job: Job, data: Any) -> DataFrame:
             )
         source = source_of(job, data)
         if source.resolved_format == "parquet":
-            return session.read.parquet(source.path.absolute().as_uri())
+            files = ParquetFiles.of([file.path for file in source.files])
+            return files or session.read.parquet(*_places(source))
         if source.is_text:
             return _read_text(session, source, job)
     raise InputError(
@@ -56,8 +64,20 @@ def read(session: SparkSession, job: Job, data: Any) -> DataFrame:
     )
 
 
+def _places(source: Source) -> list[str]:
+    """The URL of a file or a folder, or of each file that a pattern means."""
+    return [file.path.absolute().as_uri() for file in source.files]
+
+
+def as_frame(session: SparkSession, table: DataFrame | ParquetFiles) -> DataFrame:
+    """The table as a data frame."""
+    if isinstance(table, DataFrame):
+        return table
+    return session.read.parquet(*(place.absolute().as_uri() for place in table.places))
+
+
 def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
-    first = source
+    first = source.files[0]
     if source.path.is_dir():
         files = sorted(p for p in source.path.iterdir() if p.is_file() and p.name[0] not in "._")
         if not files:
@@ -77,12 +97,12 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
         .option("encoding", source.encoding)
         .option("mode", "FAILFAST")
         .option("columnPruning", False)  # otherwise Spark ignores superfluous cells
-        .csv(source.path.absolute().as_uri())
+        .csv(_places(source))
         .fillna("")  # an empty cell is an empty text; the role decides its meaning
     )
 
 
-def require_fit(frame: DataFrame, job: Job) -> dict[str, ColumnSpec]:
+def require_fit(frame: DataFrame | ParquetFiles, job: Job) -> dict[str, ColumnSpec]:
     """Return each column's specification, in the table's order; raise unless all are named."""
     joined = [name for name, attribute in job.attributes.items() if attribute.columns]
     if joined:
@@ -104,62 +124,147 @@ def require_fit(frame: DataFrame, job: Job) -> dict[str, ColumnSpec]:
     return {name: specs[name] for name in frame.columns}
 
 
-def renamed(frame: DataFrame, specs: Mapping[str, ColumnSpec]) -> DataFrame:
-    """The published columns alone under plain names: c0, c1, … in the order of the specs."""
-    places = [i for i, spec in enumerate(specs.values()) if spec.role.published]
-    plain = frame.toDF(*(f"c{i}" for i in range(len(specs))))
-    return plain.select(*(f"c{i}" for i in places))
+@dataclass(frozen=True, eq=False)
+class ParquetFiles:
+    """A table in Parquet files that workers read themselves, without Spark's rows between."""
+
+    places: Sequence[Path]
+    schema: pa.Schema
+    groups: Sequence[tuple[str, int, int]]  # file, number of a row group, and its rows
+
+    @classmethod
+    def of(cls, places: Sequence[Path]) -> ParquetFiles | None:
+        """Files and folders of files; None unless Arrow reads all their columns as Spark does."""
+        try:
+            folders = [sorted(one.iterdir()) if one.is_dir() else [one] for one in places]
+            listed = [path for folder in folders for path in folder]
+            shown = [path for path in listed if path.name[0] not in "._"]
+            files = {str(path.absolute()): pq.ParquetFile(path) for path in shown}
+        except (OSError, pa.ArrowException):
+            return None
+        schemas = [file.schema_arrow.remove_metadata() for file in files.values()]
+        if not schemas or any(
+            own != schemas[0] or not all(map(_plain, own.types)) for own in schemas
+        ):
+            return None
+        groups = [
+            (path, number, file.metadata.row_group(number).num_rows)
+            for path, file in files.items()
+            for number in range(file.num_row_groups)
+        ]
+        return cls(places, schemas[0], groups)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
+
+    def splits(self, rows: int) -> list[Groups]:
+        """Row groups in order, so many together that each split has about so many rows."""
+        found: list[list[tuple[str, int]]] = [[]]
+        held = 0
+        for path, number, size in self.groups:
+            if held >= rows:
+                found.append([])
+                held = 0
+            found[-1].append((path, number))
+            held += size
+        return [*found]
 
 
-def count_values(frame: DataFrame, places: Sequence[int], folder: Path) -> None:
-    """Write how often each value of each column occurs: place, text and count."""
-
-    def kernel_(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-        for table in tables:
-            for place in places:
-                counted = pc.value_counts(as_text(table.column(f"c{place}")))
-                values, counts = counted.field("values"), counted.field("counts")
-                where = pa.array(np.full(len(values), place, np.int32))
-                yield pa.table([where, values, counts], names=["c", "v", "n"])
-
-    wanted = frame.select(*(f"c{place}" for place in places))
-    counted = stream(wanted, kernel_, "c int, v string, n long")
-    summed = counted.groupBy("c", "v").agg(f.sum("n").alias("n"))
-    summed.write.parquet(folder.as_uri())
+def _plain(kind: pa.DataType) -> bool:
+    is_ = pa.types
+    plain = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_signed_integer(kind)
+    return bool(plain or is_.is_floating(kind) or is_.is_boolean(kind) or is_.is_date32(kind))
 
 
-def as_text(column: Any) -> Any:
-    """A column as text, which is read back as the same values."""
-    whole = column.combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
-    return whole if pa.types.is_string(whole.type) else whole.cast(pa.string())
+def types_of(table: DataFrame | ParquetFiles) -> list[pa.DataType]:
+    """The types of a table's columns as its workers have them."""
+    if isinstance(table, ParquetFiles):
+        return [pa.string() if t == pa.large_string() else t for t in table.schema.types]
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    return [to_arrow_type(field.dataType) for field in table.schema.fields]
+
+
+def ingest_table(
+    session: SparkSession,
+    table: DataFrame | ParquetFiles,
+    columns: Columns,
+    rows_of_part: int,
+    folder: Path,
+) -> list[Ingested]:
+    """Read a table once, on the workers, and write its splits to a folder."""
+    folder.mkdir()
+    wanted = columns.wanted
+    if isinstance(table, DataFrame):
+        return ingest_frame(
+            table.toDF(*plain_names(table.columns).values()).select(*wanted), columns, folder
+        )
+    rows = sum(size for _, _, size in table.groups)
+    names = {name: plain for name, plain in plain_names(table.columns).items() if plain in wanted}
+
+    def kernel(item: tuple[int, Groups]) -> Ingested | None:
+        number, groups = item
+        return ingest(_read_groups(groups, names), number, columns, folder)
+
+    share = min(rows_of_part, -(-rows // session.sparkContext.defaultParallelism))
+    found = on_workers(session, list(enumerate(table.splits(share))), kernel)
+    return [one for one in found if one is not None]
+
+
+def ingest_frame(frame: DataFrame, columns: Columns, folder: Path) -> list[Ingested]:
+    """Write the splits of a data frame with plain names, one a partition."""
+
+    def kernel(tables: Iterator[pa.Table]) -> Ingested | None:
+        from pyspark import TaskContext
+
+        context: Any = TaskContext.get()
+        return ingest(tables, context.partitionId(), columns, folder)
+
+    found = [one for one in each(frame, kernel) if one is not None]
+    return sorted(found, key=lambda one: one.split.number)
+
+
+def _read_groups(groups: Groups, names: Mapping[str, str]) -> Iterator[pa.Table]:
+    """Read row groups, some rows at a time, with the columns that get a plain name."""
+    for path, number in groups:
+        file = pq.ParquetFile(path)
+        for batch in file.iter_batches(ROWS_AT_ONCE, row_groups=[number], columns=list(names)):
+            table = pa.Table.from_batches([batch]).select(list(names))
+            yield table.rename_columns(list(names.values()))
 
 
 def dictionaries(
-    session: SparkSession,
-    folder: Path,
+    splits: Sequence[SourceSplit],
     specs: Mapping[str, ColumnSpec],
     types: Mapping[str, pa.DataType],
     missing: Sequence[str],
+    limit: int,
 ) -> tuple[CodedTable, dict[str, Lookup]]:
     """The table of dictionaries, an entry a value with its count, and the lookup of each column."""
-    limit = setting(session, COLLECTED)
-    names = list(specs)
-    scanned = pl.scan_parquet(str(folder / "*.parquet"))
-    sizes = scanned.group_by("c").agg(pl.len(), pl.col("n").sum()).collect()
-    rows = int(sizes["n"].max() or 0) if len(sizes) else 0  # type: ignore[arg-type]
-    large = sizes.filter(pl.col("len") > limit)
-    if len(large):
-        found = ", ".join(f"'{names[c]}' ({n:,})" for c, n, _ in large.iter_rows())
+    if not splits:
+        raise InputError("The table has columns but no rows. Nothing can be published.")
+    places = plain_names(specs)
+    counted: dict[str, pl.DataFrame] = {}
+    large = []
+    for name in coded_columns(specs):
+        own = pl.col("c") == places[name]
+        total, number = summed((values_of(s).filter(own).drop("c") for s in splits), limit)
+        if total is None:
+            large.append(f"'{name}' (at least {number:,})")
+        else:
+            counted[name] = total.sort("v")
+    if large:
         raise InputError(
-            f"Columns with more than {limit:,} distinct values do not fit the driver: {found}. "
+            f"Columns with more than {limit:,} distinct values do not fit the driver: "
+            f"{', '.join(large)}. "
             "Give them the role 'insensitive' or 'drop', make them coarser, or raise "
             f"{COLLECTED} where the driver has the memory."
         )
     columns: dict[str, Column] = {}
     lookups: dict[str, Lookup] = {}
-    for place, (name, spec) in enumerate(specs.items()):
+    for name, spec in specs.items():
         if not spec.role.published:
             continue
         if spec.role is Role.INSENSITIVE:
@@ -168,96 +273,42 @@ def dictionaries(
                 name, spec, np.zeros(0, np.int32)
             )
             continue
-        counted = scanned.filter(pl.col("c") == place).select("v", "n").sort("v").collect()
-        text = counted["v"].to_arrow().cast(pa.string())
+        text = counted[name]["v"].to_arrow().cast(pa.string())
         raw = pl.Series(name, pl.from_arrow(text.cast(types[name])))
         dictionary = _dictionary(name, spec, raw, missing)
         codes = np.arange(len(dictionary.text), dtype=np.int32)
-        weights = np.bincount(dictionary.code_of_raw, counted["n"].to_numpy(), len(codes))
+        weights = np.bincount(dictionary.code_of_raw, counted[name][COUNT].to_numpy(), len(codes))
         column = dictionary.column(name, spec, codes)
         columns[name] = replace(column, weights=weights.astype(np.int64))
-        lookups[name] = text, dictionary.code_of_raw
-    if not rows:
-        raise InputError("The table has columns but no rows. Nothing can be published.")
+        lookups[places[name]] = text, dictionary.code_of_raw
     left_out = tuple(name for name, spec in specs.items() if not spec.role.published)
-    return CodedTable(columns, rows, left_out), lookups
+    return CodedTable(columns, sum(split.rows for split in splits), left_out), lookups
 
 
 def _dictionary(name: str, spec: ColumnSpec, raw: pl.Series, missing: Sequence[str]) -> Dictionary:
     return sort_dictionary(name, spec, raw, missing, lambda _: "The table")
 
 
-def encode(
-    frame: DataFrame,
-    specs: Mapping[str, ColumnSpec],
-    lookups: Mapping[str, Lookup],
-    ranked: tuple[str, Codes] | None,
-    folder: Path,
-) -> None:
-    """Write every row with its number, codes and insensitive cells.
-
-    ``ranked`` names a column, with the number that each code counts as: rows with the same number
-    are then counted through in every partition, so that they can be dealt out evenly.
-    """
-    session = frame.sparkSession
-    place_of = {name: place for place, name in enumerate(specs)}
-    shared = session.sparkContext.broadcast(dict(lookups))
-    plain = [n for n, spec in specs.items() if spec.role is Role.INSENSITIVE]
-    schema = ["row long", *(f"c{place_of[name]} int" for name in lookups)]
-    schema += [
-        f"c{place_of[n]} {frame.schema[f'c{place_of[n]}'].dataType.simpleString()}" for n in plain
-    ]
-    schema += ["task int", "number int", "rank long"] if ranked is not None else []
-    kept = PERSON_NUMBER in frame.columns
-    schema += [f"{PERSON_NUMBER} long"] if kept else []
-
-    def kernel_(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-        from pyspark import TaskContext
-
-        context: Any = TaskContext.get()
-        seen = np.zeros(int(ranked[1].max()) + 1 if ranked is not None else 0, np.int64)
-        for table in tables:
-            columns: dict[str, Any] = {"row": table.column("row")}
-            for name, (texts, code_of_raw) in shared.value.items():
-                found = pc.index_in(as_text(table.column(f"c{place_of[name]}")), texts)
-                if found.null_count:
-                    raise ValueError("a value was not there when values were counted")
-                columns[f"c{place_of[name]}"] = pa.array(code_of_raw[found.to_numpy()])
-            for name in plain:
-                columns[f"c{place_of[name]}"] = table.column(f"c{place_of[name]}")
-            if ranked is not None:
-                numbers = ranked[1][columns[f"c{place_of[ranked[0]]}"].to_numpy()]
-                columns["task"] = pa.array(np.full(len(numbers), context.partitionId(), np.int32))
-                columns["number"] = pa.array(numbers.astype(np.int32))
-                columns["rank"] = pa.array(_ranks(numbers, seen))
-            if kept:
-                columns[PERSON_NUMBER] = table.column(PERSON_NUMBER)
-            yield pa.table(columns)
-
-    numbered = frame.withColumn("row", f.monotonically_increasing_id())
-    stream(numbered, kernel_, ", ".join(schema)).write.parquet(folder.as_uri())
-
-
-def _ranks(numbers: Codes, seen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the earlier rows with the same number, for each row; ``seen`` counts on."""
-    order = np.argsort(numbers, kind="stable")
-    ascending = numbers[order]
-    ranks = np.empty(len(numbers), np.int64)
-    ranks[order] = seen[ascending] + np.arange(len(numbers)) - np.searchsorted(ascending, ascending)
-    seen += np.bincount(numbers, minlength=len(seen))
-    return ranks
-
-
 def uses_of(
-    frame: DataFrame, names: Sequence[str], identifiers: Sequence[str], missing: Sequence[str]
+    session: SparkSession, found: Sequence[Ingested], identifiers: Sequence[str], targets: int
 ) -> dict[str, Uses]:
-    """Count the uses of each identifier's values; ``names`` are all columns in order."""
-    plain = frame.toDF(*(f"c{place}" for place in range(len(names))))
-    found = {}
-    for name in identifiers:
-        value = f.col(f"c{names.index(name)}").cast("string")
-        known = plain.where(value.isNotNull() & ~value.isin("", *missing))
-        counts = known.groupBy(value.alias("value")).count()
-        total = counts.agg(f.sum("count"), f.count("count"), f.max("count")).first()
-        found[name] = Uses(*(int(figure or 0) for figure in total or (0, 0, 0)))
-    return found
+    """Count the uses of each identifier's values, which tasks counted in their splits."""
+    if not identifiers:
+        return {}
+    shared = session.sparkContext.broadcast([one.identifiers for one in found])
+
+    def count(item: tuple[str, int]) -> tuple[int, int, int]:
+        place, target = item
+        values = received((files[place] for files in shared.value), [target])
+        if values is None:
+            return 0, 0, 0
+        counts = values.group_by("v").agg(pl.col(COUNT).sum())[COUNT]
+        return int(counts.sum()), len(counts), int(str(counts.max()))
+
+    items = [(place, target) for place in identifiers for target in range(targets)]
+    counted = on_workers(session, items, count)
+    uses = {}
+    for number, name in enumerate(identifiers):
+        rows, values, most = zip(*counted[number * targets : (number + 1) * targets], strict=True)
+        uses[name] = Uses(sum(rows), sum(values), max(most))
+    return uses

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
@@ -23,7 +23,12 @@ USUAL = {
     ROWS_OF_PART: 1_000_000,  # rows that one task holds in memory
     COLLECTED: 5_000_000,  # distinct tuples, or values of a column, that the driver may hold
 }
+# the JVM of a local master plans and schedules: compiling it well, and a garbage collector with
+# threads of its own, costs half of its time
+SHORT_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 Batches = Iterator[pa.RecordBatch]
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def setting(session: SparkSession, name: str) -> int:
@@ -46,6 +51,7 @@ def spark_session(master: str | None = None) -> Iterator[SparkSession]:
         builder = builder.master(master)
     if (master or "local").startswith("local"):  # workers are processes of this very Python
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = builder.config("spark.driver.defaultJavaOptions", SHORT_JVM)
     with reporting():
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")  # Spark's own messages may hold cells of a table
@@ -72,26 +78,47 @@ def reporting() -> Iterator[None]:
         ) from None
 
 
-def each(frame: DataFrame, kernel: Callable[[pa.Table], Any]) -> list[Any]:
-    """Run a kernel on every partition that has rows; return its small results to the driver."""
+def on_workers(session: SparkSession, items: Sequence[T], kernel: Callable[[T], R]) -> list[R]:
+    """Run a kernel on every item, each in a task of its own; return its small results in order.
+
+    Nothing but these passes through the JVM: kernels read and write the columns of their files.
+    """
+
+    def run(items: Iterable[T]) -> Iterator[R | DiscreetError]:
+        for item in items:
+            try:
+                yield kernel(item)
+            except DiscreetError as error:
+                yield error
+
+    if not items:
+        return []
+    found = session.sparkContext.parallelize(items, len(items)).mapPartitions(run).collect()
+    return _unless_failed(found)
+
+
+def _unless_failed(found: Iterable[R | DiscreetError]) -> list[R]:
+    """The results of tasks; raise the error of one that failed."""
+    results = []
+    for result in found:
+        if isinstance(result, DiscreetError):
+            raise result
+        results.append(result)
+    return results
+
+
+def each(frame: DataFrame, kernel: Callable[[Iterator[pa.Table]], Any]) -> list[Any]:
+    """Run a kernel on every partition, some batches at a time; return its small results."""
 
     def run(batches: Batches) -> Batches:
-        held = [batch for batch in batches if batch.num_rows]
-        if not held:
-            return
         try:
-            result: Any = kernel(pa.Table.from_batches(held))
+            result: Any = kernel(_joined(batches))
         except DiscreetError as error:
             result = error
         yield pa.record_batch([pa.array([pickle.dumps(result)], pa.binary())], ["result"])
 
-    found = []
-    for row in frame.mapInArrow(run, "result binary").collect():
-        result = pickle.loads(row["result"])
-        if isinstance(result, DiscreetError):
-            raise result
-        found.append(result)
-    return found
+    rows = frame.mapInArrow(run, "result binary").collect()
+    return _unless_failed(pickle.loads(row["result"]) for row in rows)
 
 
 def stream(
@@ -118,24 +145,3 @@ def _joined(batches: Batches) -> Iterator[pa.Table]:
             held, rows = [], 0
     if held:
         yield pa.Table.from_batches(held)
-
-
-def spread(frame: DataFrame, column: str, partitions: int) -> DataFrame:
-    """Bring the rows of each number 0 … partitions − 1 together in a partition of its own.
-
-    Spark places rows by a hash; numbers are replaced by keys whose hashes give one partition each.
-    """
-    from pyspark.sql import functions as f
-
-    session = frame.sparkSession
-    hashed = session.range(32 * partitions + 256).select(
-        f.col("id"), f.pmod(f.hash("id"), f.lit(partitions)).alias("partition")
-    )
-    found = hashed.groupBy("partition").agg(f.min("id").alias("key")).collect()
-    key_of = {int(row["partition"]): int(row["key"]) for row in found}
-    keys = f.array(
-        *(f.lit(key_of.get(number, number)).cast("long") for number in range(partitions))
-    )
-    return (
-        frame.withColumn("slot", keys[f.col(column)]).repartition(partitions, "slot").drop("slot")
-    )

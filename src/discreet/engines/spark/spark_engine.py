@@ -10,45 +10,57 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
+from discreet.engines.numbering import Numbering
 from discreet.engines.parts import PartPlan, PartResult, coded_columns, without_bits
+from discreet.engines.recording import recorded_groups
 from discreet.engines.spark.by_counts import run_by_counts
 from discreet.engines.spark.by_parts import run_by_parts
 from discreet.engines.spark.collapsing import one_row_each
-from discreet.engines.spark.encoded import EncodedRows
+from discreet.engines.spark.encoded import (
+    ROWS_OF_SPLIT,
+    Columns,
+    EncodedRows,
+    Lookup,
+    SourceSplit,
+    people_of,
+    plain_names,
+)
 from discreet.engines.spark.keeping import numbered_persons, require_keepable
 from discreet.engines.spark.reading import (
-    Lookup,
-    count_values,
+    as_frame,
     dictionaries,
-    encode,
+    ingest_table,
     read,
-    renamed,
     require_fit,
+    types_of,
     uses_of,
 )
-from discreet.engines.spark.session import reporting
+from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
 from discreet.engines.spark.spark_tables import SparkTables
 from discreet.errors import InputError
 from discreet.job.model import Job
 from discreet.ledger.ledger import Ledger
-from discreet.methods.base import Progress, ShardedMethod, Spread, Task, no_progress
+from discreet.methods.base import Progress, Spread, Task, no_progress
 from discreet.methods.registry import METHODS
-from discreet.pipeline.engine import Engine
+from discreet.pipeline.engine import Engine, FormedTables
 from discreet.pipeline.manifest_draft import require_members
 from discreet.pipeline.read import SourceRows
+from discreet.pipeline.record import Draft, draft_of_groups
 from discreet.pipeline.run_state import timing
 from discreet.releases.manifest import TableEntry
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.entropy import fixed_order
 from discreet.table.roles import Role
+
+TARGETS_OF_CORE = 4  # tasks that count identifiers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -56,9 +68,9 @@ class SparkRows(SourceRows):
     """A source on Spark; its coded table has an entry for each value of a column."""
 
     data: Any  # the job's data, as it was given
-    frame: DataFrame  # of published columns, c0, c1, …
     specs: Mapping[str, ColumnSpec]
-    lookups: Mapping[str, Lookup]
+    splits: Sequence[SourceSplit]
+    lookups: Mapping[str, Lookup]  # by plain name
     missing: tuple[str, ...]
 
 
@@ -68,6 +80,7 @@ class SparkOutcome:
 
     plan: PartPlan
     results: list[PartResult]
+    splits: Sequence[SourceSplit]
 
 
 class SparkEngine(Engine[SparkRows, SparkOutcome]):
@@ -104,70 +117,89 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
                 f"The engine 'spark' does not run {job.method.name}, which needs the whole table "
                 f"on one machine. Use one of {able}, or --engine local."
             )
-        if job.ledger is not None:
+        blind = [one.name for one in job.requirements if not one.guides_groups]
+        if blind:
             raise InputError(
-                "ledger: not supported by the engine 'spark', which knows no row by its person. "
-                "Use --engine local."
+                f"{blind[0]}: not supported by the engine 'spark', whose parts are not formed "
+                "again for the audit. Use --engine local."
+            )
+        if job.population is not None:
+            raise InputError(
+                "population: not supported by the engine 'spark', which counts no persons beside "
+                "the rows of the table. Use --engine local."
             )
         require_keepable(job)
 
     @reporting()
     def read(self, job: Job, data: Any, ledger: Ledger | None, progress: Progress) -> SparkRows:
-        frame = read(self.session, job, data)
-        specs = require_fit(frame, job)
-        missing = job.source.missing if job.source else ()
+        given = read(self.session, job, data)
+        specs: Mapping[str, ColumnSpec] = require_fit(given, job)
+        missing = tuple(job.source.missing) if job.source else ()
+        unpublished = tuple(name for name, spec in specs.items() if not spec.role.published)
         persons, kept = None, None
-        unpublished = [name for name, spec in specs.items() if not spec.role.published]
-        if job.person is not None and job.person.rows == "keep":
-            with timing(self.steps, "numbering persons"):
-                progress("numbering persons", 0.0)
-                place = self.staging / "persons"
-                bare, made, kept = numbered_persons(frame, job, specs, missing, place)
-                specs = dict(made)
-        elif job.person is not None:
-            with timing(self.steps, "collapsing"):
-                progress("collapsing", 0.0)
-                place = self.staging / "persons"
-                frame, made, persons = one_row_each(frame, job, specs, missing, place)
-                specs = dict(made)
-        names = list(specs)
-        bare = renamed(frame, specs) if kept is None else bare
-        places = [names.index(name) for name in coded_columns(specs)]
-        with timing(self.steps, "counting values"):
-            progress("counting values", 0.0)
-            count_values(bare, places, self.staging / "values")
-        types = _arrow_types(bare, specs)
-        table, lookups = dictionaries(self.session, self.staging / "values", specs, types, missing)
-        uses = {}  # of identifiers, where the job names no persons by them
-        if job.person is None:
-            uses = uses_of(frame, names, job.with_role(Role.IDENTIFIER), missing)
+        folder, limit = self.staging / "rows", setting(self.session, COLLECTED)
+        with timing(self.steps, "reading"):
+            progress("reading", 0.0)
+            if job.person is not None and job.person.rows != "keep":
+                frame, place = as_frame(self.session, given), self.staging / "persons"
+                collapsed, specs, persons = one_row_each(frame, job, specs, missing, place)
+                given = given if collapsed is None else collapsed
+            places, uses = plain_names(specs), {}
+            columns = self._columns(job, specs, missing)
+            if ledger is not None:  # a collapsed table has the identifiers after its own columns
+                own = plain_names([*specs, *(n for n in job.ledger_person if n not in specs)])
+                person = [own[name] for name in job.ledger_person]
+                columns = replace(columns, person=person, key=ledger.key)
+            if job.person is not None and job.person.rows == "keep":
+                frame = as_frame(self.session, given)
+                found, kept = numbered_persons(frame, job, specs, missing, columns, folder)
+            else:
+                rows_of_part = setting(self.session, ROWS_OF_PART)
+                found = ingest_table(self.session, given, columns, rows_of_part, folder)
+                uses = uses_of(self.session, found, columns.identifiers, columns.targets)
+            people = people_of(found, job.ledger_person if ledger is not None else (), columns)
+            types = dict(zip(specs, types_of(given), strict=False))
+            splits = [one.split for one in found]
+            table, lookups = dictionaries(splits, specs, types, missing, limit)
+        named = {name: uses[places[name]] for name in specs if places[name] in uses}
         return SparkRows(
-            replace(table, left_out=tuple(unpublished)), uses, persons, kept, data=data,
-            frame=bare, specs=specs, lookups=lookups, missing=missing,
+            replace(table, left_out=unpublished), named, persons, kept, people, data=data,
+            specs=specs, splits=splits, lookups=lookups, missing=missing,
         )  # fmt: skip
+
+    def _columns(
+        self, job: Job, specs: Mapping[str, ColumnSpec], missing: tuple[str, ...]
+    ) -> Columns:
+        """The use of each column; identifiers are counted unless the job names persons by them."""
+        places = plain_names(specs)
+        identifiers = job.with_role(Role.IDENTIFIER) if job.person is None else []
+        return Columns(
+            coded=[places[name] for name in coded_columns(specs)],
+            carried=[places[n] for n, spec in specs.items() if spec.role is Role.INSENSITIVE],
+            identifiers=[places[name] for name in identifiers],
+            missing=missing,
+            targets=TARGETS_OF_CORE * self.session.sparkContext.defaultParallelism,
+        )
 
     @reporting()
     def run(self, job: Job, task: Task, source: SparkRows, seed: int) -> SparkOutcome:
-        alone = replace(task, progress=no_progress)  # as sent to workers
+        alone = replace(task, progress=no_progress, people=None)  # as sent to workers
         plan = PartPlan(job, alone, source.specs, source.missing, seed, fixed_order())
-        ranked = None
-        if isinstance(job.method, ShardedMethod):
-            attribute = job.method.shard_attribute(task)
-            ranked = plan.source_of(attribute), task.table[attribute].codes
-        with timing(self.steps, "encoding"):
-            task.progress("encoding", 0.0)
-            encode(source.frame, source.specs, source.lookups, ranked, self.staging / "rows")
-        frame = self.session.read.parquet((self.staging / "rows").as_uri())
-        rows = EncodedRows(self.session, plan, self.staging, frame, task.table.rows)
+        lookups = self.session.sparkContext.broadcast(source.lookups)
+        rows = EncodedRows(
+            self.session, plan, self.staging, source.splits, lookups, task.table.rows
+        )
         (self.staging / "tables").mkdir()
         with timing(self.steps, job.method.name):
             task.progress(job.method.name, 0.0)
             counted = job.method.spread is Spread.COUNTS
-            return SparkOutcome(plan, run_by_counts(rows) if counted else run_by_parts(rows))
+            results = run_by_counts(rows) if counted else run_by_parts(rows)
+            return SparkOutcome(plan, results, source.splits)
 
     @reporting()
     def form(self, job: Job, task: Task, source: SparkRows, outcome: SparkOutcome) -> SparkTables:
         results = outcome.results
+        key = outcome.plan.seed if outcome.plan.fixed_order else secrets.randbits(128)
         bits = {bit for bitmap in task.bitmaps.values() for bit in bitmap.bits}
         gone = bits.difference(*(result.bits for result in results))
         if gone:
@@ -197,15 +229,24 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
             job=job,
             data=source.data,
             results=results,
-            key=outcome.plan.seed if outcome.plan.fixed_order else secrets.randbits(128),
+            numbering=Numbering.of({one.part: one.groups for one in results}, key),
         )
 
-
-def _arrow_types(frame: DataFrame, specs: Mapping[str, ColumnSpec]) -> dict[str, pa.DataType]:
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    return {
-        name: to_arrow_type(frame.schema[f"c{place}"].dataType)
-        for place, name in enumerate(specs)
-        if specs[name].role.published
-    }
+    @reporting()
+    def draft(
+        self, job: Job, ledger: Ledger | None, tables: FormedTables, outcome: SparkOutcome
+    ) -> Draft | None:
+        if ledger is None:
+            return None
+        assert isinstance(tables, SparkTables)
+        sensitive = outcome.plan.task.table.sensitive
+        before = accumulate((split.rows for split in outcome.splits), initial=0)
+        first = {split.number: at for split, at in zip(outcome.splits, before, strict=False)}
+        rows = sum(split.rows for split in outcome.splits)
+        records = [result.record for result in tables.results if result.record is not None]
+        group, columns = recorded_groups(
+            records, tables.numbering, rows, first, ROWS_OF_SPLIT, sensitive
+        )
+        columns = [column for column in columns if column.name not in tables.gone]
+        numbered = all(record.classes is None for record in records)
+        return draft_of_groups(ledger, job, tables.task, group, columns, numbered)

@@ -10,10 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
-from discreet.engines.parts import PartResult
+from discreet.engines.numbering import Numbering
+from discreet.engines.parts import SOURCE, PartResult
 from discreet.engines.shards import ShardResult, joined_sums
 from discreet.engines.spark.auditing import (
     FileReading,
@@ -24,8 +27,8 @@ from discreet.engines.spark.auditing import (
     unlike_formed,
     unread_bytes,
 )
-from discreet.engines.spark.keeping import judge_kept
-from discreet.engines.spark.reading import read
+from discreet.engines.spark.keeping import PersonsElsewhere, judge_kept
+from discreet.engines.spark.reading import as_frame, read
 from discreet.engines.spark.session import COLLECTED, ROWS_OF_PART, reporting, setting
 from discreet.engines.spark.writing import WrittenFile, put_together, write_tables
 from discreet.io.databases import writing_tables
@@ -34,6 +37,7 @@ from discreet.job.model import Job
 from discreet.methods.base import Progress, Task
 from discreet.pipeline.engine import FormedTables, Reading
 from discreet.pipeline.prepare import prepare
+from discreet.pipeline.read import source_of
 from discreet.pipeline.run_state import timing
 from discreet.releases.audit.audit import Audit, read_tables
 from discreet.releases.audit.files import hash_of_table
@@ -58,11 +62,12 @@ class SparkTables(FormedTables):
     """Published tables in staged files, a file for each part of the source."""
 
     usual_format: ClassVar[OutputFormat] = "parquet"
+    in_parts: ClassVar[bool] = True
     engine: SparkEngine
     job: Job
     data: Any  # the job's data, as it was given
     results: Sequence[PartResult]
-    key: int  # of the numbers of groups
+    numbering: Numbering
     _formed: tuple[Path, dict[str, str], Files] | None = field(default=None, repr=False)
     _written: Files = field(default_factory=dict, repr=False)  # of the folder last written
 
@@ -95,7 +100,7 @@ class SparkTables(FormedTables):
             rows_of_file = setting(engine.session, ROWS_OF_PART)
             files = engine.staging / "files" / folder.name
             written = write_tables(
-                engine.session, self.results, files, format_, rows_of_file, self.key
+                engine.session, self.results, self.numbering, files, format_, rows_of_file
             )
             put = {name: put_together(own, folder, name, format_) for name, own in written.items()}
         names = {name: file for name, (file, _) in put.items()}
@@ -128,9 +133,29 @@ class SparkTables(FormedTables):
         from_file = self.data is None and source is not None and not source.in_catalog
         if from_file or isinstance(self.data, str | Path):
             return prepare(self.job, self.data).without(self.gone)
-        frame = read(self.engine.session, self.job, self.data)
+        frame = as_frame(self.engine.session, read(self.engine.session, self.job, self.data))
         collected = frame.toArrow() if hasattr(frame, "toArrow") else frame.toPandas()
         return prepare(self.job, collected).without(self.gone)
+
+    def source_rows(self) -> Mapping[str, NDArray[np.int32]] | None:
+        """Of a single file; Spark reads several, and tables of its own, in an order of its own."""
+        kept = self.task.kept
+        if not isinstance(kept, PersonsElsewhere) or not self._written or not self._of_one_file:
+            return None
+        found = {}
+        for name, files in self._written.items():
+            frames = [pl.read_ipc(file.sources) for file in files if file.sources is not None]
+            numbers = pl.concat(frames)[SOURCE].to_numpy()
+            found[name] = kept.source_rows(numbers).astype(np.int32)
+        return found
+
+    @property
+    def _of_one_file(self) -> bool:
+        source = self.job.source
+        if isinstance(self.data, str | Path):
+            return Path(self.data).is_file()
+        known = self.data is None and source is not None and not source.in_catalog
+        return known and source_of(self.job).path.is_file()
 
     def writing_by_url(
         self, job: Job, manifest: Manifest, force: bool
@@ -187,7 +212,7 @@ class SparkReading(Reading):
             problems += unread_bytes(self._files)
             problems += unlike_formed(readings, results, manifest)
             in_order = {n for r in results for n, table in r.tables.items() if table.keeps_order}
-            problems += order_problems(engine.session, readings, manifest, in_order, engine.staging)
+            problems += order_problems(engine.session, readings, manifest, in_order)
             limit = setting(engine.session, COLLECTED)
             self._results = judge_files(
                 engine.session, readings, manifest, self._formed.task, totals_of(readings),

@@ -9,44 +9,27 @@ from __future__ import annotations
 
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
+from numpy.typing import NDArray
+from pyspark.sql import SparkSession
 
-from discreet.engines.numbering import permuted
-from discreet.engines.parts import ORDER, PART, PartResult
-from discreet.engines.spark.session import each, spread, stream
+from discreet.engines.numbering import Numbering
+from discreet.engines.parts import ORDER, PART, SOURCE, PartResult, StagedTable
+from discreet.engines.spark.exchange import Exchanged, exchange, received
+from discreet.engines.spark.session import on_workers
 from discreet.io.frames import factorize
 from discreet.io.writing import OutputFormat, write_table
 from discreet.table.published import GROUP, PublishedColumn
 from discreet.table.roles import Role
 
 COPIED_AT_ONCE = 1 << 24
-
-
-@dataclass(frozen=True)
-class Numbering:
-    """The numbers of the parts' groups in the release."""
-
-    first: Mapping[int, int]  # by part: how many groups the parts before it have
-    groups: int
-    key: int
-
-    @staticmethod
-    def of(results: Sequence[PartResult], key: int) -> Numbering:
-        """The numbering of all groups that parts have."""
-        first, groups = {}, 0
-        for result in sorted(results, key=lambda result: result.part):
-            first[result.part] = groups
-            groups += result.groups
-        return Numbering(first, groups, key)
 
 
 @dataclass(frozen=True)
@@ -57,93 +40,116 @@ class WrittenFile:
     path: str
     rows: int
     stretch: tuple[int, int] | None = None  # bytes of a CSV file, after its header
+    sources: str | None = None  # the private file of its rows' sources, where persons keep rows
+
+
+@dataclass(frozen=True)
+class _TableToWrite:
+    """A table, its staged shares, and the files that it is to have."""
+
+    name: str
+    columns: Mapping[str, Role]
+    keeps_order: bool
+    staged: Sequence[StagedTable]
+    files: int
+
+    @property
+    def group(self) -> str | None:
+        """The staged column with the number of a group."""
+        return f"c{list(self.columns).index(GROUP)}" if GROUP in self.columns else None
+
+    def read(self, staged: StagedTable, numbering: Numbering) -> pl.DataFrame:
+        """Read a staged share, with the release's numbers of groups."""
+        frame = pl.read_ipc(staged.path)
+        if self.group is None or not len(frame):
+            return frame
+        own = frame[self.group].to_numpy().astype(np.int64) - 1
+        fresh = numbering.number(int(frame[PART][0]), own)
+        return frame.with_columns(pl.Series(self.group, fresh))
+
+    def file_of(self, frame: pl.DataFrame, groups: int) -> NDArray[np.int64]:
+        """The file of each row: a random one, or that of the stretch of its group's number."""
+        if not self.keeps_order:
+            return frame[ORDER].to_numpy() % self.files
+        assert self.group is not None
+        number = frame[self.group].to_numpy().astype(np.int64) - 1
+        return number * self.files // max(groups, 1)
 
 
 def write_tables(
     session: SparkSession,
     results: Sequence[PartResult],
+    numbering: Numbering,
     folder: Path,
     format: OutputFormat,
     rows_of_file: int,
-    key: int,
 ) -> dict[str, list[WrittenFile]]:
     """Write the files of every table to a folder of its own, and name them in order."""
-    numbering = Numbering.of(results, key)
-    written = {}
+    tables = []
     for name in dict.fromkeys(name for result in results for name in result.tables):
         staged = [result.tables[name] for result in results if name in result.tables]
-        columns, keeps_order = staged[0].columns, staged[0].keeps_order
-        frame = session.read.parquet(*(Path(part.path).as_uri() for part in staged))
         files = max(1, -(-sum(part.rows for part in staged) // rows_of_file))
-        if GROUP in columns:
-            frame = _numbered(frame, f"c{list(columns).index(GROUP)}", numbering)
-        frame = _shuffled(frame, files, keeps_order, columns, numbering)
-        own = folder / name
-        own.mkdir(parents=True)
-        written[name] = _write(frame, name, columns, keeps_order, own, format)
+        tables.append(_TableToWrite(name, staged[0].columns, staged[0].keeps_order, staged, files))
+        (folder / name).mkdir(parents=True)
+    shuffled = _shuffle([table for table in tables if table.files > 1], numbering, session, folder)
+    shared = session.sparkContext.broadcast((tables, shuffled))
+
+    def kernel(item: tuple[int, int]) -> tuple[Any, WrittenFile] | None:
+        tables, shuffled = shared.value
+        table, number = tables[item[0]], item[1]
+        if table.files > 1:
+            rows = received(shuffled[table.name], [number])
+        else:
+            rows = pl.concat([table.read(staged, numbering) for staged in table.staged])
+        return None if rows is None else _write(rows, table, folder / table.name, format)
+
+    items = [(place, n) for place, table in enumerate(tables) for n in range(table.files)]
+    done = [found for found in on_workers(session, items, kernel) if found is not None]
+    written: dict[str, list[WrittenFile]] = {}
+    for table in tables:
+        own = sorted((found for found in done if found[1].table == table.name), key=itemgetter(0))
+        written[table.name] = [file for _, file in own]
     return written
 
 
-def _numbered(frame: DataFrame, group: str, numbering: Numbering) -> DataFrame:
-    """The table with the release's numbers of groups."""
-    types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
-    schema = ", ".join(f"{name} {kind}" for name, kind in types.items())
+def _shuffle(
+    tables: Sequence[_TableToWrite], numbering: Numbering, session: SparkSession, folder: Path
+) -> dict[str, list[Exchanged]]:
+    """Send the rows of every staged share to the tasks of their files."""
+    shared = session.sparkContext.broadcast((tables, numbering))
 
-    def kernel(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-        for table in tables:
-            part = table.column(PART).to_numpy()
-            first = np.array([numbering.first.get(p, 0) for p in range(int(part.max()) + 1)])
-            number = first[part] + table.column(group).to_numpy() - 1
-            fresh = permuted(number, numbering.groups, numbering.key) + 1
-            place = table.schema.get_field_index(group)
-            yield table.set_column(place, group, pa.array(fresh))
+    def kernel(item: tuple[int, int]) -> tuple[str, Exchanged]:
+        tables, numbering = shared.value
+        table = tables[item[0]]
+        rows = table.read(table.staged[item[1]], numbering)
+        file = table.file_of(rows, numbering.groups)
+        return table.name, exchange(rows, file, table.files, folder / table.name)
 
-    return stream(frame, kernel, schema)
-
-
-def _shuffled(
-    frame: DataFrame,
-    files: int,
-    keeps_order: bool,
-    columns: Mapping[str, Role],
-    numbering: Numbering,
-) -> DataFrame:
-    if not keeps_order:
-        return frame.repartition(files, ORDER)
-    group = f.col(f"c{list(columns).index(GROUP)}")
-    number = f.floor((group - 1) * files / max(numbering.groups, 1)).cast("int")
-    return spread(frame.withColumn("file", number), "file", files)
+    items = [(place, n) for place, table in enumerate(tables) for n in range(len(table.staged))]
+    found: dict[str, list[Exchanged]] = {table.name: [] for table in tables}
+    for name, file in on_workers(session, items, kernel):
+        found[name].append(file)
+    return found
 
 
 def _write(
-    frame: DataFrame,
-    name: str,
-    columns: Mapping[str, Role],
-    keeps_order: bool,
-    folder: Path,
-    format: OutputFormat,
-) -> list[WrittenFile]:
-    roles = dict(columns)
-
-    def kernel(part: pa.Table) -> tuple[Any, WrittenFile]:
-        table = pl.from_arrow(part)
-        assert isinstance(table, pl.DataFrame)
-        by = [f"c{list(roles).index(GROUP)}", ORDER] if keeps_order else [ORDER]
-        table = table.sort(by)
-        published = []
-        for place, (column, role) in enumerate(roles.items()):
-            dictionary, codes = factorize(table[f"c{place}"].alias(column))
-            published.append(PublishedColumn(column, role, codes, dictionary))
-        path = folder / f"{secrets.token_hex(8)}.{format}"
-        write_table(path, format, published)
-        return tuple(table.select(by).row(0)), WrittenFile(name, str(path), len(table))
-
-    done = each(frame, kernel)
-    if keeps_order:
-        done.sort(key=lambda found: found[0])
-    else:
-        done.sort(key=lambda found: found[1].path)
-    return [file for _, file in done]
+    rows: pl.DataFrame, table: _TableToWrite, folder: Path, format: OutputFormat
+) -> tuple[Any, WrittenFile]:
+    """Write the rows of a file in their order; return the place of the file in the table."""
+    by = [str(table.group), ORDER] if table.keeps_order else [ORDER]
+    rows = rows.sort(by)
+    published = []
+    for place, (column, role) in enumerate(table.columns.items()):
+        dictionary, codes = factorize(rows[f"c{place}"].alias(column))
+        published.append(PublishedColumn(column, role, codes, dictionary))
+    path = folder / f"{secrets.token_hex(8)}.{format}"
+    write_table(path, format, published)
+    sources = None
+    if SOURCE in rows.columns:
+        sources = str(path.with_suffix(".sources"))
+        rows.select(SOURCE).write_ipc(sources)
+    place_of_file = tuple(rows.select(by).row(0)) if table.keeps_order else (path.name,)
+    return place_of_file, WrittenFile(table.name, str(path), len(rows), None, sources)
 
 
 def put_together(

@@ -46,7 +46,7 @@ NOUN = {
 
 def code_hierarchy(column: Column, name: str, keep: Sequence[int] | None) -> Hierarchy:
     """The hierarchy of a column of codes, up to ``*``; raise where a value is no code."""
-    above = _system(name, keep)
+    above = code_system(name, keep)
     texts = column.text.head(present(column)).to_list()
     paths = [above(text) for text in texts]
     wrong = [text for text, path in zip(texts, paths, strict=True) if path is None]
@@ -65,7 +65,8 @@ def code_hierarchy(column: Column, name: str, keep: Sequence[int] | None) -> Hie
     return assemble(column, [*groupings, everything(len(texts))], name)
 
 
-def _system(name: str, keep: Sequence[int] | None) -> Above:
+def code_system(name: str, keep: Sequence[int] | None = None) -> Above:
+    """Return what gives the labels above a code of a classification."""
     if name == "icd-10":
         from discreet.hierarchies.standards.icd import above_icd
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import IO
@@ -36,8 +36,12 @@ class Layout:
 
 
 def header(source: Source) -> tuple[str, ...]:
-    """Return the names of the columns of a text file."""
-    return dialect(source)[0]
+    """Return the names of the columns of a text file, or of all files of a pattern."""
+    files = source.files
+    names = dialect(files[0])[0]
+    for file in files[1:]:
+        require_same_columns(names, files[0], dialect(file)[0], file)
+    return names
 
 
 def dialect(source: Source) -> tuple[tuple[str, ...], str]:
@@ -47,14 +51,31 @@ def dialect(source: Source) -> tuple[tuple[str, ...], str]:
     return layout.names, layout.delimiter.decode()
 
 
+def require_same_columns(
+    names: Sequence[str], first: Source, others: Sequence[str], file: Source
+) -> None:
+    """Raise unless a file of a pattern has the columns of the first one, in whatever order."""
+    if set(names) == set(others):
+        return
+    found = f"{len(others)} columns against {len(names)}"
+    if file.header and not suspect_header(first) and not suspect_header(file):
+        lacking = [f"no {name!r}" for name in names if name not in others]
+        found = ", ".join(lacking + [repr(name) for name in others if name not in names])
+    raise InputError(
+        f"{file.path}: its columns are not those of {first.path} ({found}). Give all files of a "
+        "pattern the same columns and the same kind of header, or choose fewer files."
+    )
+
+
 def suspect_header(source: Source) -> bool:
     """Return whether the first line of a text file may be a row: some name looks like a cell."""
-    return _cell_like(source) > 0
+    return _cell_like(source.files[0]) > 0
 
 
 def lacks_header(source: Source) -> bool:
     """Return whether the first line is most likely a row: half of its names look like cells."""
-    return source.header and 2 * _cell_like(source) >= len(header(source))
+    first = source.files[0]
+    return source.header and 2 * _cell_like(first) >= len(dialect(first)[0])
 
 
 def _cell_like(source: Source) -> int:

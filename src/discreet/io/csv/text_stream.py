@@ -29,10 +29,6 @@ PACKED_AT_ONCE = 1 << 16  # little, for it may unpack to much
 @contextmanager
 def open_utf8(source: Source) -> Iterator[IO[bytes]]:
     """The bytes of a text file in UTF-8: unzipped, decoded and without a byte order mark."""
-    if source.is_pattern:
-        raise InputError(
-            f"{source.path}: a pattern is for Parquet and Arrow files. Name one text file."
-        )
     source.require_file()
     try:
         with source.path.open("rb") as file:

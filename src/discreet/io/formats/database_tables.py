@@ -1,7 +1,8 @@
-"""Tables of SQLite and PostgreSQL, read in batches: memory holds codes and distinct cells.
+"""Tables of databases, by one statement that only reads.
 
 PostgreSQL sends the rows as CSV (COPY), which is read as a file is. SQLite gives Python values in
-batches. Either way cells are numbered as text; the distinct ones then get the type of their column.
+batches. Either way cells are numbered as text; the distinct ones then get the type of their column,
+and memory holds codes and distinct cells. DuckDB gives its columns as Arrow.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from discreet.io.column_dictionary import sort_dictionary
 from discreet.io.csv.file_pieces import cut_file
 from discreet.io.csv.layout import Layout
 from discreet.io.csv.numbered_cells import NumberedCells, add_piece
-from discreet.io.databases import ROWS_AT_ONCE, Database, connect, reading_cursor, select_of
+from discreet.io.databases import ROWS_AT_ONCE, Database, connect, dialect_of, reading_cursor
+from discreet.io.formats.duckdb_files import DuckDBTable, opened_relation
+from discreet.io.formats.source_statement import select_of
 from discreet.io.header import require_names
 from discreet.table.coded_table import CodedTable
 from discreet.table.column_spec import ColumnSpec
@@ -113,12 +116,16 @@ class DatabaseTable:
 @contextmanager
 def opened_table(
     url: str, folder: Path, table: str | None, query: str | None
-) -> Iterator[DatabaseTable]:
+) -> Iterator[DatabaseTable | DuckDBTable]:
     """Run one statement by a connection that cannot write."""
+    if dialect_of(url, to_read=True) == "duckdb":
+        with opened_relation(url, folder, table, query) as relation:
+            yield DuckDBTable(relation)
+        return
+    statement = select_of(table, query)
     database = connect(url, folder, read_only=True)
     what = f"table '{table}'" if table else "query"
     place = f"Database '{database.name}' ({what})"
-    statement = select_of(table, query)
     try:
         with database._reporting(what), reading_cursor(database, statement) as cursor:
             described = [(column[0], column[1]) for column in cursor.description]

@@ -7,7 +7,7 @@ are (``DENSE_RANK``) and do not leave either.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.io.frames import code_frame
+from discreet.table.coded_table import CodedTable
+from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import Persons
 
 NUMBER = "discreet_person"  # the column of numbers in the place of identifiers
@@ -59,19 +62,35 @@ class Place(ABC):
         return CountedRows(found.select(list(columns)), times, numbers)
 
 
+def is_url(data: Any) -> bool:
+    """Return whether a table is named by the URL of a database."""
+    return isinstance(data, str) and "://" in data
+
+
+def require_one_table(table: str | None, query: str | None, *, url: bool = True) -> None:
+    """Raise unless a URL comes with a table or a query, and anything else with neither."""
+    if url and (table is None) == (query is None):
+        raise InputError("Name either the table of the database or a query.")
+    if not url and (table is not None or query is not None):
+        raise InputError("A table or a query is for the URL of a database.")
+
+
+def require_file_for(options: Mapping[str, Any] | None, data: Any) -> None:
+    """Raise where options to read a file come with something else."""
+    if options and (not isinstance(data, str | Path) or is_url(data)):
+        raise InputError(f"source: {', '.join(options)} says how to read a file. Name a file.")
+
+
 def place_of(data: Any, folder: Path, table: str | None, query: str | None) -> Place | None:
     """Return the place of a table that counts by itself; None for a file or a frame.
 
     A URL names a database, whose ``table`` or ``query`` is given beside it.
     """
-    if isinstance(data, str) and "://" in data:
+    require_one_table(table, query, url=is_url(data))
+    if is_url(data):
         from discreet.io.in_place.sql_places import place_of_url
 
-        if (table is None) == (query is None):
-            raise InputError("Name either the table of the database or a query.")
         return place_of_url(data, folder, table, query)
-    if table is not None or query is not None:
-        raise InputError("A table or a query is for the URL of a database.")
     library = type(data).__module__.partition(".")[0]
     if library in ("duckdb", "_duckdb"):
         from discreet.io.in_place.sql_places import RelationPlace
@@ -82,6 +101,21 @@ def place_of(data: Any, folder: Path, table: str | None, query: str | None) -> P
 
         return IbisPlace(data)
     return None
+
+
+def coded_counts(
+    place: Place,
+    specs: Mapping[str, ColumnSpec],
+    person: Sequence[str] = (),
+    missing: Collection[str] = (),
+) -> tuple[CodedTable, Persons | None]:
+    """Count and code some columns: an entry for each combination, with persons one for each row."""
+    counted = place.count(list(specs), person)
+    table = code_frame(counted.frame, specs, missing)
+    if counted.person is None:
+        return table.counted(counted.times), None
+    entry = np.repeat(np.arange(len(counted.times)), counted.times)
+    return table.take(entry), numbered_persons(counted.person[entry])
 
 
 def numbered_persons(number: NDArray[np.int64]) -> Persons:

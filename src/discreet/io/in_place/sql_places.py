@@ -10,21 +10,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import polars as pl
 
 from discreet.errors import InputError
-from discreet.extras import require_extra
 from discreet.io.databases import (
+    READ_SCHEMES,
     Database,
+    column_name,
     column_of_cells,
     connect,
+    dialect_of,
     fetch,
-    file_of,
     name_of,
-    select_of,
 )
+from discreet.io.formats.duckdb_files import opened_relation
+from discreet.io.formats.source_statement import select_of
 from discreet.io.header import require_names
 from discreet.io.in_place.place import COUNT, NUMBER, Place
 
@@ -36,14 +38,15 @@ TEXT_TYPES = {25, 1043}
 
 def place_of_url(url: str, folder: Path, table: str | None, query: str | None) -> Place:
     """Return the table or the query of a database."""
-    if urlsplit(url).scheme == "duckdb":
+    if urlsplit(url).scheme not in READ_SCHEMES:
+        raise InputError(
+            f"A check in place by URL is for {', '.join(READ_SCHEMES)}, not "
+            f"'{urlsplit(url).scheme}'. Other databases are checked in Python through Ibis: "
+            "dc.check(connection.table('people'), …)."
+        )
+    if dialect_of(url, to_read=True) == "duckdb":
         return DuckDBFile(url, folder, table, query)
     return DatabasePlace(url, folder, table, query)
-
-
-def column_name(name: str) -> str:
-    """Quote the name of a column for SQL; a dot is part of it."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def count_statement(select: str, cells: Sequence[str], keys: Sequence[str], person: str) -> str:
@@ -175,31 +178,13 @@ class DuckDBFile(Place):
     """A table of a DuckDB file, ``duckdb:///people.duckdb``."""
 
     def __init__(self, url: str, folder: Path, table: str | None, query: str | None) -> None:
-        self.path = file_of(url, folder)
-        self.select = select_of(table, query)
-        self.name = f"Database '{unquote(self.path.name)}'"
+        self.source = (url, folder, table, query)
+        self.name = f"Database '{name_of(url)}'"
 
     def columns(self) -> tuple[str, ...]:
-        with self._relation() as relation:
-            return relation.columns()
+        with opened_relation(*self.source) as relation:
+            return RelationPlace(relation, self.name).columns()
 
     def counted(self, columns: Sequence[str], person: Sequence[str]) -> pl.DataFrame:
-        with self._relation() as relation:
-            return relation.counted(columns, person)
-
-    @contextmanager
-    def _relation(self) -> Iterator[RelationPlace]:
-        duckdb = require_extra("duckdb", "DuckDB files", "duckdb")
-        if not self.path.is_file():
-            raise InputError(f"{self.path}: there is no such database. Check the URL.")
-        try:
-            with duckdb.connect(str(self.path), read_only=True) as connection:
-                # COPY, which writes files of a read-only database too, is no subquery
-                statement = f"SELECT * FROM (\n{self.select}\n) AS source"
-                if len(connection.extract_statements(statement)) > 1:
-                    raise InputError(f"{self.name}: the query is several statements. Use one.")
-                yield RelationPlace(connection.sql(statement), self.name)
-        except duckdb.Error as error:
-            raise InputError(
-                f"{self.name}: the table or query cannot be read ({type(error).__name__})."
-            ) from None
+        with opened_relation(*self.source) as relation:
+            return RelationPlace(relation, self.name).counted(columns, person)

@@ -2,102 +2,26 @@
 
 from __future__ import annotations
 
-import os.path
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
-from discreet.errors import InputError
 from discreet.hierarchies.automatic import propose
-from discreet.io.csv.layout import lacks_header
-from discreet.io.frames import code_frame, frame_columns, plain_frame
-from discreet.io.source import Source
-from discreet.io.tables import column_names, read_table
 from discreet.job.identifying import count_uses, words_of
 from discreet.job.model import Job
-from discreet.job.proposing.date_columns import DATE_FORMATS, date_format
 from discreet.job.proposing.presets import Plan, plan_for
 from discreet.job.proposing.questions import Ask, ask_plan
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
+from discreet.job.proposing.standard_codes import StandardHierarchy, standard_of
+from discreet.job.proposing.untyped_table import read_untyped
 from discreet.job.proposing.vocabulary import Meaning
-from discreet.table.coded_table import CodedTable, Column
-from discreet.table.column_spec import ColumnSpec
+from discreet.table.coded_table import Column
 from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varying_persons
 from discreet.table.roles import Role, ValueType
-
-MISSING_TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan")
-
-
-def read_untyped(data: Any) -> CodedTable:
-    """Read a file or a frame that no job describes, with the types that its values suggest."""
-    if isinstance(data, str | Path):
-        return _read(Path(data)).table
-    frame = plain_frame(data)
-    return code_frame(frame, {name: ColumnSpec(Role.INSENSITIVE) for name in frame_columns(frame)})
-
-
-class Untyped(NamedTuple):
-    """A table typed by its values, and what its text means."""
-
-    table: CodedTable
-    missing: tuple[str, ...] = ()  # tokens that seem to mean "missing"
-    formats: Mapping[str, str] = {}  # of dates that are not written as ISO says
-
-
-def _read(path: Path, encoding: str | None = None) -> Untyped:
-    source = Source.of_file(path, **({} if encoding is None else {"encoding": encoding}))
-    if source.is_text and lacks_header(source):
-        raise InputError(
-            f"{source.path}: the first line looks like a row of cells, not like a header. Add a "
-            "line with the names of the columns, or write a job with `header: false`."
-        )
-    names = column_names(source)
-    table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})
-    if not source.is_text:
-        return Untyped(table)
-    missing = tuple(
-        token for token in MISSING_TOKENS if any((column.text == token).any() for column in table)
-    )
-    formats = {c.name: found for c in table if (found := other_date_format(c, missing))}
-    specs = {
-        c.name: ColumnSpec(Role.INSENSITIVE, ValueType.DATE, date_format=formats[c.name])
-        if c.name in formats
-        else ColumnSpec(Role.INSENSITIVE, suggest_type(c, missing))
-        for c in table
-    }
-    typed = read_table(source.model_copy(update={"missing": missing}), specs)
-    return Untyped(typed, missing, formats)
-
-
-def other_date_format(column: Column, missing: Sequence[str] = ()) -> str | None:
-    """Return the format of dates that are not in ISO form; None for other values."""
-    text = column.text.drop_nulls()
-    text = text.filter(~text.is_in(list(missing)))
-    if not len(text) or date_format(text.head(1)) is None:
-        return None
-    found = date_format(text)
-    return None if found == DATE_FORMATS[0] else found
-
-
-def suggest_type(column: Column, missing: Sequence[str] = ()) -> ValueType:
-    """The type that all values of a text column have; codes with leading zeros are text."""
-    text = column.text.drop_nulls()
-    text = text.filter(~text.is_in(list(missing)))
-    if not len(text) or text.str.contains(r"^[+-]?0\d").any():
-        return ValueType.TEXT
-    if text.str.contains(r"^[+-]?\d{1,15}$").all():
-        return ValueType.INTEGER
-    if text.str.contains(r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$").all():
-        return ValueType.NUMBER
-    if text.str.contains(r"^\d{4}-\d{2}-\d{2}$").all():
-        dates = text.str.to_date(strict=False)
-        return ValueType.TEXT if dates.null_count() else ValueType.DATE
-    return ValueType.TEXT
-
 
 _CATEGORIES = (
     Meaning.SEX, Meaning.ORIGIN, Meaning.REGION, Meaning.PLACE, Meaning.COUNTRY, Meaning.MARITAL,
@@ -169,50 +93,60 @@ def propose_job(
     folder: Path,
     *,
     preset: str | None = None,
-    encoding: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    table: str | None = None,
+    query: str | None = None,
     ask: Ask | None = None,
     tell: Callable[[str], object] = str,
 ) -> ProposedJob:
-    """Propose a job for a file, whose path is written relative to the job's folder, or a frame.
+    """Propose a job for a file, a table or query of a database, or a frame.
 
-    ``preset`` names the guarantees of a receiver; ``ask`` puts questions instead, and ``tell``
-    says what is not possible.
+    A file is read by ``options`` of its source, and its place is written relative to the job's
+    folder. ``preset`` names the guarantees of a receiver; ``ask`` puts questions instead, and
+    ``tell`` says what is not possible.
     """
-    known = _read(Path(data), encoding) if isinstance(data, str | Path) else None
-    untyped = Untyped(read_untyped(data)) if known is None else known
-    table = untyped.table
-    roles = suggest_roles(table)
-    person = suggest_person(table, roles)
+    untyped = read_untyped(data, options=options, table=table, query=query)
+    columns = untyped.table
+    roles = suggest_roles(columns)
+    person = suggest_person(columns, roles)
     if ask is None:
-        plan = plan_for(preset, list(table), roles)
+        plan = plan_for(preset, list(columns), roles)
     else:
-        plan, person = ask_plan(table, roles, ask, tell)
+        plan, person = ask_plan(columns, roles, ask, tell)
     repeated = person is not None and count_uses(person).most > 1
-    persons = persons_of([person], table.rows) if person is not None and repeated else None
+    persons = persons_of([person], columns.rows) if person is not None and repeated else None
     lines = []
-    for column in table:
+    proposed: dict[str, Proposal] = {}
+    for column in columns:
         role = plan.roles[column.name]
-        entry = _entry(column, role, untyped.formats.get(column.name))
-        if column.name in plan.hierarchies:
-            entry["hierarchy"] = plan.hierarchies[column.name]
+        standard = standard_of(column, role)
+        entry = _entry(column, role, untyped.formats.get(column.name), standard)
         if persons is not None and role.role.published and varying_persons(column, persons):
             entry["collapse"] = str(CollapseRule.MOST_FREQUENT)
+        elif persons is not None and role.role is Role.SENSITIVE:
+            entry.pop("hierarchy", None)  # the values of a person are a set
+        if column.name in plan.hierarchies:
+            entry["hierarchy"] = plan.hierarchies[column.name]
+        elif standard is not None:
+            role = replace(role, reason=f"{role.reason}; {standard.reason}")
+        proposed[column.name] = role
         lines.append(f"  {_flow(column.name)}: {_flow(entry)}  # {_comment(role)}\n")
-    source = ""
-    if known is not None:
-        place = os.path.relpath(Path(data).resolve(), folder)
-        found = {"path": place, "encoding": encoding, "missing": list(known.missing)}
-        source = f"source: {_flow({key: value for key, value in found.items() if value})}\n"
+    place = untyped.source_from(folder)
+    source = f"source: {_flow(place)}\n" if place else ""
     unit = ""
     if person is not None and persons is not None:
         named = _flow({"column": person.name, "rows": "collapse"})
         unit = f"# {persons.counts.sentence(repr(person.name))}\n" + _PERSON.format(named=named)
-    notes = [*plan.notes, *_sets_of_columns(plan.roles)]
+    notes = [
+        *plan.notes,
+        *_sets_of_columns(plan.roles),
+        *_values_without_harm(columns, plan.roles),
+    ]
     head = _HEAD + "".join(f"# {note}\n" for note in notes)
     text = f"{head}{source}attributes:\n{''.join(lines)}{unit}{_guarantees(plan)}"
     counts = None if persons is None else persons.counts
     name = person.name if person is not None and repeated else None
-    return ProposedJob(text, plan.roles, name, counts, folder)
+    return ProposedJob(text, proposed, name, counts, folder)
 
 
 _NUMBER_AT_END = re.compile(r"(.*?[A-Za-z])[_. -]?\d{1,2}")
@@ -232,6 +166,21 @@ def _sets_of_columns(roles: Mapping[str, Proposal]) -> Iterator[str]:
             yield f"Values of one attribute in {len(names)} columns may be one set: {_flow(entry)}"
 
 
+# Words for the absence of a value, which may be no secret.
+_ABSENCE = {"none", "no", "nil", "nothing", "n/a", "na", "not applicable", "not tested", "untested",
+            "not done", "not performed", "not taken", "not available"}  # fmt: skip
+
+
+def _values_without_harm(columns: Iterable[Column], roles: Mapping[str, Proposal]) -> Iterator[str]:
+    """Advise values of sensitive attributes that may be disclosed."""
+    for column in columns:
+        found = column.text.drop_nulls().str.strip_chars().str.to_lowercase().is_in(_ABSENCE)
+        values = column.text.drop_nulls().filter(found).to_list()
+        if values and roles[column.name].role is Role.SENSITIVE:
+            entry = _flow({"non_sensitive_values": values})[1:-1]
+            yield f"If these values of '{column.name}' are no secret, add to its line: {entry}"
+
+
 def _guarantees(plan: Plan) -> str:
     """Requirements, method, attacks and output of a job."""
     lines = ["requirements:                     # all must hold"]
@@ -247,18 +196,27 @@ def _guarantees(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entry(column: Column, proposal: Proposal, date_format: str | None) -> dict[str, object]:
+def _entry(
+    column: Column,
+    proposal: Proposal,
+    date_format: str | None,
+    standard: StandardHierarchy | None,
+) -> dict[str, object]:
     """The keys of one attribute."""
     role = proposal.role
     entry: dict[str, object] = {"role": str(role)}
     if not role.published:
         return entry
     coded = as_category(column, proposal)
+    if standard is not None and standard.is_code and coded.type is not ValueType.TEXT:
+        coded = replace(column, type=ValueType.TEXT, numbers=None)
     if coded is not column or coded.type is not ValueType.TEXT:
         entry["type"] = str(coded.type)
     if date_format is not None:
         entry["format"] = date_format
-    if role is Role.QUASI_IDENTIFIER:
+    if standard is not None and standard.spec is not None:
+        entry["hierarchy"] = standard.spec
+    elif role is Role.QUASI_IDENTIFIER:
         entry["hierarchy"] = propose(coded)
     return entry
 

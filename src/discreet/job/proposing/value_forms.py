@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.hierarchies.ordered_labels import BRACKET
+from discreet.hierarchies.standards.countries import places_of_countries
 from discreet.job.identifying import without_accents
 from discreet.job.proposing.familiar_values import (
     FAMILIAR,
@@ -33,9 +34,13 @@ FREE_TEXT_LENGTH = 40  # the mean number of characters
 FREE_TEXT_WORDS = 5
 MANY = 10  # distinct values
 
-_ICD = r"^[A-TV-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?$"
+ICD_FORM = r"^[A-TV-Z]\d[0-9A-Z](\.?[0-9A-Z]{1,4})?$"
 _ICD_9 = r"^(\d{3}(\.\d{1,2})?|[VE]\d{2,3}(\.\d{1,2})?)$"
 _ATC = r"^[A-DGHJLMNPRSV]\d{2}[A-Z]{2}(\d{2})?$"
+NUTS_COUNTRIES = (
+    "AL|AT|BE|BG|CH|CY|CZ|DE|DK|EE|EL|ES|FI|FR|HR|HU|IE|IS|IT|LI|LT|LU|LV|ME|MK|MT|NL|NO|PL|PT|RO"
+    "|RS|SE|SI|SK|TR|UK"
+)
 _POSTCODE = (
     r"^([A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d|\d{4} [A-Z]{2}|\d{4}-\d{3}"
     r"|\d{5}-\d{3,4}|[A-Z]{1,2}-\d{4,5})$"
@@ -145,10 +150,21 @@ def _codes(shape: Shape) -> tuple[Meaning, str] | None:
     if shape.share(_ATC) >= MOST:
         return Meaning.DRUG, "its values have the form of ATC codes"
     initials = shape.some.str.slice(0, 1).n_unique()
-    if shape.share(_ICD) >= MOST and initials >= 3:
+    if shape.share(ICD_FORM) >= MOST and initials >= 3:
         return Meaning.DIAGNOSIS, "its values have the form of ICD-10 codes"
     if shape.share(_ICD_9) >= 0.95 and shape.share(r"^[VE]\d") > 0:
         return Meaning.DIAGNOSIS, "its values have the form of ICD-9 codes"
+    return None
+
+
+def _areas(shape: Shape) -> tuple[Meaning, str] | None:
+    """Codes of countries, or of regions: nothing else has so many of them and no other value."""
+    if not _is_text(shape) or shape.distinct < MANY:
+        return None
+    if shape.some.str.to_uppercase().is_in(list(places_of_countries())).all():
+        return Meaning.COUNTRY, "its values are codes of countries"
+    if shape.share(rf"^({NUTS_COUNTRIES})[0-9A-Z]{{1,3}}$") == 1.0 and shape.share(r"\d") >= MOST:
+        return Meaning.REGION, "its values have the form of NUTS codes"
     return None
 
 
@@ -198,5 +214,5 @@ def _is_text(shape: Shape) -> bool:
 
 
 _JUDGES: tuple[Callable[[Shape], tuple[Meaning, str] | None], ...] = (
-    _free_text, _address, _codes, _postcode, _money, _brackets, _familiar, _names,
+    _free_text, _address, _codes, _areas, _postcode, _money, _brackets, _familiar, _names,
 )  # fmt: skip

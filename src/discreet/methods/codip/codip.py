@@ -84,7 +84,7 @@ class Codip(Method):
     """Publish several tables with disjoint sensitive attributes, chosen by information."""
 
     name: ClassVar[str] = "codip"
-    weighs_values: ClassVar[bool] = True
+    judges_counts: ClassVar[bool] = True
     entry: ClassVar[type[MethodEntry]] = CodipEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
     reads_persons: ClassVar[bool] = True

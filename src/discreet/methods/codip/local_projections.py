@@ -61,7 +61,9 @@ class LocalRecoder:
 
     def _halved(self, block: Block) -> float | None:
         task = self._task(block)
-        others = [r for r in task.requirements if not isinstance(r, TCloseness)]
+        others = [
+            r for r in task.requirements if not (isinstance(r, TCloseness) and r.covers_all_values)
+        ]
         least = self._reached(replace(task, requirements=others))
         beyond = 0.0
         for _ in range(HALVINGS):

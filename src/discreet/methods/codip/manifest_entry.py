@@ -19,6 +19,10 @@ class CodipEntry(MethodEntry):
     levels: dict[str, dict[str, NonNegativeInt]] = Field(default_factory=dict)
     closeness: float = 0.0  # of the worst class of any table
 
+    @property
+    def publishes_tight_cells(self) -> bool:
+        return not self.levels
+
     def levels_of(self, table: str) -> Mapping[str, int] | None:
         return self.levels.get(table)
 

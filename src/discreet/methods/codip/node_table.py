@@ -357,7 +357,7 @@ def _sorted(
     closeness: list[TCloseness] = []
     on_attributes: list[Requirement] = []
     for requirement in task.requirements:
-        if isinstance(requirement, TCloseness):
+        if isinstance(requirement, TCloseness) and requirement.covers_all_values:
             closeness.append(requirement)
         elif requirement.needs_refined_counts:
             on_blocks.append(requirement)

@@ -10,7 +10,8 @@ l_per                ``requirements.feasibility.permissible_ell``
 Largest-l procedure  ``bucket_groups``
 P(t, G)              the penalty in ``bucket_groups``
 residual tuples      ``residual_rows``
-LSV(S^i, G), noise   ``noise``: narrower than the paper's, which T^S rules out
+LSV(S^i, G), noise   ``noise``: narrower than the paper's, which T^S rules out;
+                     ``linkable_noise`` with ``noise: linkable``
 T^S                  the published table ``sensitive``
 ===================  ==========================================================================
 
@@ -21,8 +22,9 @@ three and more attributes rules some out; and some assignment of all people to a
 use it (``noise_support``). Where no such value exists, the group is merged with the nearest one by
 quasi-identifiers, of the same size if there is one: in a merged group a primary value has at most
 as many times 1/l_pri as it has rows, so the share stays within 1/l_pri. Group numbers are random.
-``conditional_l`` bounds from below how many values remain for an attacker who knows the primary
-value and uses T^S.
+``noise: linkable`` is the paper's rule instead: no group is merged, and the run ends where T^S
+rules a value out. ``conditional_l`` bounds from below how many values remain for an attacker who
+knows the primary value and uses T^S.
 
 Cost: near-linear in the rows (``bucket_groups``); noise costs a look through the signatures of a
 group's most selective attribute for each value; the paper's algorithm is quadratic.
@@ -37,9 +39,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.errors import InfeasibleError
+from discreet.errors import InfeasibleError, JobError
 from discreet.methods.base import Decomposed, NoiseValues, ShardedMethod, Task
 from discreet.methods.decomposition.group_merging import SignatureGroups, merge_lacking
+from discreet.methods.decomposition.linkable_noise import fill_with_linkable
 from discreet.methods.decomposition.manifest_entries import DecompositionEntry
 from discreet.methods.decomposition.nearby_groups import form_groups
 from discreet.methods.decomposition.noise import (
@@ -104,6 +107,11 @@ class Decomposition(ShardedMethod):
     prefer: Literal["nearby"] | None = Field(
         default=None, description="Form groups of rows with similar quasi-identifiers."
     )
+    noise: Literal["supported", "linkable"] = Field(
+        default="supported",
+        description="Noise that whole sensitive rows support, or that occurs with a primary value "
+        "of the group, as the paper has it; refused where an attacker can rule some of it out.",
+    )
 
     @property
     def own_columns(self) -> tuple[str, ...]:
@@ -135,6 +143,11 @@ class Decomposition(ShardedMethod):
         if not asked.any():
             return self._outcome(targets, conditional, group_of_row, formed.groups, {}, 0)
         sensitive = index_sensitive(columns, task.table.rows)
+        groups = SignatureGroups(group_of_row, formed.groups, sensitive.classes.class_of_row)
+        if self.noise == "linkable":
+            noise = fill_with_linkable(sensitive, groups, np.flatnonzero(asked), targets, task.rng)
+            values = _by_attribute(noise, targets)
+            return self._outcome(targets, None, group_of_row, formed.groups, values, 0)
         if conditional:
             _check_floor(sensitive, targets, conditional)
         reader = READERS[conditional.reader] if conditional else NO_READER
@@ -144,7 +157,6 @@ class Decomposition(ShardedMethod):
             least = [ell, *wanted]
             return add_noise(sensitive, start, member, least, task.rng, reader=reader, floor=floor)
 
-        groups = SignatureGroups(group_of_row, formed.groups, sensitive.classes.class_of_row)
         noise = groups.fill(np.flatnonzero(asked), fill)
         if conditional:
             needed = np.bincount(noise.group, minlength=groups.groups) + noise.lacking.sum(axis=1)
@@ -154,10 +166,7 @@ class Decomposition(ShardedMethod):
         if merged.lacking is not None:
             raise _infeasible(merged.lacking, targets, sensitive)
         noise = support_noise(sensitive, merged.group_of_row, merged.groups, merged.noise, task.rng)
-        values = {
-            column.name: NoiseValues(*noise.of(place + 1))
-            for place, column in enumerate(targets.others)
-        }
+        values = _by_attribute(noise, targets)
         return self._outcome(
             targets, conditional, merged.group_of_row, merged.groups, values, merged.merged
         )
@@ -186,6 +195,13 @@ class Decomposition(ShardedMethod):
             asked.append(ConditionalLDiversity(l=own.l, reader=own.reader, known=primary))
         if not asked:
             return None
+        if self.noise == "linkable":
+            raise JobError(
+                [
+                    f"method.{self.name}: 'noise: linkable' cannot guarantee "
+                    "conditional-l-diversity. Use 'noise: supported'."
+                ]
+            )
         reader: Reader = "row" if any(one.reader == "row" for one in asked) else "pair"
         return ConditionalLDiversity(l=max(one.l for one in asked), reader=reader, known=primary)
 
@@ -215,6 +231,13 @@ def _promises(
 ) -> tuple[Requirement, ...]:
     own = SaDiversity(l=dict(targets.ell))
     return (own,) if conditional is None else (own, conditional)
+
+
+def _by_attribute(noise: Noise, targets: Targets) -> dict[str, NoiseValues]:
+    return {
+        column.name: NoiseValues(*noise.of(place + 1))
+        for place, column in enumerate(targets.others)
+    }
 
 
 def _check_floor(

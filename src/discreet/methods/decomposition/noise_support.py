@@ -35,13 +35,10 @@ def support_noise(
     rng: np.random.Generator,
 ) -> Noise:
     """Return the noise, and values added so that no reader can strike any of it out."""
-    arguments = rng, sensitive, group_of_row, groups
-    doubtful, _ = _exchange(*arguments, noise, np.arange(len(noise.value)), widen=False)
+    doubtful = without_assignment(sensitive, group_of_row, groups, noise, rng)
     if not len(doubtful):
         return noise
-    if len(group_of_row) <= SEARCHED_ROWS:
-        doubtful = doubtful[_struck(sensitive, group_of_row, groups, noise)[doubtful]]
-    _, added = _exchange(*arguments, noise, doubtful, widen=True)
+    _, added = _exchange(rng, sensitive, group_of_row, groups, noise, doubtful, widen=True)
     group, attribute, value = added
     return Noise(
         np.concatenate((noise.group, group)),
@@ -49,6 +46,24 @@ def support_noise(
         np.concatenate((noise.value, value)),
         noise.lacking,
     )
+
+
+def without_assignment(
+    sensitive: SensitiveTable,
+    group_of_row: Ints32,
+    groups: int,
+    noise: Noise,
+    rng: np.random.Generator,
+) -> Ints:
+    """Return which noise values no assignment is found for.
+
+    No assignment exists for any of them, unless the table has too many rows to search in.
+    """
+    every = np.arange(len(noise.value))
+    doubtful, _ = _exchange(rng, sensitive, group_of_row, groups, noise, every, widen=False)
+    if len(doubtful) and len(group_of_row) <= SEARCHED_ROWS:
+        doubtful = doubtful[_struck(sensitive, group_of_row, groups, noise)[doubtful]]
+    return doubtful
 
 
 def _struck(

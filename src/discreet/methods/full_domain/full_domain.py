@@ -59,6 +59,7 @@ class FullDomain(Method):
 
     name: ClassVar[str] = "full-domain"
     judges_counts: ClassVar[bool] = True
+    judges_population: ClassVar[bool] = True
     entry: ClassVar[type[MethodEntry]] = FullDomainEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
     reads_persons: ClassVar[bool] = True
@@ -82,6 +83,10 @@ class FullDomain(Method):
     @property
     def needs_hierarchies(self) -> bool:
         return True
+
+    @property
+    def groups_blindly(self) -> bool:
+        return self.seconds is None
 
     def unfit_for_persons(self, keeping: Keeping) -> str | None:
         return NOT_NUMBERED.format(self.name) if keeping.numbered else None

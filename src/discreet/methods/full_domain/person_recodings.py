@@ -15,6 +15,7 @@ share of the persons with a value in a union of two classes may exceed both of t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from discreet.methods.shared.frequency_sets import FrequencySet
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.methods.shared.lattice import Node
-from discreet.requirements.base import Requirement
+from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes
 from discreet.table.persons import Persons, Scope
 from discreet.typing import Bools
@@ -131,6 +132,12 @@ class PersonRecodings(Recodings):
             return NodeResult(True, class_size(self.rows, int(judgement.passes.sum())), floor)
         cost = floor + self._surcharge(classes, ~judgement.passes, measure)
         return NodeResult(True, cost + self._open_cost(classes, judgement.passes, measure), floor)
+
+    @cached_property
+    def _judged_around(self) -> list[Requirement]:
+        """A class of too few rows has too few persons; their values are not known by rows."""
+        of_rows = [r for r in self.requirements if not r.needs_population]
+        return [r for r in of_rows if isinstance(r, SizeRequirement)]
 
     def _open_cost(self, classes: FrequencySet, passes: Bools, measure: Measure) -> float:
         """The cost of suppressing persons of published classes whose rows differ."""

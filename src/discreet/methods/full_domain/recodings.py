@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from discreet.methods.full_domain.costs import (
     discernibility,
     discernibility_left,
 )
+from discreet.methods.full_domain.covered_population import CoveredPopulation
 from discreet.methods.full_domain.lattice_search import NodeResult, Search
 from discreet.methods.shared.distinct_tuples import Compressed
 from discreet.methods.shared.frequency_sets import FrequencySet, FrequencySets
@@ -27,6 +28,8 @@ from discreet.methods.shared.lattice import Lattice, Node
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.counts import ClassCounts
 from discreet.typing import Bools
+
+AROUND_LIMIT = 2**20  # counts of values at all nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,9 @@ class Recodings:
         self._refined = any(r.needs_refined_counts for r in self.requirements)
         self._easier_upward, self._others = self._split()
         self._cells: CellCost | None = None
+        self._population: CoveredPopulation | None = None
+        if task.population is not None:
+            self._population = CoveredPopulation(task.population, self.columns, self.hierarchies)
 
     def _split(self) -> tuple[tuple[Requirement, ...], tuple[Requirement, ...]]:
         """Conditions that get easier upward, and the other requirements."""
@@ -84,12 +90,18 @@ class Recodings:
 
     # ---- judging
 
+    def _counts(self, classes: FrequencySet) -> ClassCounts:
+        counts = classes.counts(refined=self._refined)
+        if self._population is None:
+            return counts
+        return replace(counts, population=self._population.count(classes))
+
     def judge(self, node: Node, budget: int | None = None) -> Judgement:
         """Suppress what fails, until nothing does or the budget is passed."""
         return self._judge(self.sets[node], self.budget if budget is None else budget)
 
     def _judge(self, classes: FrequencySet, budget: int) -> Judgement:
-        counts = classes.counts(refined=self._refined)
+        counts = self._counts(classes)
         size = classes.size
         passes = np.ones(len(size), bool)
         for requirement in self._easier_upward:
@@ -155,21 +167,29 @@ class Recodings:
         return NodeResult(True, cost, floor, surcharge)
 
     def _ruled_out(self, classes: FrequencySet, judgement: Judgement) -> Bools | None:
-        """All nodes at which one class that fails here, the smallest, still fails by its size.
+        """All nodes at which one class that fails here, the smallest, still fails.
 
-        One pass over the tuples tells the size of a tuple's class at every node, so a failing
-        class that stays small until far up closes more nodes than lie below this one.
+        One pass over the tuples tells what a tuple's class is at every node, so a failing class
+        that stays small or uniform until far up closes more nodes than lie below this one.
         """
-        on_size = [r for r in self.requirements if isinstance(r, SizeRequirement)]
-        if self.budget or not on_size:
+        requirements = self._judged_around
+        if self.budget or not requirements:
             return None
         smallest = int(np.where(judgement.passes, self.rows + 1, classes.size).argmin())
-        around = self.table.sizes_around(int(classes.tuples[smallest]), self.lattice)
-        counts = ClassCounts(around, {})
+        counts = self.sets.around(int(classes.tuples[smallest]), self.lattice)
         ruled_out = np.zeros(self.lattice.nodes, bool)
-        for requirement in on_size:
+        for requirement in requirements:
             ruled_out |= ~requirement.passes(counts, self.domains)
         return ruled_out
+
+    @cached_property
+    def _judged_around(self) -> list[Requirement]:
+        """The requirements that can be judged on one class at all nodes at once."""
+        values = max((column.cardinality for column in self.table.sensitive.values()), default=0)
+        of_rows = [r for r in self.requirements if not r.needs_population]
+        if self.lattice.nodes * values > AROUND_LIMIT or self._population is not None:
+            return [r for r in of_rows if isinstance(r, SizeRequirement)]
+        return [r for r in of_rows if not r.needs_refined_counts]
 
     def _floor(self, classes: FrequencySet, measure: Measure) -> float:
         """The cost of a node as if nothing were suppressed."""
@@ -220,7 +240,7 @@ class Recodings:
         raise infeasible(
             "full-domain: the given levels do not meet the requirements",
             self.requirements,
-            classes.counts(refined=self._refined),
+            self._counts(classes),
             self.domains,
             ("raise levels", "allow more suppression", "leave 'levels' out, to have them searched"),
             note,
@@ -261,7 +281,7 @@ class Recodings:
         return infeasible(
             "full-domain: no recoding meets the requirements, not even the most general one",
             self.requirements,
-            self.sets[self.lattice.top].counts(refined=self._refined),
+            self._counts(self.sets[self.lattice.top]),
             self.domains,
             ("allow more suppression", "add levels"),
             note,
@@ -273,7 +293,7 @@ class Recodings:
             "full-domain: within 'seconds' no recoding was found that meets the requirements, and "
             "the most general one does not",
             self.requirements,
-            self.sets[self.lattice.top].counts(refined=self._refined),
+            self._counts(self.sets[self.lattice.top]),
             self.domains,
             ("raise 'seconds'", "allow more suppression", "add levels"),
         )

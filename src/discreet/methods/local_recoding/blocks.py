@@ -10,15 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.methods.local_recoding.hulls import Space, cell_cost
+from discreet.methods.shared.list_orders import sort_by_key
 from discreet.table.kernels import kernel
 from discreet.typing import Ints, Ints32
 
 BLOCK = 2**15  # units
 
 
-def cut_blocks(space: Space, least: int, most: int = BLOCK) -> list[Ints]:
+def cut_blocks(space: Space, least: int, most: int = BLOCK) -> list[Ints32]:
     """The units of each block, at most so many where cuts with enough rows allow it."""
-    open_ = [np.arange(len(space.rows))]
+    open_ = [np.arange(len(space.rows), dtype=np.int32)]
     closed = []
     while open_:
         units = open_.pop()
@@ -34,21 +35,31 @@ def cut_blocks(space: Space, least: int, most: int = BLOCK) -> list[Ints]:
 
 # Compiled: called for every node of a tree of groups, mostly of a few items.
 @kernel
-def cut(space: Space, rank: Ints32, rows: Ints, items: Ints, least: int) -> int:
+def cut(space: Space, rank: Ints32, rows: Ints, items: Ints32, least: int) -> int:
     """Order items, given by ranks and rows, so that they can be cut in two, and say where.
 
     0, and the order as it was, where no cut leaves enough rows on both sides.
     """
-    attributes = rank.shape[1]
-    low, high = rank[items[0]].copy(), rank[items[0]].copy()
+    attributes, count = rank.shape[1], len(items)
+    low, high = np.empty(attributes, np.int32), np.empty(attributes, np.int32)
+    cost = np.empty(attributes)
     total = 0
     for item in items:
         total += rows[item]
-        for j in range(attributes):
+    for j in range(attributes):
+        low[j] = high[j] = rank[items[0], j]
+        for item in items:
             low[j] = min(low[j], rank[item, j])
             high[j] = max(high[j], rank[item, j])
-    costs = np.array([cell_cost(space, j, low[j], high[j]) for j in range(attributes)])
-    for j in np.argsort(-costs, kind="mergesort"):
+        cost[j] = cell_cost(space, j, low[j], high[j])
+    order = np.empty(count, np.int32)
+    room = np.empty((3, count), np.int32)  # for sorting
+    for _ in range(attributes):
+        j = 0
+        for other in range(attributes):  # the most expensive that was not tried
+            if cost[other] > cost[j]:
+                j = other
+        cost[j] = -1.0
         if low[j] == high[j]:
             continue
         base = np.int64(-1)  # of the level below the hull's node; a free range has none
@@ -57,12 +68,15 @@ def cut(space: Space, rank: Ints32, rows: Ints, items: Ints, least: int) -> int:
             while space.node[base + low[j]] != space.node[base + high[j]]:
                 base += space.values[j]
             base -= space.values[j]
-        order = items[np.argsort(rank[items, j], kind="mergesort")]
+        for place in range(count):
+            order[place] = items[place]
+            room[0, place] = rank[items[place], j]
+        sort_by_key(order, 0, count, room[0], room[1], room[2])
         best, nearest = 0, total + 1
         before = 0
-        for place in range(1, len(order)):
+        for place in range(1, count):
             before += rows[order[place - 1]]
-            left, right = rank[order[place - 1], j], rank[order[place], j]
+            left, right = room[0, place - 1], room[0, place]
             apart = left != right
             if base >= 0:
                 apart = space.node[base + left] != space.node[base + right]
@@ -71,6 +85,7 @@ def cut(space: Space, rank: Ints32, rows: Ints, items: Ints, least: int) -> int:
             if abs(2 * before - total) < nearest:
                 best, nearest = place, abs(2 * before - total)
         if best:
-            items[:] = order
+            for place in range(count):
+                items[place] = order[place]
             return best
     return 0

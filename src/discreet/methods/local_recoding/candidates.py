@@ -30,6 +30,8 @@ from discreet.table.kernels import kernel
 from discreet.table.kernels.lengthening import lengthened
 from discreet.typing import Floats, Ints, Ints32
 
+LOWERED = 0.7  # the next ceiling, where candidates are too many
+
 
 class Candidates(NamedTuple):
     """Generalized tuples with the units that each covers."""
@@ -38,6 +40,7 @@ class Candidates(NamedTuple):
     member: Ints32  # (pairs,) the units of candidate g are member[start[g]:start[g + 1]]
     cost: Floats  # (candidates,) what a row pays
     ceiling: float  # candidates that cost more than this are not there
+    cheapest: Floats  # (units,) the cost of the cheapest over each; the ceiling where there is none
 
 
 def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> Candidates:
@@ -48,49 +51,62 @@ def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> C
     limit = max(limit, len(space.rows))
     given = space, needs, new_tally(needs), _cheapest_of_levels(space)
     while True:
-        fits, start, member, cost = enumerate_candidates(*given, ceiling + 1e-12, limit)
-        if fits:
-            return Candidates(start, member, cost, ceiling)
-        ceiling = ceiling * 0.7 if ceiling > 1e-3 else 0.0
+        cheapest = np.full(len(space.rows), ceiling)
+        found = enumerate_candidates(*given, ceiling + 1e-12, limit, cheapest)
+        if found[0]:
+            return Candidates(*found[1:], ceiling, cheapest)
+        ceiling = ceiling * LOWERED if ceiling > 1e-3 else 0.0
 
 
 # Compiled: walks through all hulls in depth; most stretches are of a few units.
-@kernel(work=4)
+@kernel(work=24)
 def enumerate_candidates(
-    space: Space, needs: Needs, tally: ValueTally, cheapest: Floats, ceiling: float, limit: int
+    space: Space,
+    needs: Needs,
+    tally: ValueTally,
+    of_levels: Floats,
+    ceiling: float,
+    limit: int,
+    cheapest: Floats,
 ) -> tuple[bool, Ints, Ints32, Floats]:
-    """Walk the attributes in depth; False if the pairs pass the limit."""
+    """Walk the attributes in depth, lower what is ``cheapest``; False if pairs pass the limit."""
     units, attributes = space.rank.shape
     buffer = np.empty((attributes, units), np.int32)  # the units at each depth, sorted by rank
+    key = np.empty((attributes, units), np.int32)  # their ranks
+    held = np.empty((attributes, units), np.int64)  # their rows
     count = np.zeros(attributes, np.int64)  # of units at each depth
     level = np.zeros(attributes, np.int64)  # the level, or for a range the end of the stretch
     place = np.zeros(attributes, np.int64)  # where the next stretch begins
     low = np.zeros(attributes, np.int32)  # the ranks at the ends of the stretch
     high = np.zeros(attributes, np.int32)
     spent = np.zeros(attributes + 1)
-    room = np.empty((3, units), np.int32)  # for sorting
+    room = np.empty((2, units), np.int32)  # for sorting
     start, cost = np.empty(1 << 12, np.int64), np.empty(1 << 12, np.float64)
     member = np.empty(1 << 14, np.int32)
     pairs = found = 0
-    buffer[0] = np.arange(units, dtype=np.int32)
-    count[0] = units
-    for p in range(units):
-        room[0, p] = space.rank[buffer[0, p], 0]
-    sort_by_key(buffer[0], 0, units, room[0], room[1], room[2])
-    depth = 0
+    depth, total = 0, 0.0
+    begin, end = 0, units
+    descends = True  # into the units of a stretch, which are sorted by the next attribute
     while depth >= 0:
+        if descends:
+            count[depth], level[depth], place[depth], spent[depth] = end - begin, 0, 0, total
+            for p in range(end - begin):
+                unit = buffer[depth - 1, begin + p] if depth else p
+                buffer[depth, p] = unit
+                key[depth, p] = space.rank[unit, depth]
+            sort_by_key(buffer[depth], 0, end - begin, key[depth], room[0], room[1])
+            for p in range(end - begin):
+                held[depth, p] = space.rows[buffer[depth, p]]
+            descends = False
         left = ceiling - spent[depth]
+        ranks = key[depth, : count[depth]]
         begin, end = _next_stretch(
-            space, buffer[depth], count[depth], depth, level, place, cheapest, left, needs.rows
+            space, ranks, held[depth], depth, level, place, of_levels, left, needs.rows
         )
         if begin < 0:
             depth -= 1
             continue
-        rows = 0
-        for p in range(begin, end):
-            rows += space.rows[buffer[depth, p]]
-        low[depth] = space.rank[buffer[depth, begin], depth]
-        high[depth] = space.rank[buffer[depth, end - 1], depth]
+        low[depth], high[depth] = ranks[begin], ranks[end - 1]
         if space.levels[depth] > 0:
             base = space.first[depth] + level[depth] * space.values[depth]
             total = spent[depth] + space.loss[base + low[depth]]
@@ -98,8 +114,11 @@ def enumerate_candidates(
             total = spent[depth] + cell_cost(space, depth, low[depth], high[depth])
         if total > ceiling:
             if space.levels[depth] == 0:  # longer ranges are more expensive
-                _next_range(space, buffer[depth], count[depth], depth, level, place)
+                _next_range(ranks, depth, level, place)
             continue
+        rows = 0
+        for p in range(begin, end):
+            rows += held[depth, p]
         if rows < needs.rows:
             continue
         tally.number[0] += 1  # an empty set
@@ -116,12 +135,8 @@ def enumerate_candidates(
             continue
         size = end - begin
         if depth + 1 < attributes:
-            buffer[depth + 1, :size] = buffer[depth, begin:end]
             depth += 1
-            count[depth], level[depth], place[depth], spent[depth] = size, 0, 0, total
-            for p in range(size):
-                room[0, p] = space.rank[buffer[depth, p], depth]
-            sort_by_key(buffer[depth], 0, size, room[0], room[1], room[2])
+            descends = True
             continue
         if pairs + size > limit:
             return False, start, member, cost
@@ -130,13 +145,15 @@ def enumerate_candidates(
         while pairs + size > len(member):
             member = lengthened(member, 2 * len(member))
         start[found], cost[found] = pairs, total
-        member[pairs : pairs + size] = buffer[depth, begin:end]
-        pairs += size
+        for p in range(begin, end):
+            unit = buffer[depth, p]
+            member[pairs] = unit
+            cheapest[unit] = min(cheapest[unit], total)
+            pairs += 1
         found += 1
-    ends = np.empty(found + 1, np.int64)
-    ends[:found] = start[:found]
-    ends[found] = pairs
-    return True, ends, member[:pairs].copy(), cost[:found].copy()
+    start = lengthened(start[:found], found + 1)  # a copy of a slice takes seconds to compile
+    start[found] = pairs
+    return True, start, member[:pairs].copy(), cost[:found].copy()
 
 
 def _cheapest_of_levels(space: Space) -> Floats:
@@ -153,37 +170,40 @@ def _cheapest_of_levels(space: Space) -> Floats:
 @kernel
 def _next_stretch(
     space: Space,
-    buffer: Ints32,
-    count: int,
+    ranks: Ints32,
+    rows: Ints,
     depth: int,
     level: Ints,
     place: Ints,
-    cheapest: Floats,
+    of_levels: Floats,
     left: float,
     least: int,
 ) -> tuple[int, int]:
     """The next stretch of units below one node, or within one range; (−1, −1) if none is left.
 
     Nodes with too few rows are passed over, and levels whose cheapest node costs more than what is
-    left to spend are not looked at.
+    left to spend are not looked at, nor those above a node that has all units below it.
     """
     if space.levels[depth] == 0:
-        return _next_within_range(space, buffer, count, depth, level, place)
-    rank, node, rows = space.rank, space.node, space.rows
+        return _next_within_range(ranks, space.missing[depth], depth, level, place)
+    node, count = space.node, len(ranks)
     at_level, begin = level[depth], place[depth]
+    base = space.first[depth] + at_level * space.values[depth]
     while True:
         if begin == count:
+            if node[base + ranks[0]] == node[base + ranks[count - 1]]:
+                return -1, -1
             at_level += 1
+            base += space.values[depth]
             begin = 0
-        if at_level == space.levels[depth] or cheapest[depth, at_level] > left:
+        if at_level == space.levels[depth] or of_levels[depth, at_level] > left:
             return -1, -1
-        base = space.first[depth] + at_level * space.values[depth]
         while begin < count:
-            found = rows[buffer[begin]]
-            of = node[base + rank[buffer[begin], depth]]
+            found = rows[begin]
+            of = node[base + ranks[begin]]
             end = begin + 1
-            while end < count and node[base + rank[buffer[end], depth]] == of:
-                found += rows[buffer[end]]
+            while end < count and node[base + ranks[end]] == of:
+                found += rows[end]
                 end += 1
             if found >= least:
                 level[depth], place[depth] = at_level, end
@@ -194,46 +214,40 @@ def _next_stretch(
 # Compiled: called for every step of the walk through a free range.
 @kernel
 def _next_within_range(
-    space: Space, buffer: Ints32, count: int, depth: int, level: Ints, place: Ints
+    ranks: Ints32, missing: int, depth: int, level: Ints, place: Ints
 ) -> tuple[int, int]:
     """The same of a free range: ``place`` is its begin, ``level`` the end of the last one, 0 first.
 
     A range and a missing value have only the whole domain in common, which is at the very end.
     """
-    rank = space.rank
-    missing = space.missing[depth]
+    count = len(ranks)
     if place[depth] < count and level[depth] == count:
-        _next_range(space, buffer, count, depth, level, place)
+        _next_range(ranks, depth, level, place)
     begin, end = place[depth], level[depth]
     if begin < count:
-        value = rank[buffer[end], depth]
+        value = ranks[end]
         if end > begin and value == missing:
-            _next_range(space, buffer, count, depth, level, place)
+            _next_range(ranks, depth, level, place)
             begin, end = place[depth], level[depth]
-            value = rank[buffer[end], depth]
+            value = ranks[end]
         end += 1
-        while end < count and rank[buffer[end], depth] == value:
+        while end < count and ranks[end] == value:
             end += 1
         level[depth] = end
         return begin, end
     if begin == count:  # all ranges are done: the whole domain, if a missing value asks for it
         place[depth] += 1
-        last = rank[buffer[count - 1], depth]
-        if last == missing and rank[buffer[0], depth] != missing:
+        if ranks[count - 1] == missing and ranks[0] != missing:
             return 0, count
     return -1, -1
 
 
 # Compiled: called for every step of the walk through a free range.
 @kernel
-def _next_range(
-    space: Space, buffer: Ints32, count: int, depth: int, level: Ints, place: Ints
-) -> None:
+def _next_range(ranks: Ints32, depth: int, level: Ints, place: Ints) -> None:
     """Go on to the ranges that begin at the next value."""
-    if place[depth] >= count:
-        return
-    value = space.rank[buffer[place[depth]], depth]
-    while place[depth] < count and space.rank[buffer[place[depth]], depth] == value:
+    begin = place[depth]
+    while place[depth] < len(ranks) and ranks[place[depth]] == ranks[begin]:
         place[depth] += 1
     level[depth] = place[depth]
 
@@ -255,7 +269,7 @@ def _closed(
     Below a node it is if two units have different nodes one level lower; in a range if both ends
     occur.
     """
-    for attribute in range(depth + 1):
+    for attribute in range(depth, -1, -1):
         if space.levels[attribute] == 0:
             has_low = has_high = False
             for p in range(begin, end):

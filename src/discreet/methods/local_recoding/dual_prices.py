@@ -35,13 +35,6 @@ PATIENCE = 4  # steps without a better bound before they get shorter
 SHORTER = 0.5
 
 
-def cheapest(candidates: Candidates, units: int, ceiling: float) -> Floats:
-    """The cost of the cheapest candidate over each unit; the ceiling where there is none."""
-    price = np.full(units, ceiling)
-    np.minimum.at(price, candidates.member, np.repeat(candidates.cost, np.diff(candidates.start)))
-    return price
-
-
 def improve_prices(
     candidates: Candidates, rows: Ints, needs: Needs, price: Floats, target: float, steps: int
 ) -> tuple[float, Floats]:

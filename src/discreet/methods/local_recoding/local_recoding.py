@@ -50,6 +50,7 @@ from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy, public_place
 from discreet.methods.base import CellColumn, Generalized, Method, Task
 from discreet.methods.local_recoding.blocks import cut_blocks
+from discreet.methods.local_recoding.candidates import LOWERED
 from discreet.methods.local_recoding.dual_prices import improve_prices
 from discreet.methods.local_recoding.group_needs import Needs
 from discreet.methods.local_recoding.hulls import (
@@ -65,6 +66,7 @@ from discreet.methods.local_recoding.requirement_check import Promises
 from discreet.methods.local_recoding.rounds import Opening, group_in_rounds, open_candidates
 from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitGroups
 from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
@@ -75,6 +77,8 @@ from discreet.typing import Ints
 
 FIRST_CEILING = 0.12
 CEILINGS = (0.25, 0.5, 1.0)  # of the later rounds, on what is left
+LOW_CEILINGS = (FIRST_CEILING * LOWERED**2, FIRST_CEILING * LOWERED, FIRST_CEILING)
+UNCOVERED = 0.02  # the greatest share of units that the first of them may leave to the others
 PASS_STEP = 0.2  # how far a price goes towards what its row paid
 
 
@@ -114,10 +118,12 @@ class LocalRecoding(Method):
         default=False,
         description="Whether numbers and dates are published in free ranges, without hierarchies.",
     )
-    cells: Literal["free", "levels"] = Field(
+    cells: Literal["free", "levels", "grid"] = Field(
         default="free",
         description="With levels, every cell is a label of a hierarchy's level, never a range or a "
-        "'*' that its hierarchy lacks; the release names the hierarchies that read it back.",
+        "'*' that its hierarchy lacks; the release names the hierarchies that read it back. With "
+        "grid, numbers and dates are published in ranges rounded outwards to fixed steps, so that "
+        "the ends of a range need not occur.",
     )
 
     @property
@@ -136,7 +142,7 @@ class LocalRecoding(Method):
         return "with several rows of a person, groups may be merged. Use 'cells: free'"
 
     def cell_hierarchy(self, task: Task, column: Column) -> Hierarchy | None:
-        free = self.ranges and column.type.ordered
+        free = (self.ranges or self.cells == "grid") and column.type.ordered
         return None if free else task.hierarchies.get(column.name)
 
     def most_suppressed(self, rows: int) -> int:
@@ -146,7 +152,7 @@ class LocalRecoding(Method):
         """The classes, or InfeasibleError where not even the whole table passes."""
         if not task.table.rows:
             raise InputError("local-recoding: the table has no rows. Check the source.")
-        recoding = Recoding(task, ranges=self.ranges, levels_only=self.cells == "levels")
+        recoding = Recoding(task, self)
         deadline = None if isinstance(self.effort, str) else time.monotonic() + self.effort
         plan = PLANS[self.effort] if isinstance(self.effort, str) else TIMED
         return recoding.run(plan, deadline)
@@ -155,14 +161,14 @@ class LocalRecoding(Method):
 class Recoding:
     """One task on its way to an outcome."""
 
-    def __init__(self, task: Task, *, ranges: bool, levels_only: bool) -> None:
+    def __init__(self, task: Task, method: LocalRecoding) -> None:
         self.task = task
-        self.levels_only = levels_only
+        self.form = method.cells
         columns = task.table.quasi_identifiers
         self.hierarchies: dict[str, Hierarchy] = {}
         for column in columns:
-            if not (ranges and column.type.ordered):
-                hierarchy = task.hierarchies[column.name]
+            hierarchy = method.cell_hierarchy(task, column)
+            if hierarchy is not None:
                 require_one_meaning(hierarchy)
                 self.hierarchies[column.name] = hierarchy
         # few values first: stretches without enough rows are then seen early
@@ -175,6 +181,8 @@ class Recoding:
         self.promises = Promises(task, self.units.first_row)
         self.space = self._space()
         self._opening: Opening | None = None  # of the whole table, where it is one block
+        self._low = True  # whether the next block is tried with a low ceiling
+        self._low_pairs = 0  # of candidates and units below it, in all blocks
 
     def _space(self) -> Space:
         hierarchies = [self.hierarchies.get(column.name) for column in self.columns]
@@ -224,7 +232,7 @@ class Recoding:
     def _regions(self) -> list[Ints]:
         """Units that may share a class: all, unless hierarchies must do without a common root."""
         apart = []
-        if self.levels_only:
+        if self.form == "levels":
             tops = [(c, self.hierarchies[c.name].levels[-1]) for c in self.columns]
             apart = [(c, top) for c, top in tops if top.nodes > 1]
         node = [top.node_of_leaf[c.codes[self.units.first_row]] for c, top in apart]
@@ -258,10 +266,8 @@ class Recoding:
         space, promises = self._part(units), self.promises.of(units)
         if not self.columns:
             return UnitGrouping.of(space, units, np.zeros_like(units), space.rows)
-        opening = open_candidates(space, promises.needs, FIRST_CEILING, plan.pairs)
-        if len(units) == self.units.count:
-            self._opening = opening
-        made = self._passes(space, promises.needs, opening, plan)
+        opening, ceilings = self._open(space, promises.needs, plan.pairs)
+        made = self._passes(space, promises.needs, opening, ceilings, plan)
         tell(0.3)
         if not promises.only_sizes:
             made = repair(made, promises)
@@ -282,15 +288,39 @@ class Recoding:
             made = groups.settled()
         return replace(made, space=self.space, unit=units[made.unit])
 
+    def _open(self, space: Space, needs: Needs, limit: int) -> tuple[Opening, tuple[float, ...]]:
+        """The candidates of a block's first round, and the ceilings of the later ones.
+
+        In a table cut into blocks hardly two tuples are equal, and most candidates are expensive.
+        They wait for the later rounds where cheap ones cover nearly all units.
+        """
+        whole = len(space.rows) == self.units.count
+        if self._low and not whole:
+            opening = open_candidates(space, needs, LOW_CEILINGS[0], limit)
+            uncovered = opening.price == opening.candidates.ceiling
+            self._low = float(uncovered.mean()) <= UNCOVERED
+            self._low_pairs += len(opening.candidates.member)
+            if self._low:
+                return opening, LOW_CEILINGS[1:] + CEILINGS
+        opening = open_candidates(space, needs, FIRST_CEILING, limit)
+        if whole:
+            self._opening = opening
+        return opening, CEILINGS
+
     def _passes(
-        self, space: Space, needs: Needs, opening: Opening, plan: EffortPlan
+        self,
+        space: Space,
+        needs: Needs,
+        opening: Opening,
+        ceilings: Sequence[float],
+        plan: EffortPlan,
     ) -> UnitGrouping:
         """The cheapest grouping of some passes."""
         price = opening.price
         best = None
         for _ in range(plan.passes):
             opened = Opening(opening.candidates, price)
-            found = group_in_rounds(space, needs, opened, CEILINGS, plan.pairs)
+            found = group_in_rounds(space, needs, opened, ceilings, plan.pairs)
             if best is None or found.total < best.total:
                 best = found
             pays = found.rows * found.cost[found.group_of_piece]
@@ -325,7 +355,10 @@ class Recoding:
             return 0.0
         space, needs, opening = self.space, self.promises.needs, self._opening
         if opening is None or opening.candidates.ceiling < plan.bound_ceiling:
-            opening = open_candidates(space, needs, plan.bound_ceiling, plan.pairs)
+            ceiling = plan.bound_ceiling
+            while ceiling > LOW_CEILINGS[0] - 1e-9 and self._low_pairs > plan.pairs:
+                ceiling *= LOWERED  # the table has the candidates of its blocks, and more
+            opening = open_candidates(space, needs, ceiling, plan.pairs)
         bound, _ = improve_prices(
             opening.candidates, space.rows, needs, opening.price, reached, plan.bound_steps
         )
@@ -337,15 +370,17 @@ class Recoding:
         for column in self.task.table.quasi_identifiers:
             hierarchy = self.hierarchies.get(column.name)
             cells[column.name] = tightened(
-                column, hierarchy, column.codes[row], made.start, suppress_mixed=True
-            )
+                column, hierarchy, column.codes[row], made.start, suppress_mixed=True,
+                grid=self.form == "grid",
+            )  # fmt: skip
         at_root = np.isclose(made.cost, 1.0) & bool(cells)
         facts: dict[str, Any] = {
-            "loss": made.total / self.task.table.rows,
+            "loss": (_loss(cells, made.size) if self.form == "grid" else made.total)
+            / self.task.table.rows,
             "lower_bound": bound,
             "root_rows": int(made.size[at_root].sum()),
         }
-        if self.levels_only:
+        if self.form == "levels":
             facts["hierarchies"] = {n: public_place(h.place) for n, h in self.hierarchies.items()}
         number, cells = merge_equal_cells(cells, made.count)
         return Generalized(number[self._deal(made)], cells, facts)
@@ -364,16 +399,7 @@ class Recoding:
         return group_of_row
 
 
-def merge_equal_cells(
-    cells: Mapping[str, CellColumn], groups: int
-) -> tuple[NDArray[np.int32], dict[str, CellColumn]]:
-    """The class of each group, one for all groups with the same cells, and the classes' cells."""
-    columns = list(cells.values())
-    classes = group_codes(
-        [c.cell_of_class for c in columns], [len(c.labels) for c in columns], groups
-    )
-    merged = {
-        name: replace(column, cell_of_class=column.cell_of_class[classes.first_row])
-        for name, column in cells.items()
-    }
-    return classes.class_of_row, merged
+def _loss(cells: Mapping[str, CellColumn], size: Ints) -> float:
+    """The loss of all rows, the mean over the columns."""
+    lost = [column.loss[column.cell_of_class] @ size for column in cells.values()]
+    return float(np.mean(lost)) if lost else 0.0

@@ -22,13 +22,14 @@ from discreet.table.kernels import kernel
 from discreet.typing import Floats, Ints, Ints32
 
 LEAF = 16  # groups that are compared one by one
+COMPARED = 16  # groups that are compared with all others, which is cheaper than a tree
 ROUNDING = 1e-12
 
 
 class GroupTree(NamedTuple):
     """The nodes, each before all below it: the first side of a node follows it at once."""
 
-    order: Ints  # (groups,) those of each node are adjacent
+    order: Ints32  # (groups,) those of each node are adjacent
     begin: Ints  # (nodes,)
     end: Ints  # (nodes,)
     second: Ints  # (nodes,) the node of the second side; −1 where a node is not cut
@@ -44,7 +45,10 @@ def nearest_of_all(made: UnitGrouping, groups: Ints, count: int) -> tuple[Ints, 
     Cheapest first; −1 and ∞ where there are fewer.
     """
     hulls = made.low, made.high, made.size, made.cost
-    tree = _tree(made.space, *hulls)
+    if len(groups) <= COMPARED:
+        tree = _leaf(np.arange(made.count, dtype=np.int32), *hulls)
+    else:
+        tree = _tree(made.space, *hulls)
     return _nearest(made.space, *hulls, tree, groups, count)
 
 
@@ -53,20 +57,24 @@ def nearest_of_one(groups: UnitGroups, group: int, count: int) -> Ints:
 
     All are compared. Neighbours in number tend to be near, so they are looked at first.
     """
-    others = (group + np.arange(1, len(groups.size))) % len(groups.size)
+    others = (group + np.arange(1, len(groups.size), dtype=np.int32)) % len(groups.size)
     others = others[groups.size[others] > 0]
-    ends = np.zeros(1, np.int64), np.array([len(others)]), np.full(1, -1)
-    low, high, size, cost = groups.low, groups.high, groups.size, groups.cost
-    leaf = GroupTree(others, *ends, low[:1], high[:1], size[:1], cost[:1])
-    near, _ = _nearest(groups.space, low, high, size, cost, leaf, np.array([group]), count)
+    hulls = groups.low, groups.high, groups.size, groups.cost
+    near, _ = _nearest(groups.space, *hulls, _leaf(others, *hulls), np.array([group]), count)
     own: Ints = near[0]
     return own
+
+
+def _leaf(order: Ints32, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> GroupTree:
+    """Some groups as a tree of one node, so that all are compared."""
+    ends = np.zeros(1, np.int64), np.array([len(order)]), np.full(1, -1)
+    return GroupTree(order, *ends, low[:1], high[:1], size[:1], cost[:1])
 
 
 def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> GroupTree:
     middle = ((low + high) // 2).astype(np.int32)
     alike = np.ones(len(size), np.int64)
-    order = np.arange(len(size))
+    order = np.arange(len(size), dtype=np.int32)
     begin: list[int] = []
     end: list[int] = []
     second: list[int] = []

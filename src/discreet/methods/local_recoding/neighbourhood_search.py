@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.local_recoding.candidates import find_candidates
-from discreet.methods.local_recoding.dual_prices import cheapest
 from discreet.methods.local_recoding.greedy import choose
 from discreet.methods.local_recoding.group_needs import Needs
 from discreet.methods.local_recoding.nearest_groups import nearest_of_one
@@ -156,8 +155,9 @@ class _Search:
         space = self.groups.space.take(units, rows)
         needs = self.needs.take(units)
         candidates = find_candidates(space, needs, TOP, PAIRS)
-        price = cheapest(candidates, len(units), candidates.ceiling)
-        price = np.minimum(price, home_cost) * (1 + NOISE * self.rng.standard_normal(len(units)))
+        price = np.minimum(candidates.cheapest, home_cost) * (
+            1 + NOISE * self.rng.standard_normal(len(units))
+        )
         unit, group, taken, left = choose(candidates, rows, needs, price, home_cost)
         stays = group < 0
         guest, host, guests = unit[stays], home[unit[stays]], taken[stays]

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from discreet.methods.local_recoding.hulls import hull_costs
 from discreet.methods.local_recoding.nearest_groups import nearest_of_all
-from discreet.methods.local_recoding.requirement_check import Promises
+from discreet.methods.local_recoding.requirement_check import CountedGroups, Promises
 from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.methods.shared.different_values import rank_in_run
 from discreet.table.kernels.lists import entries_of, stretches
-from discreet.typing import Floats, Ints
+from discreet.typing import Bools, Floats, Ints
 
 NEAREST = 12  # groups that a failing one may be joined with
 LENDERS = 24  # groups whose rows it may borrow
@@ -46,16 +46,39 @@ class Remedies(NamedTuple):
 def repair(made: UnitGrouping, promises: Promises) -> UnitGrouping:
     """Mend failing groups until all pass or one group is left."""
     while made.count > 1:
-        failing = np.flatnonzero(~promises.kept_by(made))
+        counted = promises.counted(made)
+        passing = promises.passes(counted.unit, counted.group_of_piece, counted.rows, made.count)
+        failing = np.flatnonzero(~passing)
         if not len(failing):
             break
-        near, added = nearest_of_all(made, failing, LENDERS)
+        borrows = _one_row_helps(counted, promises, failing)
+        near, added = nearest_of_all(made, failing, LENDERS if borrows.any() else NEAREST)
         joins = _joins(failing, near[:, :NEAREST], added[:, :NEAREST])
-        loans = _loans(made, failing, near, promises.least)
+        loans = _loans(made, failing[borrows], near[borrows], promises.least)
         remedies = Remedies(*(np.concatenate(both) for both in zip(joins, loans, strict=True)))
-        helps = _helping(made, promises, remedies)
-        made = _apply(made, _chosen(made, promises, remedies, helps), promises.least)
+        helps = _helping(counted, promises, remedies)
+        chosen = _chosen(made, counted, promises, remedies, helps)
+        made = _apply(made, chosen, promises.least)
     return made
+
+
+def _one_row_helps(counted: CountedGroups, promises: Promises, failing: Ints) -> Bools:
+    """Return which groups would pass with one row more, of any sensitive values."""
+    helps = np.zeros(len(failing), np.bool_)
+    row = promises.unit_of_values
+    pieces = np.diff(counted.start)[failing]
+    for part in stretches((pieces + 1) * len(row)):
+        group = np.repeat(failing[part], len(row))
+        piece, trial = entries_of(counted.start, group)
+        trials = np.arange(len(group))
+        passing = promises.passes(
+            np.concatenate((counted.unit[piece], np.tile(row, len(failing[part])))),
+            np.concatenate((trial, trials)),
+            np.concatenate((counted.rows[piece], np.ones(len(group), np.int64))),
+            len(group),
+        )
+        helps[part] = passing.reshape(-1, len(row)).any(axis=1)
+    return helps
 
 
 def _joins(failing: Ints, near: Ints, added: Floats) -> Remedies:
@@ -69,6 +92,9 @@ def _joins(failing: Ints, near: Ints, added: Floats) -> Remedies:
 def _loans(made: UnitGrouping, failing: Ints, near: Ints, least: int) -> Remedies:
     """The cheapest single rows that each group could borrow from near groups."""
     space, low, high, size, cost = made.space, made.low, made.high, made.size, made.cost
+    if not len(failing):
+        nothing = np.zeros(0, np.int64)
+        return Remedies(nothing, nothing, nothing, np.zeros(0))
     found = []
     pieces = np.append(np.diff(made.start), 0)[near].sum(axis=1)  # the last where there is none
     for part in stretches(pieces):
@@ -89,34 +115,38 @@ def _loans(made: UnitGrouping, failing: Ints, near: Ints, least: int) -> Remedie
     return Remedies(*(np.concatenate(one) for one in zip(*found, strict=True)))
 
 
-def _helping(made: UnitGrouping, promises: Promises, remedies: Remedies) -> NDArray[np.bool_]:
+def _helping(counted: CountedGroups, promises: Promises, remedies: Remedies) -> Bools:
     """Under which remedies all that is touched passes."""
     joined = remedies.unit < 0
     loan = np.flatnonzero(~joined)
     count = len(remedies.group)
     ones = np.ones(len(loan), np.int64)
-    own_piece, own = entries_of(made.start, remedies.group)
-    join_piece, join = entries_of(made.start, remedies.neighbour[joined])
+    own_piece, own = entries_of(counted.start, remedies.group)
+    join_piece, join = entries_of(counted.start, remedies.neighbour[joined])
     repaired = promises.passes(
-        np.concatenate((made.unit[own_piece], made.unit[join_piece], remedies.unit[loan])),
+        np.concatenate((counted.unit[own_piece], counted.unit[join_piece], remedies.unit[loan])),
         np.concatenate((own, np.flatnonzero(joined)[join], loan)),
-        np.concatenate((made.rows[own_piece], made.rows[join_piece], ones)),
+        np.concatenate((counted.rows[own_piece], counted.rows[join_piece], ones)),
         count,
     )
     loan = loan[repaired[loan]]
     if len(loan):
-        piece, left = entries_of(made.start, remedies.neighbour[loan])
+        piece, left = entries_of(counted.start, remedies.neighbour[loan])
         repaired[loan] = promises.passes(
-            np.concatenate((made.unit[piece], remedies.unit[loan])),
+            np.concatenate((counted.unit[piece], remedies.unit[loan])),
             np.concatenate((left, np.arange(len(loan)))),
-            np.concatenate((made.rows[piece], -np.ones(len(loan), np.int64))),
+            np.concatenate((counted.rows[piece], -np.ones(len(loan), np.int64))),
             len(loan),
         )
     return repaired
 
 
 def _chosen(
-    made: UnitGrouping, promises: Promises, remedies: Remedies, helps: NDArray[np.bool_]
+    made: UnitGrouping,
+    counted: CountedGroups,
+    promises: Promises,
+    remedies: Remedies,
+    helps: Bools,
 ) -> Remedies:
     """Return the remedies to try, cheapest first: those not much more expensive than the best.
 
@@ -128,7 +158,7 @@ def _chosen(
     hopeless = np.flatnonzero((remedies.unit < 0) & np.isinf(best[remedies.group]))
     price = remedies.added.copy()
     if len(hopeless):
-        relief = _relief(made, promises, remedies.take(hopeless))
+        relief = _relief(made.size, counted, promises, remedies.take(hopeless))
         # where joins are for nothing, what they relieve still counts
         price[hopeless] = (price[hopeless] + 1e-6) / np.maximum(relief, 1e-12)
         np.minimum.at(best, remedies.group[hopeless], price[hopeless])
@@ -137,22 +167,22 @@ def _chosen(
     return remedies.take(chosen[np.lexsort((price[chosen], ~helps[chosen]))])
 
 
-def _relief(made: UnitGrouping, promises: Promises, joins: Remedies) -> Floats:
+def _relief(size: Ints, counted: CountedGroups, promises: Promises, joins: Remedies) -> Floats:
     """How much less two groups lack once they are joined, as a share of what all groups lack.
 
     What a group lacks is its rows times the distance of its figure from the worst that passes, or
     where none passes from the best.
     """
     group, neighbour = joins.group, joins.neighbour
-    one, other = entries_of(made.start, group), entries_of(made.start, neighbour)
+    one, other = entries_of(counted.start, group), entries_of(counted.start, neighbour)
     piece, join = (np.concatenate(both) for both in zip(one, other, strict=True))
-    before = promises.figures(made.unit, made.group_of_piece, made.rows, made.count)
-    after = promises.figures(made.unit[piece], join, made.rows[piece], len(group))
+    before = promises.figures(counted.unit, counted.group_of_piece, counted.rows, len(size))
+    after = promises.figures(counted.unit[piece], join, counted.rows[piece], len(group))
     relief = np.zeros(len(group))
     for (apart, passing), (joined, _) in zip(before, after, strict=True):
         bound = apart[passing].min() if passing.any() else apart.max()
-        lacks = made.size * np.maximum(bound - apart, 0)
-        left = (made.size[group] + made.size[neighbour]) * np.maximum(bound - joined, 0)
+        lacks = size * np.maximum(bound - apart, 0)
+        left = (size[group] + size[neighbour]) * np.maximum(bound - joined, 0)
         relief += (lacks[group] + lacks[neighbour] - left) / max(lacks.sum(), 1e-12)
     return relief
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,11 +13,23 @@ from discreet.methods.local_recoding.group_needs import Needs, needs_of
 from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitMembers
 from discreet.methods.shared.frequency_sets import OnDemand, refine
 from discreet.requirements.base import SizeRequirement
-from discreet.table.classes import group_codes
+from discreet.table.classes import Classes, group_codes
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
 from discreet.typing import Bools, Floats, Ints
 
 FAR = 1e6  # for unbounded figures
+
+
+class CountedGroups(NamedTuple):
+    """Groups of rows of which only the sensitive values count."""
+
+    start: Ints  # (groups + 1,) where the pieces of each group start
+    unit: Ints  # (pieces,) one that has the values
+    rows: Ints  # (pieces,)
+
+    @property
+    def group_of_piece(self) -> Ints:
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
 
 class Promises:
@@ -38,6 +52,32 @@ class Promises:
     def kept_by(self, made: UnitGrouping) -> Bools:
         """Return which groups keep every guarantee."""
         return self.passes(made.unit, made.group_of_piece, made.rows, made.count)
+
+    def counted(self, made: UnitGrouping) -> CountedGroups:
+        """The groups as they are judged: one piece for all units with the same values."""
+        group = made.group_of_piece.astype(np.int32)
+        values = self._values
+        pairs = group_codes(
+            [group, values.class_of_row[made.unit]], [made.count, values.count], len(group)
+        )
+        rows = np.bincount(pairs.class_of_row, made.rows, pairs.count).astype(np.int64)
+        of_group = group[pairs.first_row]  # ascending, since pieces are in the order of groups
+        start = np.searchsorted(of_group, np.arange(made.count + 1))
+        return CountedGroups(start, made.unit[pairs.first_row], rows)
+
+    @property
+    def unit_of_values(self) -> Ints:
+        """A unit for each combination of sensitive values."""
+        return self._values.first_row
+
+    @cached_property
+    def _values(self) -> Classes:
+        """The units with the same sensitive values."""
+        columns = self._sensitive.values()
+        codes = [column.codes[self._row_of_unit] for column in columns]
+        return group_codes(
+            codes, [column.cardinality for column in columns], len(self._row_of_unit)
+        )
 
     def all_kept(self, members: Sequence[UnitMembers]) -> bool:
         """Return whether all of some groups do."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.methods.local_recoding.candidates import Candidates, find_candidates
-from discreet.methods.local_recoding.dual_prices import cheapest
 from discreet.methods.local_recoding.greedy import choose
 from discreet.methods.local_recoding.group_needs import Needs
 from discreet.methods.local_recoding.hulls import Space
@@ -30,7 +29,7 @@ class Opening:
 def open_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> Opening:
     """All candidates up to a ceiling and the first prices."""
     candidates = find_candidates(space, needs, ceiling, limit)
-    return Opening(candidates, cheapest(candidates, len(space.rows), candidates.ceiling))
+    return Opening(candidates, candidates.cheapest)
 
 
 def group_in_rounds(

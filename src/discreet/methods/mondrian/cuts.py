@@ -1,7 +1,8 @@
 """The cuts of Mondrian: each sorts the range of a part by one attribute, so pieces are ranges too.
 
 An ordered attribute is cut in two, one with a hierarchy at the children of the lowest common
-ancestor.
+ancestor. All parts of a round are cut at once, in arrays that lay out their units one part after
+the other.
 """
 
 from __future__ import annotations
@@ -9,12 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.methods.mondrian.regions import Attributes, Regions
-from discreet.methods.shared.list_orders import sort_by_key
-from discreet.table.kernels import kernel
-from discreet.typing import Codes, Ints
+from discreet.methods.mondrian.regions import Attributes, Regions, ranges_of
+from discreet.table.kernels.lists import entries_of, stable_order, starts_of
+from discreet.typing import Bools, Codes, Ints
 
 
 class Pieces(NamedTuple):
@@ -26,8 +25,6 @@ class Pieces(NamedTuple):
     size: Ints  # in rows
 
 
-# Compiled: one call for all parts of a level; NumPy would lay out each part.
-@kernel
 def propose_cuts(
     order: Codes,
     parts: Regions,
@@ -42,166 +39,145 @@ def propose_cuts(
     on the median's other side, one with a hierarchy once. A cut in two with a side of fewer than
     ``least`` rows is passed over at once. ``attempt`` is left at the cut that is proposed.
     """
-    count = len(parts.start)
-    units = (parts.end - parts.start).sum()
-    longest = (parts.end - parts.start).max() if count else 0
-    found = Pieces(
-        np.zeros(count + 1, np.int64),
-        np.empty(units, np.int64),
-        np.empty(units, np.int64),
-        np.empty(units, np.int64),
-    )
-    room = np.empty((3, longest), np.int32)
-    made = 0
-    for part in range(count):
-        if parts.size[part] >= 2 * least:
-            made += _next_cut(
-                order, parts, part, weight, attributes, least, split_ties, found, made, room
-            )
-        found.first[part + 1] = made
-    return Pieces(
-        found.first, found.start[:made].copy(), found.end[:made].copy(), found.size[:made].copy()
-    )
-
-
-# Compiled: called for every part.
-@kernel
-def _next_cut(
-    order: Codes,
-    parts: Regions,
-    part: int,
-    weight: Ints,
-    attributes: Attributes,
-    least: int,
-    split_ties: bool,
-    found: Pieces,
-    at: int,
-    room: Codes,
-) -> int:
-    """Put the pieces of a part's next cut in their place; how many there are."""
-    low, length = parts.start[part], parts.end[part] - parts.start[part]
-    size, attempt = parts.size[part], parts.attempt
-    key = room[0]
-    made = 0
-    while made == 0 and attempt[part] < 2 * len(attributes.key):
-        a = parts.by_width[part, attempt[part] // 2]
-        if a < 0:
+    of_part, starts, ends, sizes = ([np.zeros(0, np.int64)] for _ in range(4))
+    open_ = np.flatnonzero(parts.size >= 2 * least)
+    while True:
+        open_ = open_[parts.attempt[open_] < 2 * len(attributes.key)]
+        attribute = parts.by_width[open_, parts.attempt[open_] // 2]
+        open_, attribute = open_[attribute >= 0], attribute[attribute >= 0]
+        if not len(open_):
             break
-        level = parts.level[part, a]
-        second_try = attempt[part] % 2 == 1
-        if attributes.levels[a] == 0:
-            for i in range(length):
-                key[i] = attributes.key[a, order[low + i]]
-            sort_by_key(order, low, length, key, room[1], room[2])
-            null_key = attributes.null_key[a] if level else -1
-            cut = _boundary(order, low, length, key, weight, size, null_key, second_try, split_ties)
-            rows = 0
-            for i in range(cut):
-                rows += weight[order[low + i]]
-            if cut > 0 and rows >= least and size - rows >= least:
-                found.start[at], found.end[at], found.size[at] = low, low + cut, rows
-                found.start[at + 1], found.end[at + 1] = low + cut, low + length
-                found.size[at + 1] = size - rows
-                made = 2
-        elif not second_try:
-            nodes = attributes.node_at[attributes.level_at[a] + level - 1]
-            for i in range(length):
-                key[i] = attributes.node_of_leaf[nodes + attributes.key[a, order[low + i]]]
-            sort_by_key(order, low, length, key, room[1], room[2])
-            largest = 0
-            for i in range(length):  # a piece for each child; none where all have too few rows
-                if i == 0 or key[i] != key[i - 1]:
-                    found.start[at + made] = low + i
-                    found.size[at + made] = 0
-                    made += 1
-                found.end[at + made - 1] = low + i + 1
-                found.size[at + made - 1] += weight[order[low + i]]
-                largest = max(largest, found.size[at + made - 1])
-            if largest < least:
-                made = 0
-        if made == 0:
-            attempt[part] += 1
-    return made
+        split = attributes.levels[attribute] > 0
+        in_two, by_node = open_[~split], open_[split & (parts.attempt[open_] % 2 == 0)]
+        proposed = np.zeros(len(parts.start), bool)
+        for chosen, cut in ((in_two, _halves), (by_node, _children)):
+            if len(chosen):
+                sorted_ = _sorted(order, parts, chosen, attributes, weight)
+                part, start, end, size = cut(sorted_, parts, chosen, attributes, least, split_ties)
+                proposed[part] = True
+                of_part.append(part)
+                starts.append(start)
+                ends.append(end)
+                sizes.append(size)
+        open_ = open_[~proposed[open_]]
+        parts.attempt[open_] += 1
+    part = np.concatenate(of_part)
+    by_part = stable_order(part, len(parts.start))
+    return Pieces(
+        starts_of(np.bincount(part, minlength=len(parts.start))),
+        np.concatenate(starts)[by_part],
+        np.concatenate(ends)[by_part],
+        np.concatenate(sizes)[by_part],
+    )
 
 
-# Compiled: called for every cut that is tried.
-@kernel
-def _boundary(
-    order: Codes,
-    low: int,
-    length: int,
-    key: Codes,
-    weight: Ints,
-    size: int,
-    null_key: int,
-    second_try: bool,
-    split_ties: bool,
-) -> int:
-    """Where to cut a sorted range in two: the number of units before the cut, 0 for nowhere.
+class _Sorted(NamedTuple):
+    """Units of some parts, those of each part by its attribute."""
 
-    The first try sets missing values apart, where there are some beside others; else it is the
-    boundary between two values that is nearest to the median. The second try is the boundary on
-    the median's other side, or the nearest one where the first set missing values apart.
+    at: Ints  # (parts + 1,) where the units of each part start
+    part: Ints  # (units,) the place of the part among those that were chosen
+    key: Codes  # (units,)
+    rows_before: Ints  # (units + 1,) of all parts
+
+
+def _sorted(
+    order: Codes, parts: Regions, chosen: Ints, attributes: Attributes, weight: Ints
+) -> _Sorted:
+    """Sort the units of some parts by the attribute that each tries next."""
+    start, end = parts.start[chosen], parts.end[chosen]
+    place, at = ranges_of(start, end)
+    unit = order[place]
+    part = np.repeat(np.arange(len(chosen)), end - start)
+    attribute = parts.by_width[chosen, parts.attempt[chosen] // 2]
+    key = attributes.key[attribute[part], unit]
+    if attributes.levels[attribute[0]]:
+        level = attributes.level_at[attribute] + parts.level[chosen, attribute] - 1
+        key = attributes.node_of_leaf[attributes.node_at[level][part] + key]
+    keys = int(key.max()) + 1
+    sorting = stable_order(part * keys + key, len(chosen) * keys)
+    unit = unit[sorting]
+    order[place] = unit
+    return _Sorted(at, part, key[sorting], starts_of(weight[unit]))
+
+
+def _halves(
+    of: _Sorted, parts: Regions, chosen: Ints, attributes: Attributes, least: int, split_ties: bool
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """The two pieces of each part that can be cut: its number, start, end and rows."""
+    attribute = parts.by_width[chosen, parts.attempt[chosen] // 2]
+    nulls = parts.level[chosen, attribute] > 0
+    first_try = parts.attempt[chosen] % 2 == 0
+    other_side = ~first_try & ~nulls
+    length, size = np.diff(of.at), parts.size[chosen]
+    cut = np.where(other_side, 0, length // 2) if split_ties else _boundary(of, size, other_side)
+    apart = np.flatnonzero(nulls & first_try)  # missing values, which have the last key
+    if len(apart):
+        known = of.key < attributes.null_key[attribute][of.part]
+        cut[apart] = np.add.reduceat(known.astype(np.int64), of.at[:-1])[apart]
+    rows = of.rows_before[of.at[:-1] + cut] - of.rows_before[of.at[:-1]]
+    made = np.flatnonzero((cut > 0) & (rows >= least) & (size - rows >= least))
+    part = chosen[made]
+    low, high, rows = parts.start[part], parts.end[part], rows[made]
+    middle = low + cut[made]
+    return (
+        np.repeat(part, 2),
+        np.column_stack((low, middle)).ravel(),
+        np.column_stack((middle, high)).ravel(),
+        np.column_stack((rows, size[made] - rows)).ravel(),
+    )
+
+
+def _boundary(of: _Sorted, size: Ints, other_side: Bools) -> Ints:
+    """Where to cut each part in two: the number of units before the cut, 0 for nowhere.
+
+    It is the boundary between two values that is nearest to the median, or the one on the median's
+    other side.
     """
-    if null_key >= 0 and not second_try:
-        cut = length
-        while key[cut - 1] == null_key:
-            cut -= 1
-        return cut
-    if split_ties:
-        return 0 if second_try and null_key < 0 else length // 2
-    below, rows_below = 0, 0  # the last boundary with at most half of the rows before it
-    above, rows_above = 0, 0  # the first one with more
-    rows = weight[order[low]]
-    for i in range(1, length):
-        if key[i] != key[i - 1]:
-            if 2 * rows <= size:
-                below, rows_below = i, rows
-            else:
-                above, rows_above = i, rows
-                break
-        rows += weight[order[low + i]]
-    if not below or not above:
-        return 0 if second_try and null_key < 0 else max(below, above)
-    nearer_below = size - 2 * rows_below <= 2 * rows_above - size
-    return below if nearer_below != (second_try and null_key < 0) else above
+    boundary = 1 + np.flatnonzero((of.key[1:] != of.key[:-1]) & (of.part[1:] == of.part[:-1]))
+    part = of.part[boundary]
+    rows = of.rows_before[boundary] - of.rows_before[of.at[part]]
+    in_part = starts_of(np.bincount(part, minlength=len(size)))
+    low = 2 * rows <= size[part]
+    above = in_part[:-1] + np.bincount(part[low], minlength=len(size))  # the first beyond the half
+    below = above - 1
+    has_below, has_above = below >= in_part[:-1], above < in_part[1:]
+    rows, boundary = np.append(rows, 0), np.append(boundary, 0)  # of a part without boundaries
+    nearer_below = size - 2 * rows[below] <= 2 * rows[above] - size
+    chosen = np.where(has_below & (~has_above | (nearer_below != other_side)), below, above)
+    nowhere = ~(has_below | has_above) | (other_side & ~(has_below & has_above))
+    return np.where(nowhere, 0, boundary[chosen] - of.at[:-1])
 
 
-# Compiled: one call for all parts of a level.
-@kernel
-def put_failing_last(order: Codes, pieces: Pieces, parts: Ints, passes: NDArray[np.bool_]) -> Ints:
+def _children(
+    of: _Sorted, parts: Regions, chosen: Ints, attributes: Attributes, least: int, split_ties: bool
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """A piece for each child of the common ancestor; none where all have too few rows."""
+    changes = (of.key[1:] != of.key[:-1]) | (of.part[1:] != of.part[:-1])
+    first = np.concatenate(([0], 1 + np.flatnonzero(changes), [len(of.key)]))
+    part = of.part[first[:-1]]
+    size = np.diff(of.rows_before[first])
+    largest = np.maximum.reduceat(size, starts_of(np.bincount(part))[:-1])
+    made = np.flatnonzero(largest[part] >= least)
+    shift = parts.start[chosen] - of.at[:-1]
+    part = part[made]
+    return chosen[part], first[made] + shift[part], first[made + 1] + shift[part], size[made]
+
+
+def put_failing_last(order: Codes, pieces: Pieces, parts: Ints, passes: Bools) -> Ints:
     """Order the pieces of some parts: passing ones by falling size, then the rest.
 
     Returned is where in each part's pieces the failing ones start.
     """
-    failing = np.empty(len(parts), np.int64)
-    for p in range(len(parts)):
-        first, last = pieces.first[parts[p]], pieces.first[parts[p] + 1]
-        rank = np.empty(last - first, np.int64)
-        passing = 0
-        for piece in range(first, last):
-            if passes[piece]:
-                place = passing
-                while place > 0 and pieces.size[rank[place - 1]] < pieces.size[piece]:
-                    rank[place] = rank[place - 1]
-                    place -= 1
-                rank[place] = piece
-                passing += 1
-        failing[p] = first + passing
-        for piece in range(first, last):
-            if not passes[piece]:
-                rank[passing] = piece
-                passing += 1
-        low, place = pieces.start[first], pieces.start[first]
-        units = order[low : pieces.end[last - 1]].copy()
-        start, end = pieces.start[first:last].copy(), pieces.end[first:last].copy()
-        size = pieces.size[first:last].copy()
-        for i in range(len(rank)):  # the pieces, and their units, in the new order
-            old = rank[i] - first
-            pieces.start[first + i] = place
-            for j in range(start[old], end[old]):
-                order[place] = units[j - low]
-                place += 1
-            pieces.end[first + i] = place
-            pieces.size[first + i] = size[old]
-    return failing
+    piece, part = entries_of(pieces.first, parts)
+    good = passes[piece]
+    ranked = piece[np.lexsort((np.where(good, -pieces.size[piece], 0), ~good, part))]
+    start, end, size = pieces.start[ranked], pieces.end[ranked], pieces.size[ranked]
+    moved, at = ranges_of(start, end)
+    new_place, _ = ranges_of(
+        pieces.start[pieces.first[parts]], pieces.end[pieces.first[parts + 1] - 1]
+    )
+    order[new_place] = order[moved]
+    pieces.start[piece] = new_place[at[:-1]]
+    pieces.end[piece] = pieces.start[piece] + (end - start)
+    pieces.size[piece] = size
+    return pieces.first[parts] + np.bincount(part[good], minlength=len(parts))

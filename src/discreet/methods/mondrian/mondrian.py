@@ -41,18 +41,25 @@ import numpy as np
 from pydantic import Field
 
 from discreet.errors import InputError
+from discreet.hierarchies.automatic import AUTOMATIC
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.base import Generalized, Method, Spread, Task
 from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.mondrian.blind_cells import region_cells
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.regions import Attributes, Regions, flattened, measure_parts
 from discreet.methods.mondrian.units import Judge, Units
+from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.table.classes import Classes, group_codes
+from discreet.table.coded_table import Column
 from discreet.table.persons import Keeping
 from discreet.typing import Bools, Codes, Ints
+
+CACHED = 2**12  # units whose keys and counts the processor's cache holds
+SHRUNK = 16  # how many times shorter the longest part is before units are renumbered again
 
 
 class Mondrian(Method):
@@ -68,16 +75,28 @@ class Mondrian(Method):
         default="strict",
         description="Whether rows with the same value stay on one side of a numeric cut.",
     )
-    cells: Literal["free", "levels"] = Field(
+    cells: Literal["free", "levels", "grid", "blind"] = Field(
         default="free",
         description="With levels, every cell is a label of a hierarchy's level, never a range, a "
         "set or a '*' that its hierarchy lacks; the release names the hierarchies that read it "
-        "back.",
+        "back. With grid, ranges are rounded outwards to fixed steps and sets are nodes of an "
+        "automatic hierarchy, so that no end and no member need occur. With blind, a cell is the "
+        "region of a hierarchy that the cuts leave, whatever the rows of the class span.",
     )
 
     @property
     def needs_hierarchies(self) -> bool:
-        return self.cells == "levels"
+        return self.cells != "free"
+
+    @property
+    def groups_blindly(self) -> bool:
+        return self.cuts == "strict"  # relaxed cuts break ties by the order of rows
+
+    def cell_hierarchy(self, task: Task, column: Column) -> Hierarchy | None:
+        hierarchy = task.hierarchies.get(column.name)
+        if hierarchy is None or self.cells != "grid" or column.numbers is None:
+            return hierarchy
+        return None if hierarchy.place == AUTOMATIC else hierarchy
 
     def unfit_for_persons(self, keeping: Keeping) -> str | None:
         if self.cells == "free":
@@ -93,9 +112,8 @@ class Mondrian(Method):
         if not table.rows:
             raise InputError("mondrian: the table has no rows. Check the source.")
         columns = table.quasi_identifiers
-        hierarchies = {
-            c.name: task.hierarchies[c.name] for c in columns if c.name in task.hierarchies
-        }
+        found = {column.name: self.cell_hierarchy(task, column) for column in columns}
+        hierarchies = {name: one for name, one in found.items() if one is not None}
         for hierarchy in hierarchies.values():
             require_one_meaning(hierarchy)
         torn = self.cuts == "relaxed" and len(hierarchies) < len(columns)
@@ -103,16 +121,25 @@ class Mondrian(Method):
         attributes = flattened(columns, hierarchies, units.codes)
         judge = Judge(task, units)
         apart = self._apart([hierarchies.get(c.name) for c in columns], units)
-        start, order = partition(units, attributes, judge, task, apart)
+        made: list[Cut] | None = [] if self.cells == "blind" else None
+        start, order = partition(units, attributes, judge, task, apart, made)
         class_of_unit = np.empty(units.count, np.int32)
         class_of_unit[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
-        cells = {
-            column.name: tightened(
-                column, hierarchies.get(column.name), units.codes[number][order], start
-            )
-            for number, column in enumerate(columns)
-        }
-        facts: dict[str, Any] = {"partitions": len(start) - 1}
+        codes = [own[order] for own in units.codes]
+        if made is not None:
+            regions = region_cells(list(hierarchies.values()), codes, start, made)
+            cells = dict(zip(hierarchies, regions, strict=True))
+        else:
+            cells = {
+                column.name: tightened(
+                    column, found[column.name], own, start, grid=self.cells == "grid"
+                )
+                for column, own in zip(columns, codes, strict=True)
+            }
+        if self.cells in ("grid", "blind"):
+            merged, cells = merge_equal_cells(cells, len(start) - 1)
+            class_of_unit = merged[class_of_unit]
+        facts: dict[str, Any] = {"partitions": int(class_of_unit.max()) + 1}
         if self.cells == "levels":
             facts["hierarchies"] = {name: _said(h.place) for name, h in hierarchies.items()}
         return Generalized(class_of_unit.take(units.of_row), cells, facts)
@@ -174,7 +201,15 @@ def partition(
         )
     starts = []
     closed = 0
+    number, longest = np.arange(units.count, dtype=np.int32), units.count
     while len(parts.start):
+        length = int((parts.end - parts.start).max())
+        if longest > CACHED and SHRUNK * length < longest:
+            # the units of a part side by side in memory: most time is spent waiting for them
+            number, weight, longest = number[order], weight[order], length
+            attributes = attributes._replace(key=attributes.key.take(order, axis=1))
+            judge = judge.renumbered(order)
+            order = np.arange(units.count, dtype=np.int32)
         pieces = propose_cuts(order, parts, weight, attributes, judge.least, units.torn)
         stuck = np.diff(pieces.first) == 0
         starts.append(parts.start[stuck])
@@ -192,15 +227,18 @@ def partition(
     ends = np.sort(np.concatenate(starts))
     start = np.append(ends, units.count)
     _check(judge, order, start, weight)
-    return start, order
+    return start, number[order]
 
 
 def _cuts_of(parts: Regions, start: Ints, end: Ints) -> list[Cut]:
     """The cuts of parts into pieces, which lie in their ranges."""
     cuts = []
+    order = np.argsort(start)
+    start, end = start[order], end[order]
+    first, last = np.searchsorted(start, (parts.start, parts.end))
     for number, (low, high) in enumerate(zip(parts.start, parts.end, strict=True)):
         attribute = int(parts.by_width[number, parts.attempt[number] // 2])
-        inside = (start >= low) & (start < high)
+        inside = slice(first[number], last[number])
         pieces = list(zip(start[inside].tolist(), end[inside].tolist(), strict=True))
         level = int(parts.level[number, attribute])
         cuts.append(Cut(attribute, level, (int(low), int(high)), pieces))

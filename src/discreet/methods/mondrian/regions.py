@@ -4,9 +4,10 @@ A *unit* is what is never torn apart: a distinct tuple of quasi-identifiers, or 
 may be split. A permutation holds the units of every part in a range ``[start, end)``.
 
 Attributes are of two sorts. An *ordered* one has keys with positions on a line. One with a
-*hierarchy* has the hierarchy's leaves as keys; its width in a part is the loss of the lowest common
-ancestor, which is at the lowest level where all units of the part share a node. A part that spans
-several nodes of the top level is at the root above it.
+*hierarchy* has the hierarchy's leaves as keys, numbered so that the leaves of every node are
+neighbours; so all units of a part have the lowest common ancestor of its least and its greatest
+leaf, whose loss is the width. A part that spans several nodes of the top level is at the root above
+it.
 """
 
 from __future__ import annotations
@@ -19,15 +20,14 @@ from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.table.coded_table import Column
-from discreet.table.kernels import kernel
-from discreet.typing import Codes, Ints
+from discreet.table.kernels.lists import starts_of
+from discreet.typing import Codes, Floats, Ints
 
-NO_KEY = 2**31  # above every key
 NULL_WIDTH = 2.0  # of an ordered attribute in a part that has missing values and others
 
 
 class Attributes(NamedTuple):
-    """The quasi-identifiers, flattened for the kernels."""
+    """The quasi-identifiers, one after the other in each array."""
 
     key: Codes  # (attributes, units)
     levels: Ints  # (attributes,) of the hierarchy; 0 for an ordered attribute
@@ -37,7 +37,6 @@ class Attributes(NamedTuple):
     level_at: Ints  # (attributes,) where a hierarchy's levels start in the next two
     node_at: Ints  # (levels,) where a level's nodes by leaf start
     loss_at: Ints  # (levels,) where a level's losses start
-    single_top: NDArray[np.bool_]  # (attributes,) whether the top level has one node
     node_of_leaf: Codes
     loss: NDArray[np.float64]
 
@@ -78,28 +77,31 @@ class Regions(NamedTuple):
 def flattened(
     columns: Sequence[Column], hierarchies: Mapping[str, Hierarchy], codes: Codes
 ) -> Attributes:
-    """The quasi-identifiers as the kernels read them."""
-    key = codes
+    """The quasi-identifiers with the keys of their units."""
+    key = codes.copy()
     levels, null_key, position_at, level_at = (np.zeros(len(columns), np.int64) for _ in range(4))
     null_key -= 1
-    single_top = np.zeros(len(columns), bool)
     positions = [np.zeros(0)]
     of_level: list[Level] = []
+    nodes = [np.zeros(0, np.int32)]
     for number, column in enumerate(columns):
         position_at[number] = sum(len(part) for part in positions)
         level_at[number] = len(of_level)
         hierarchy = hierarchies.get(column.name)
         if hierarchy is not None:
             levels[number] = len(hierarchy.levels)
-            single_top[number] = hierarchy.levels[-1].nodes == 1
+            leaves = np.lexsort([level.node_of_leaf for level in hierarchy.levels])  # by the top
+            nodes += [level.node_of_leaf[leaves] for level in hierarchy.levels]
             of_level += hierarchy.levels
+            rank_of_code = np.empty(len(leaves), np.int32)
+            rank_of_code[leaves] = np.arange(len(leaves))
+            key[number] = rank_of_code[codes[number]]
             continue
         rank_of_code, position = _line(column)
         positions.append(position)
         if column.numbers is not None and column.has_null:
             null_key[number] = len(position) - 1
         if len(position) < column.cardinality:  # numbers written in several ways
-            key = key.copy() if key is codes else key
             key[number] = rank_of_code[codes[number]]
     return Attributes(
         key,
@@ -110,8 +112,7 @@ def flattened(
         level_at,
         _offsets([len(level.node_of_leaf) for level in of_level]),
         _offsets([level.nodes for level in of_level]),
-        single_top,
-        np.concatenate([np.zeros(0, np.int32), *(level.node_of_leaf for level in of_level)]),
+        np.concatenate(nodes),
         np.concatenate([np.zeros(0), *(level.loss for level in of_level)]),
     )
 
@@ -138,15 +139,8 @@ def _line(column: Column) -> tuple[Codes, NDArray[np.float64]]:
     return (np.cumsum(starts) - 1).astype(np.int32), position
 
 
-# Compiled: one pass over the units of each part for each attribute, in every level of cuts.
-@kernel
 def measure_parts(
-    order: Codes,
-    start: Ints,
-    end: Ints,
-    weight: Ints,
-    attributes: Attributes,
-    least: int,
+    order: Codes, start: Ints, end: Ints, weight: Ints, attributes: Attributes, least: int
 ) -> Regions:
     """Each part's rows, its attributes by width, and their levels.
 
@@ -155,81 +149,50 @@ def measure_parts(
     be cut, so its attributes are not looked at.
     """
     count = len(attributes.key)
-    size = np.zeros(len(start), np.int64)
     by_width = np.full((len(start), count), -1, np.int32)
     level = np.zeros((len(start), count), np.int32)
-    width = np.empty(count)
-    position_at, position = attributes.position_at, attributes.position
-    node_of_leaf, loss = attributes.node_of_leaf, attributes.loss
-    for part in range(len(start)):
-        for i in range(start[part], end[part]):
-            size[part] += weight[order[i]]
-        if size[part] < 2 * least:
-            continue
-        members = order[start[part] : end[part]]
+    attempt = np.zeros(len(start), np.int64)
+    if not len(start):
+        return Regions(start, end, np.zeros(0, np.int64), by_width, level, attempt)
+    place, at = ranges_of(start, end)
+    size = np.add.reduceat(weight[order[place]], at[:-1])
+    wide = np.flatnonzero(size >= 2 * least)
+    if len(wide):
+        if len(wide) < len(start):
+            place, at = ranges_of(start[wide], end[wide])
+        unit = order[place]
+        width = np.empty((len(wide), count))
         for a in range(count):
-            levels, level_at = attributes.levels[a], attributes.level_at[a]
-            key = attributes.key[a]
-            if levels == 0:
-                nulls = False
-                low, high = NO_KEY, -1  # of the keys that are not missing
-                for unit in members:
-                    k = int(key[unit])
-                    if k == attributes.null_key[a]:
-                        nulls = True
-                    else:
-                        low = min(low, k)
-                        high = max(high, k)
-                level[part, a] = 1 if nulls and low <= high else 0
-                if level[part, a]:
-                    width[a] = NULL_WIDTH
-                elif low >= high:
-                    width[a] = -1.0
-                else:
-                    place = position_at[a]
-                    width[a] = position[place + high] - position[place + low]
-                continue
-            node_at = attributes.node_at[level_at : level_at + levels]
-            found = _common_level(members, key, node_at, node_of_leaf, attributes.single_top[a])
-            level[part, a] = found
-            if found == 0:
-                width[a] = -1.0
-            elif found == levels:
-                width[a] = 1.0
-            else:
-                node = node_of_leaf[node_at[found] + key[members[0]]]
-                width[a] = loss[attributes.loss_at[level_at + found] + node]
-        filled = 0
-        for a in range(count):  # those that can be cut, the widest first, of equals the earlier
-            if width[a] < 0:
-                continue
-            place = filled
-            while place > 0 and width[by_width[part, place - 1]] < width[a]:
-                by_width[part, place] = by_width[part, place - 1]
-                place -= 1
-            by_width[part, place] = a
-            filled += 1
-    return Regions(start, end, size, by_width, level, np.zeros(len(start), np.int64))
+            level[wide, a], width[:, a] = _widths(attributes, a, attributes.key[a, unit], at[:-1])
+        widest = np.argsort(-width, axis=1, kind="stable")  # of equals the earlier
+        width = np.take_along_axis(width, widest, axis=1)
+        by_width[wide] = np.where(width < 0, -1, widest)
+    return Regions(start, end, size, by_width, level, attempt)
 
 
-# Compiled: called for every part and attribute with a hierarchy.
-@kernel
-def _common_level(
-    members: Codes, key: Codes, node_at: Ints, node_of_leaf: Codes, single_top: bool
-) -> int:
-    """The lowest level at which all members share a node; the number of levels if there is none."""
-    top = len(node_at) - 1 if single_top else len(node_at)
-    level = 0
-    first = key[members[0]]
-    for unit in members:
-        leaf = key[unit]
-        if leaf == first:
-            continue
-        while level < top:
-            at = node_at[level]
-            if node_of_leaf[at + leaf] == node_of_leaf[at + first]:
-                break
-            level += 1
-        if level == top:
-            break
-    return level
+def _widths(attributes: Attributes, a: int, key: Codes, at: Ints) -> tuple[Codes, Floats]:
+    """The level and the width of an attribute in parts whose keys start at ``at``."""
+    low, high = np.minimum.reduceat(key, at), np.maximum.reduceat(key, at)
+    if attributes.levels[a] == 0:
+        null_key = attributes.null_key[a]
+        has_null = (high == null_key) & (low < null_key)
+        position = attributes.position[attributes.position_at[a] :]
+        width = np.where(low < high, position[high] - position[low], -1.0)
+        return has_null.astype(np.int32), np.where(has_null, NULL_WIDTH, width)
+    levels = slice(attributes.level_at[a], attributes.level_at[a] + attributes.levels[a])
+    level = np.zeros(len(at), np.int32)
+    for node_at in attributes.node_at[levels]:  # groups of leaves only join from level to level
+        node = attributes.node_of_leaf[node_at:]
+        level += node[low] != node[high]
+    width = np.where(level > 0, 1.0, -1.0)
+    below_root = np.flatnonzero((level > 0) & (level < attributes.levels[a]))
+    number = attributes.level_at[a] + level[below_root]
+    node = attributes.node_of_leaf[attributes.node_at[number] + low[below_root]]
+    width[below_root] = attributes.loss[attributes.loss_at[number] + node]
+    return level, width
+
+
+def ranges_of(start: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Return the numbers of all ranges in turn, and where each range starts among them."""
+    at = starts_of(end - start)
+    return np.arange(at[-1]) + np.repeat(start - at[:-1], end - start), at

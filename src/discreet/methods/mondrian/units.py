@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.base import Task
+from discreet.methods.mondrian.regions import ranges_of
 from discreet.methods.shared.frequency_sets import OnDemand, refine
 from discreet.table.classes import Classes, classes_of
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, count_values
-from discreet.table.kernels import kernel
+from discreet.table.counts import (
+    ClassCounts,
+    RefinedCounts,
+    ValueCounts,
+    count_values,
+    sum_counts,
+)
+from discreet.table.kernels.lists import entries_of, starts_of
 from discreet.typing import Bools, Codes, Ints
 
 
@@ -75,11 +84,19 @@ class Judge:
         self.domains = task.domains
         self.least = max((r.least_rows for r in self.requirements), default=1)
         self._units = units
+        self._number: Codes | None = None  # (units,) the first number of each, if renumbered
         self._by_unit: dict[str | None, ValueCounts] = {}
         self._refined = any(r.needs_refined_counts for r in self.requirements)
         linked = [task.table[name] for name in task.knowledge]
         self._columns = units.sensitive | {column.name: column for column in linked}
         self._linked = tuple(column.name for column in linked)
+
+    def renumbered(self, order: Codes) -> Judge:
+        """The same for units that are numbered by their place in an order."""
+        other = copy(self)
+        other._number = order if self._number is None else self._number[order]
+        other._by_unit = {name: _taken(values, order) for name, values in self._by_unit.items()}
+        return other
 
     def passes(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Bools:
         """Return which of some pieces pass."""
@@ -92,14 +109,22 @@ class Judge:
     def counts(self, order: Codes, start: Ints, end: Ints, size: Ints) -> ClassCounts:
         """The counts of some pieces, each attribute's when it is first looked at."""
         names = tuple(self._units.sensitive)
+        unit = order[ranges_of(start, end)[0]]
+        piece = np.repeat(np.arange(len(start)), end - start)
 
         def count(name: str | None) -> ValueCounts:
             by_unit = self._of_unit(name)
-            found = count_pieces(
-                order, start, end, by_unit.start, by_unit.value, by_unit.count, by_unit.cardinality
-            )
+            entry, of_piece = by_unit.start[unit], piece  # the first of each unit, then the others
+            several = np.flatnonzero(by_unit.start[unit + 1] - entry > 1)
+            if len(several):
+                more, place = ranges_of(entry[several] + 1, by_unit.start[unit[several] + 1])
+                of_piece = np.append(piece, np.repeat(piece[several], np.diff(place)))
+                entry = np.append(entry, more)
             reference = None if name is None else self._columns[name].reference
-            return ValueCounts(*found, by_unit.cardinality, reference)
+            return sum_counts(
+                of_piece, by_unit.value[entry], by_unit.count[entry],
+                (len(start), by_unit.cardinality), reference,
+            )  # fmt: skip
 
         def refined(name: str) -> RefinedCounts:
             entries = count(None)
@@ -113,54 +138,13 @@ class Judge:
     def _of_unit(self, name: str | None) -> ValueCounts:
         if name not in self._by_unit:
             units = self._units
-            self._by_unit[name] = (
-                units.signature_values() if name is None else units.values(self._columns[name])
-            )
+            found = units.signature_values() if name is None else units.values(self._columns[name])
+            self._by_unit[name] = found if self._number is None else _taken(found, self._number)
         return self._by_unit[name]
 
 
-# Compiled: counts the values of every piece of a level in one pass, where NumPy would sort.
-@kernel
-def count_pieces(
-    order: Codes,
-    start: Ints,
-    end: Ints,
-    unit_start: Ints,
-    unit_value: Codes,
-    unit_count: Ints,
-    cardinality: int,
-) -> tuple[Ints, Codes, Ints]:
-    """How often each value occurs in each piece, from its counts by unit; sparse, ascending."""
-    entries = 0
-    for piece in range(len(start)):
-        inside = 0
-        for i in range(start[piece], end[piece]):
-            inside += unit_start[order[i] + 1] - unit_start[order[i]]
-        entries += min(inside, cardinality)
-    first = np.zeros(len(start) + 1, np.int64)
-    value = np.empty(entries, np.int32)
-    count = np.empty(entries, np.int64)
-    held = np.zeros(cardinality, np.int64)
-    touched = np.empty(cardinality, np.int32)
-    filled = 0
-    for piece in range(len(start)):
-        found = 0
-        for i in range(start[piece], end[piece]):
-            for e in range(unit_start[order[i]], unit_start[order[i] + 1]):
-                if held[unit_value[e]] == 0:
-                    touched[found] = unit_value[e]
-                    found += 1
-                held[unit_value[e]] += unit_count[e]
-        if 8 * found >= cardinality:
-            for v in range(cardinality):
-                if held[v]:
-                    value[filled], count[filled] = v, held[v]
-                    held[v] = 0
-                    filled += 1
-        else:
-            for v in np.sort(touched[:found]):
-                value[filled], count[filled] = v, held[v]
-                held[v] = 0
-                filled += 1
-        first[piece + 1] = filled
-    return first, value[:filled].copy(), count[:filled].copy()
+def _taken(values: ValueCounts, units: Codes) -> ValueCounts:
+    """The counts of some units, in this order."""
+    entry, _ = entries_of(values.start, units)
+    start = starts_of(np.diff(values.start)[units])
+    return replace(values, start=start, value=values.value[entry], count=values.count[entry])

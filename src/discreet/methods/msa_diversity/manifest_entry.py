@@ -16,6 +16,14 @@ class MsaDiversityEntry(MethodEntry):
     groups: NonNegativeInt = 0
     suppressed_rows: NonNegativeInt = 0
 
+    @property
+    def publishes_tight_cells(self) -> bool:
+        return True
+
+    @property
+    def rounds_to_grid(self) -> bool:
+        return self.parameters.get("cells") == "grid"
+
     def minimality(self) -> str:
         if self.parameters.get("grouping") == "blocks":
             return (

@@ -82,7 +82,12 @@ from discreet.methods.msa_diversity.unplaced_rows import (
     settle,
     total_loss,
 )
-from discreet.methods.shared.grouped_rows import cells_of_groups, published_hierarchy, require_all
+from discreet.methods.shared.grouped_rows import (
+    cells_of_groups,
+    merge_equal_cells,
+    published_hierarchy,
+    require_all,
+)
 from discreet.methods.shared.hilbert import scale_of_values, task_keys
 from discreet.methods.shared.list_orders import shuffled_lists
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
@@ -122,6 +127,11 @@ class MsaDiversity(Method):
         default="generalized",
         description="Coarser quasi-identifiers, or exact ones beside the groups' sensitive rows.",
     )
+    cells: Literal["free", "grid"] = Field(
+        default="free",
+        description="With grid, ranges are rounded outwards to fixed steps and sets are nodes of "
+        "an automatic hierarchy, so that no end and no member need occur.",
+    )
     suppression: float = Field(
         default=0.05, ge=0, le=1, description="The share of the rows that may be suppressed."
     )
@@ -138,7 +148,13 @@ class MsaDiversity(Method):
     def own_columns(self) -> tuple[str, ...]:
         return (GROUP,) if self.publish == "buckets" else ()
 
+    @property
+    def needs_hierarchies(self) -> bool:
+        return self.cells == "grid"
+
     def unfit_for_persons(self, keeping: Keeping) -> str | None:
+        if self.cells == "grid":
+            return "with several rows of a person, groups may be merged. Use 'cells: free'"
         if self.publish == "generalized":
             return None
         return "with several rows of a person, groups may be merged. Use 'publish: generalized'"
@@ -180,7 +196,11 @@ class MsaDiversity(Method):
         }
         if self.publish == "buckets":
             return Bucketized(group_of_row, facts=facts, private=private)
-        cells = cells_of_groups(task, group_of_row)
+        cells = cells_of_groups(task, group_of_row, grid=self.cells == "grid")
+        if self.cells == "grid":
+            merged, cells = merge_equal_cells(cells, int(group_of_row.max()) + 1)
+            group_of_row = np.where(group_of_row >= 0, merged[group_of_row], -1).astype(np.int32)
+            facts["groups"] = int(group_of_row.max()) + 1
         return Generalized(group_of_row, cells, facts, private=private)
 
     def _grouped(self, task: Task, bounds: Bounds) -> tuple[Codes, dict[str, int]]:

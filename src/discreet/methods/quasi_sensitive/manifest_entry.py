@@ -18,6 +18,10 @@ class QuasiSensitiveEntry(MethodEntry):
     groups: NonNegativeInt = 0
     emptied_rows: dict[str, NonNegativeInt] = Field(default_factory=dict)  # by attribute: cells '*'
 
+    @property
+    def publishes_tight_cells(self) -> bool:
+        return True
+
     def problems(self, release: StatedRelease) -> list[str]:
         return label_problems(self.hierarchies, release.quasi_identifiers)
 

@@ -17,6 +17,10 @@ class GalEntry(MethodEntry):
     suppressed_rows: NonNegativeInt = 0
     greatest_share: dict[str, float] = Field(default_factory=dict)  # by sensitive attribute
 
+    @property
+    def publishes_tight_cells(self) -> bool:
+        return True
+
     def sentences(self) -> list[str]:
         return share_sentences(self.name, self.greatest_share)
 
@@ -41,6 +45,10 @@ class LiYeEntry(MethodEntry):
     groups: NonNegativeInt = 0
     masked_cells: dict[str, NonNegativeInt] = Field(default_factory=dict)  # by sensitive attribute
     greatest_share: dict[str, float] = Field(default_factory=dict)  # of cells that are not masked
+
+    @property
+    def publishes_tight_cells(self) -> bool:
+        return True
 
     def sentences(self) -> list[str]:
         shares = share_sentences(self.name, self.greatest_share)

@@ -16,14 +16,16 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.methods.shared.lattice import Lattice, Node, sum_below
-from discreet.table.classes import FEW, KEY_LIMIT, Classes, classes_of, group_codes
+from discreet.methods.shared.lattice import Lattice, Node
+from discreet.table.classes import KEY_LIMIT, Classes, classes_of, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_values, order_by_class
 from discreet.table.kernels import kernel
 from discreet.typing import Codes, Ints
 
+FEW = 2**16  # tuples or entries that NumPy sorts, which needs no compiled code
 NEVER = -(2**40)  # no node of a lattice
+SPARSE = 16  # possible entries for each one that occurs, from which on sorting is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +49,13 @@ class ClassValueCounts:
         """The entries of coarser classes."""
         if len(self.value) <= FEW:
             key = self.value.astype(np.int64) * classes + class_of_class[self.of_class]
-            found, entry = np.unique(key, return_inverse=True)
-            count = np.bincount(entry, self.count).astype(np.int64)
+            if classes * self.cardinality <= SPARSE * len(key):
+                count = np.bincount(key, self.count).astype(np.int64)
+                found = np.flatnonzero(count)
+                count = count[found]
+            else:
+                found, entry = np.unique(key, return_inverse=True)
+                count = np.bincount(entry, self.count).astype(np.int64)
             value, of_class = (part.astype(np.int32) for part in np.divmod(found, classes))
             return ClassValueCounts(of_class, value, count, self.cardinality)
         merged = _merge_entries(self.of_class, self.value, self.count, class_of_class, classes)
@@ -132,18 +139,15 @@ class Compressed:
             tuples, size, self.leaf, self.node_of_leaf, column, offset, stride, bound
         )
 
-    def sizes_around(self, tuple_: int, lattice: Lattice) -> Ints:
-        """The size of the class of one tuple at every node of the lattice."""
-        node = np.zeros(self.tuples, np.int64)  # the lowest at which a tuple is in the same class
+    def joining_nodes(self, tuple_: int, lattice: Lattice) -> Ints:
+        """The lowest node at which each tuple is in one tuple's class; below 0 where none is."""
+        node = np.zeros(self.tuples, np.int64)
         for a, hierarchy in enumerate(self.hierarchies):
             of_leaf = np.stack([level.node_of_leaf for level in hierarchy.levels])
             joined = of_leaf == of_leaf[:, self.leaf[tuple_, a], None]  # (levels, leaves)
             step = np.where(joined.any(axis=0), joined.argmax(axis=0) * lattice.strides[a], NEVER)
             node += step[self.leaf[:, a]]
-        met = node >= 0
-        around = np.bincount(node[met], self.classes.size[met], lattice.nodes).astype(np.int64)
-        sum_below(around, lattice.shape)
-        return around
+        return node
 
     def _group_by_sorting(self, tuples: Codes, size: Ints, node: Node) -> tuple[Codes, Codes, Ints]:
         """The same for a few tuples, which need no kernel, or where keys would pass 64 bits."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.methods.base import CellColumn, Counterfeits, Task
+from discreet.methods.base import Bucketized, CellColumn, Counterfeits, GeneralizedBuckets, Task
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.requirements.base import Requirement
@@ -18,6 +19,11 @@ from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, count_classes, order_by_class
 from discreet.typing import GroupOfRow, Ints
 
+Publish = Literal["buckets", "generalized"]
+PUBLISH = (
+    "Exact quasi-identifiers beside the groups' sensitive rows, or quasi-identifiers as coarse as "
+    "each group needs."
+)
 UNMET = "its groups do not meet all requirements of the job"  # of a method for series
 UNMET_REMEDIES = (
     "a method for a series meets its own guarantee only; leave the other requirements out, or "
@@ -34,8 +40,10 @@ def cells_of_groups(
     task: Task,
     group_of_row: GroupOfRow,
     hierarchy_of: Callable[[Task, Column], Hierarchy | None] = published_hierarchy,
+    *,
+    grid: bool = False,
 ) -> dict[str, CellColumn]:
-    """The tightest cells of every group."""
+    """The tightest cells of every group, or with ranges on a grid."""
     kept = np.flatnonzero(group_of_row >= 0)
     of_group = group_of_row[kept]
     groups = int(of_group.max(initial=-1)) + 1
@@ -46,8 +54,13 @@ def cells_of_groups(
         hierarchy = hierarchy_of(task, column)
         if hierarchy is not None:
             require_one_meaning(hierarchy)
-        cells[column.name] = tightened(column, hierarchy, column.codes[rows], start)
+        cells[column.name] = tightened(column, hierarchy, column.codes[rows], start, grid=grid)
     return cells
+
+
+def with_cells(task: Task, outcome: Bucketized) -> GeneralizedBuckets:
+    """The same groups with the tightest cells in the place of exact quasi-identifiers."""
+    return GeneralizedBuckets(**vars(outcome), cells=cells_of_groups(task, outcome.group_of_row))
 
 
 def merged_where_equal(
@@ -64,6 +77,21 @@ def merged_where_equal(
         int(group_of_row.max(initial=-1)) + 1,
     ).class_of_row
     return np.where(kept, seen[group_of_row], -1).astype(np.int32)
+
+
+def merge_equal_cells(
+    cells: Mapping[str, CellColumn], groups: int
+) -> tuple[GroupOfRow, dict[str, CellColumn]]:
+    """The class of each group, one for all groups with the same cells, and the classes' cells."""
+    columns = list(cells.values())
+    classes = group_codes(
+        [c.cell_of_class for c in columns], [len(c.labels) for c in columns], groups
+    )
+    merged = {
+        name: replace(column, cell_of_class=column.cell_of_class[classes.first_row])
+        for name, column in cells.items()
+    }
+    return classes.class_of_row, merged
 
 
 def count_groups(
@@ -116,7 +144,7 @@ def require_all(
         return
     counts = count_groups(task, group_of_row, fakes)
     if not all(r.check(counts, task.domains).holds for r in open_ones):
-        raise infeasible(said, task.requirements, counts, task.domains, remedies)
+        raise infeasible(said, task.requirements, counts, task.domains, remedies, spares=False)
 
 
 def greatest_share(task: Task, group_of_row: GroupOfRow) -> dict[str, float]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from discreet.errors import InfeasibleError
-from discreet.requirements.at_levels import LevelledRequirement
 from discreet.requirements.base import AttributeRequirement, Domain, Domains, Requirement
+from discreet.requirements.covered_values import SparingRequirement
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.typing import Bools
@@ -26,12 +26,15 @@ def infeasible(
     domains: Domains,
     remedies: Sequence[str] = (),
     note: str = "",
+    *,
+    spares: bool = True,
 ) -> InfeasibleError:
     """The error that says which requirement fails even in the best attempt, and by how much.
 
     ``best`` holds the counts of the attempt in which every figure is at its best. It names the
     attributes that fail with the share of their most frequent value, never the value, and changes
-    that would make it feasible with their cost, beside the method's ``remedies``.
+    that would make it feasible with their cost, beside the method's ``remedies``. ``spares``:
+    whether the method can spare values that are not sensitive.
     """
     failures: list[dict[str, object]] = []
     sentences = []
@@ -41,15 +44,12 @@ def infeasible(
         verdict = requirement.check(best, domains)
         if verdict.holds:
             continue
-        asked = {
-            name: given
-            for name, given in requirement.parameters().items()
-            if name not in VALUES_NAMED
-        }
+        members = "persons" if _overlap(best) else "rows"
+        asked = requirement.shown_parameters()
         vacuous = protects_nothing(requirement, verdict.achieved, best, domains)
         failing = _failing(requirement, best, domains)
         shares = {
-            name: _largest_share(best.values[name], _covers(requirement, domains[name]))
+            name: _largest_share(best.values[name], best.rows, _covers(requirement, domains[name]))
             for name in failing
         }
         failures.append(
@@ -66,10 +66,12 @@ def infeasible(
         nothing = ", which protects nothing" if vacuous else ""
         sentences.append(f"{requirement.name} ({wanted}) reaches {reached} there at best{nothing}")
         facts |= {
-            name: f"One value of '{name}' fills {share:.1%} of the rows."
+            name: f"One value of '{name}' fills {share:.1%} of the {members}."
             for name, share in shares.items()
         }
-        changes += _changes(requirement, verdict.achieved, shares, domains, vacuous=vacuous)
+        changes += _changes(
+            requirement, verdict.achieved, shares, domains, vacuous=vacuous, spares=spares
+        )
     named = list(facts)[:NAMED]
     more = f" The same holds for {len(facts) - NAMED} more." if len(facts) > NAMED else ""
     shown = "".join(f"{facts[name]} " for name in named).strip() + more
@@ -82,8 +84,6 @@ def infeasible(
 
 
 NAMED = 3  # attributes that a message names
-# Parameters that are values of a sensitive attribute, which no message repeats.
-VALUES_NAMED = ("non_sensitive", "disclosable", "not_ruled_out", "value")
 
 
 def _failing(requirement: Requirement, best: ClassCounts, domains: Domains) -> list[str]:
@@ -97,14 +97,22 @@ def _failing(requirement: Requirement, best: ClassCounts, domains: Domains) -> l
 
 def _covers(requirement: Requirement, domain: Domain) -> Bools:
     """(values,) The values that a requirement covers: all but those that are not sensitive."""
-    if isinstance(requirement, LevelledRequirement):
+    if isinstance(requirement, SparingRequirement):
         return requirement.is_sensitive(domain)
     return np.ones(len(domain.values), bool)
 
 
-def _largest_share(values: ValueCounts, covered: Bools) -> float:
-    largest = values.total[covered].max(initial=0)
-    return float(largest) / max(float(values.total.sum()), 1.0)
+def _overlap(counts: ClassCounts) -> bool:
+    """Whether members have several values: they are persons with several rows."""
+    return any(int(one.count.sum()) > counts.rows for one in counts.values.values())
+
+
+def _largest_share(values: ValueCounts, members: int, covered: Bools) -> float:
+    """The largest share of rows with one value, or of persons who have it."""
+    largest = int(
+        np.bincount(values.value, values.count, values.cardinality)[covered].max(initial=0)
+    )
+    return largest / max(members, 1)
 
 
 def _changes(
@@ -114,6 +122,7 @@ def _changes(
     domains: Domains,
     *,
     vacuous: bool,
+    spares: bool,
 ) -> list[str]:
     """Up to three changes that would make a requirement feasible, each with its cost."""
     changes = []
@@ -133,7 +142,8 @@ def _changes(
                 f"leave out at least {gone:.1%} of the rows, of the most frequent value of {names} "
                 "(they are not published)"
             )
-    if isinstance(requirement, LevelledRequirement) and requirement.non_sensitive is None:
+    first = next(iter(shares))
+    if spares and requirement.sparing({first: (None,)}, list(shares)) != [requirement]:
         changes.append(
             f"name the most frequent value of {names} under 'non_sensitive_values', if it is no "
             "secret (it may then be disclosed)"

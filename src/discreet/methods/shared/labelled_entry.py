@@ -13,5 +13,13 @@ class LabelledEntry(MethodEntry):
     name: Literal["mondrian", "local-recoding"]
     hierarchies: dict[str, str] | None = None  # by quasi-identifier: what the labels come from
 
+    @property
+    def publishes_tight_cells(self) -> bool:
+        return self.parameters.get("cells") != "blind"
+
+    @property
+    def rounds_to_grid(self) -> bool:
+        return self.parameters.get("cells") == "grid"
+
     def problems(self, release: StatedRelease) -> list[str]:
         return label_problems(self.hierarchies, release.quasi_identifiers)

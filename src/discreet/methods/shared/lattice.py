@@ -52,8 +52,13 @@ class Lattice:
         return total
 
 
-def sum_below(figure: NDArray[np.int64], shape: NDArray[np.int64]) -> None:
-    """Add to the figure of each node those of all nodes below it, in place."""
+def sum_below(figure: NDArray[np.int64], shape: NDArray[np.int64], axes: int | None = None) -> None:
+    """Add to the figure of each node those of all nodes below it, in place.
+
+    Only so many axes are of the lattice, if they are given; along the others nothing is added.
+    """
     by_level = figure.reshape(shape)
-    for axis in range(len(shape)):
-        np.cumsum(by_level, axis=axis, out=by_level)
+    for axis in range(len(shape) if axes is None else axes):
+        levels = np.moveaxis(by_level, axis, 0)
+        for level in range(1, len(levels)):
+            levels[level] += levels[level - 1]

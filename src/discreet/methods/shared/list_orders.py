@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from discreet.table.kernels import kernel
 from discreet.typing import Codes, Ints
 
+RUN = 24  # units that are sorted by inserting one after the other
+
 
 def shuffled_lists(rng: np.random.Generator, start: Ints) -> Ints:
     """The numbers from 0 on, those of each list in an order of chance, lists in their order."""
@@ -35,29 +37,17 @@ def shuffle_lists(rng: np.random.Generator, items: NDArray[np.int32], start: Int
 def sort_by_key(
     order: Codes, low: int, length: int, key: Codes, other_key: Codes, other: Codes
 ) -> None:
-    """Sort a range of units, and their keys with them, stably."""
-    if length <= 24:
-        for i in range(1, length):
-            moved_key, moved = key[i], order[low + i]
-            place = i
-            while place > 0 and key[place - 1] > moved_key:
-                key[place] = key[place - 1]
-                order[low + place] = order[low + place - 1]
-                place -= 1
-            key[place] = moved_key
-            order[low + place] = moved
-        return
+    """Sort a range of units, and their keys with them, stably; the last two are room for both."""
     least, greatest = key[0], key[0]
-    for i in range(length):
-        other_key[i] = key[i]
-        other[i] = order[low + i]
+    for i in range(length if length > RUN else 0):
         least = min(least, key[i])
         greatest = max(greatest, key[i])
     span = np.int64(greatest) - least + 1
-    if span <= 4 * length + 64:
+    if length > RUN and span <= 4 * length + 64:
         place_of_key = np.zeros(span + 1, np.int64)
         for i in range(length):
-            place_of_key[other_key[i] - least + 1] += 1
+            other_key[i], other[i] = key[i], order[low + i]
+            place_of_key[key[i] - least + 1] += 1
         for k in range(span):
             place_of_key[k + 1] += place_of_key[k]
         for i in range(length):
@@ -65,8 +55,29 @@ def sort_by_key(
             key[place_of_key[k]] = other_key[i]
             order[low + place_of_key[k]] = other[i]
             place_of_key[k] += 1
-    else:
-        sorting = np.argsort(other_key[:length], kind="mergesort")
+        return
+    for first in range(0, length, RUN):
+        for i in range(first + 1, min(first + RUN, length)):
+            moved_key, moved = key[i], order[low + i]
+            place = i
+            while place > first and key[place - 1] > moved_key:
+                key[place] = key[place - 1]
+                order[low + place] = order[low + place - 1]
+                place -= 1
+            key[place] = moved_key
+            order[low + place] = moved
+    run = RUN  # units that are sorted; two runs after each other are merged
+    while run < length:
         for i in range(length):
-            key[i] = other_key[sorting[i]]
-            order[low + i] = other[sorting[i]]
+            other_key[i], other[i] = key[i], order[low + i]
+        for first in range(0, length, 2 * run):
+            left, right = first, min(first + run, length)
+            middle, end = right, min(first + 2 * run, length)
+            for place in range(first, end):
+                if right == end or (left < middle and other_key[left] <= other_key[right]):
+                    key[place], order[low + place] = other_key[left], other[left]
+                    left += 1
+                else:
+                    key[place], order[low + place] = other_key[right], other[right]
+                    right += 1
+        run *= 2

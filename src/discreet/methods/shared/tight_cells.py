@@ -8,16 +8,18 @@ beside numbers is published as the set of its values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import HierarchyError
 from discreet.hierarchies.cells import SUPPRESSED, range_cell, set_cell
 from discreet.hierarchies.hierarchy import Hierarchy, ambiguous_labels
 from discreet.methods.base import CellColumn
-from discreet.table.classes import group_codes
+from discreet.methods.shared.grid_cells import cells_on_grid, grid_of
+from discreet.table.classes import group_codes, group_lists
 from discreet.table.coded_table import Column
-from discreet.typing import Codes, Ints
+from discreet.typing import Codes, Floats, Ints
 
 
 def tightened(
@@ -27,101 +29,90 @@ def tightened(
     start: Ints,  # (classes + 1,) where each class starts
     *,
     suppress_mixed: bool = False,
+    grid: bool = False,
 ) -> CellColumn:
     """The published cell of each class.
 
-    ``suppress_mixed`` publishes a class with numbers and missing values as ``*``, not as a set.
+    ``suppress_mixed`` publishes a class with numbers and missing values as ``*``, not as a set;
+    ``grid`` rounds ranges outwards to steps (``grid_cells``).
     """
     if hierarchy is not None:
         return _ancestors(hierarchy, code, start)
+    steps = grid_of(column) if grid else None
+    if steps is not None:
+        return cells_on_grid(column, steps, code, start)
     classes = len(start) - 1
-    member_class = np.repeat(np.arange(classes, dtype=np.int32), np.diff(start))
     low = np.minimum.reduceat(code, start[:-1])
     high = np.maximum.reduceat(code, start[:-1])
     numbers = column.numbers
     as_set = low < high
     if numbers is not None:
         as_set &= np.isnan(numbers[high])
+    high[as_set] = low[as_set]  # a label that is not used
     lone_or_range = group_codes([low, high], [column.cardinality] * 2, classes)
-    text = column.text.to_list()
-    labels: list[str | None] = []
-    losses: list[float] = []
     cell_of_class = lone_or_range.class_of_row
-    span = 1.0 if numbers is None else _span(numbers)
-    for number in lone_or_range.first_row:
-        first, last = int(low[number]), int(high[number])
-        if first == last:
-            labels.append(text[first])
-            losses.append(0.0)
-        else:
-            labels.append(range_cell(text[first] or "", text[last] or "", closed=True))
-            gap = 1.0 if numbers is None else float(numbers[last] - numbers[first])
-            losses.append(gap / span)
+    labels, losses = _ranges(column, low[lone_or_range.first_row], high[lone_or_range.first_row])
     if suppress_mixed and numbers is not None:
         cell_of_class = np.where(as_set, len(labels), cell_of_class)
         labels.append(SUPPRESSED)
-        losses.append(1.0)
+        losses = np.append(losses, 1.0)
     elif as_set.any():
-        cell_of_class = cell_of_class.copy()
+        member_class = np.repeat(np.arange(classes, dtype=np.int32), np.diff(start))
         inside = as_set[member_class]
-        cells = _sets(column, code[inside], member_class[inside])
-        cell_of_class[cells.classes] = len(labels) + np.array(cells.cell_of_class)
-        labels += cells.labels
-        losses += cells.losses
+        set_of_class, of_sets, sizes = _sets(column, code[inside], member_class[inside])
+        cell_of_class[as_set] = len(labels) + set_of_class
+        labels += of_sets
+        losses = np.append(losses, (sizes - 1) / max(column.cardinality - 1, 1))
     return _only_used(cell_of_class, labels, losses)
 
 
-def _span(numbers: NDArray[np.float64]) -> float:
-    known = numbers[~np.isnan(numbers)]  # none where every cell is missing
-    return max(float(np.ptp(known)) if len(known) else 0.0, np.finfo(float).tiny)
+def _ranges(column: Column, low: Codes, high: Codes) -> tuple[list[str | None], Floats]:
+    """Label and loss of closed ranges between two codes, of one value where they are equal."""
+    text, apart = column.text.to_list(), low < high
+    labels = [
+        range_cell(text[first] or "", text[last] or "", closed=True) if first < last else text[last]
+        for first, last in zip(low.tolist(), high.tolist(), strict=True)
+    ]
+    losses = np.zeros(len(labels))
+    if column.numbers is not None:
+        known = column.numbers[~np.isnan(column.numbers)]  # none where every cell is missing
+        span = max(float(np.ptp(known)) if len(known) else 0.0, np.finfo(float).tiny)
+        losses[apart] = (column.numbers[high[apart]] - column.numbers[low[apart]]) / span
+    return labels, losses
 
 
-class _Sets:
-    """The distinct sets of values among some classes."""
-
-    def __init__(self) -> None:
-        self.classes: list[int] = []
-        self.cell_of_class: list[int] = []
-        self.labels: list[str | None] = []
-        self.losses: list[float] = []
-
-
-def _sets(column: Column, code: Codes, member_class: NDArray[np.int32]) -> _Sets:
+def _sets(column: Column, code: Codes, member_class: Codes) -> tuple[Codes, list[str | None], Ints]:
+    """The set of each class, the classes ascending; the label and the size of each set."""
     distinct = group_codes(
         [member_class, code], [int(member_class.max()) + 1, column.cardinality], len(code)
     ).first_row
     of_class, value = member_class[distinct], code[distinct]
     by_class = np.lexsort((value, of_class))
     of_class, value = of_class[by_class], value[by_class]
-    starts = np.flatnonzero(np.diff(of_class, prepend=-1))
-    stops = np.append(starts[1:], len(of_class))
+    start = np.append(np.flatnonzero(np.diff(of_class, prepend=-1)), len(of_class))
+    sets = group_lists(start, value, column.cardinality)
     text = column.text.to_list()
-    found = _Sets()
-    cell_of_set: dict[bytes, int] = {}
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        members = value[start:stop]
-        key = members.tobytes()
-        if key not in cell_of_set:
-            cell_of_set[key] = len(found.labels)
-            found.labels.append(set_cell(text[member] for member in members))
-            found.losses.append((stop - start - 1) / max(column.cardinality - 1, 1))
-        found.classes.append(int(of_class[start]))
-        found.cell_of_class.append(cell_of_set[key])
-    return found
+    labels: list[str | None] = [
+        set_cell(text[member] for member in value[start[first] : start[first + 1]])
+        for first in sets.first_row
+    ]
+    return sets.class_of_row, labels, np.diff(start)[sets.first_row]
 
 
-def _only_used(cell_of_class: Codes, labels: list[str | None], losses: list[float]) -> CellColumn:
+def _only_used(cell_of_class: Codes, labels: Sequence[str | None], losses: Floats) -> CellColumn:
     used, cell = np.unique(cell_of_class, return_inverse=True)
     return CellColumn(
-        cell.astype(np.int32),
-        tuple(labels[number] for number in used),
-        np.array(losses)[used],
+        cell.astype(np.int32), tuple(labels[number] for number in used.tolist()), losses[used]
     )
 
 
 def _ancestors(hierarchy: Hierarchy, code: Codes, start: Ints) -> CellColumn:
     node_of_leaf = np.stack([level.node_of_leaf for level in hierarchy.levels])
-    ancestor_level, ancestor = _lowest_common(node_of_leaf, code, start)
+    return cells_of_nodes(hierarchy, *_lowest_common(node_of_leaf, code, start))
+
+
+def cells_of_nodes(hierarchy: Hierarchy, level_of_class: Codes, node: Codes) -> CellColumn:
+    """The cell of each class by the level of its node; node 0 above the top level is the root."""
     labels: list[str | None] = []
     losses: list[float] = []
     first = np.zeros(len(hierarchy.levels) + 1, np.int64)
@@ -131,7 +122,8 @@ def _ancestors(hierarchy: Hierarchy, code: Codes, start: Ints) -> CellColumn:
         first[number + 1] = len(labels)
     labels.append(SUPPRESSED)  # the root above several nodes of the top level
     losses.append(1.0)
-    return _only_used((first[ancestor_level] + ancestor).astype(np.int32), labels, losses)
+    cell = (first[level_of_class] + node).astype(np.int32)
+    return _only_used(cell, labels, np.array(losses))
 
 
 def _lowest_common(node_of_leaf: Codes, code: Codes, start: Ints) -> tuple[Codes, Codes]:

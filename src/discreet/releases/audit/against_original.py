@@ -41,7 +41,7 @@ def unlike_method(manifest: Manifest, task: Task, method: Method) -> list[str]:
         problems.append(f"the parameters of {method.name} are not those of the job")
     promised = [promise.to_requirement() for promise in manifest.promises]
     problems += [
-        f"{method.name} guarantees {one.name} {one.parameters()}, and the release does not"
+        f"{method.name} guarantees {one.name} {one.shown_parameters()}, and the release does not"
         for one in method.promises(task)
         if one not in promised
     ]
@@ -84,7 +84,8 @@ def unlike_original(tables: Mapping[str, CodedTable], manifest: Manifest, task: 
     values = {c.name: set(c.text.to_list()) for table in tables.values() for c in table.sensitive}
     asked = [requirement.naming(values) for requirement in task.requirements]
     problems += [
-        f"the job asks for {one.name} {one.parameters()}, which the release does not guarantee"
+        f"the job asks for {one.name} {one.shown_parameters()}, which the release does not "
+        "guarantee"
         for one in asked
         if one not in promised
     ]

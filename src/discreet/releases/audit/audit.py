@@ -203,7 +203,7 @@ def audit_tables(
     found = join_shards([judge_shard(tables, manifest, original, knowledge or {})], manifest)
     problems = [*name_problems(manifest), *miscounted(tables, manifest), *found.problems]
     if not problems:
-        problems += kind.world_problems(tables, manifest)
+        problems += kind.world_problems(tables, manifest, source_rows)
     problems += kind.structure_problems(tables) + kind.order_problems(tables)
     promises = found.promises
     if manifest.keeps_rows:
@@ -221,7 +221,7 @@ def audit_tables(
         original is not None,
         manifest.unit if original is not None or manifest.keeps_rows else Unit.ROW,
         () if problems else tuple(kind.readers(tables, manifest)),
-        remarks=() if problems else tuple(kind.remarks(tables)),
+        remarks=() if problems else tuple(kind.remarks(tables, manifest)),
         picture=found.picture,
         tally=found.tally,
     )

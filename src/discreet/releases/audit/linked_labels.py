@@ -73,11 +73,11 @@ def underivable(requirement: Requirement, domains: Domains, manifest: Manifest) 
 def public_promise(promise: Promise, manifest: Manifest) -> Promise:
     """Return a guarantee as a release states it: without figures that need the original.
 
-    The distance from a prior that was estimated from the original is such a figure, and so is
-    the figure achieved for persons with several rows.
+    The distance from a prior that was estimated from the original is such a figure, and so are
+    the figures achieved for persons with several rows and for presence in a population.
     """
     requirement = promise.to_requirement()
-    if manifest.keeps_rows and not manifest.keeping.numbered:
+    if requirement.needs_population or (manifest.keeps_rows and not manifest.keeping.numbered):
         return promise.model_copy(update={"achieved": {}, "by_attribute": {}})
     if not (isinstance(requirement, LinkRequirement) and requirement.needs_prior):
         return promise

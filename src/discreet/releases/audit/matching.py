@@ -3,9 +3,10 @@
 Where cells of a column overlap (local recoding, pooled classes, relaxed cuts) an original row may
 be published in several ways, and whether nothing was invented is a question of matching: every
 published row needs a row of the original of its own that all its cells cover. Both sides are
-compressed to their distinct combinations. The combinations that cover an original one are found by
-a tree of bounding boxes, and the matching is a greatest flow from one side to the other, so the
-answer is exact. The search stops after ``EDGE_LIMIT`` pairs; the answer is then unknown.
+compressed to their distinct combinations. The combinations that cover an original one are found
+among those with equal sensitive values where these are few, else by a tree of bounding boxes. The
+matching is a greatest flow from one side to the other, so the answer is exact. The search stops
+after ``EDGE_LIMIT`` pairs; the answer is then unknown.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from discreet.table.coded_table import CodedTable
 from discreet.table.graphs import greatest_flow
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lengthening import lengthened
-from discreet.table.kernels.lists import starts_of
+from discreet.table.kernels.lists import entries_of, stable_order, starts_of, stretches
 from discreet.table.roles import Role
-from discreet.typing import Codes, Ints
+from discreet.typing import Bools, Codes, Ints
 
 EDGE_LIMIT = 50_000_000
+PAIRS = 2**23  # of combinations that are compared without a tree
 LEAF = 8  # boxes in a leaf of the tree
 
 
@@ -86,9 +88,13 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
         return _excess(ours, theirs, of_original)
     if not len(ours.rows):
         return 0
-    runs = _runs(coverages, [sole is not None for sole in sharp])
-    tree = _build(*_hulls(ours.codes, runs))
-    first, box = _find_covering(theirs.codes, ours.codes, runs, tree, EDGE_LIMIT)
+    exact = np.array([sole is not None for sole in sharp])
+    found = _joined(ours, theirs, coverages, exact, of_original)
+    if found is None:
+        runs = _runs(coverages, exact.tolist())
+        tree = _build(*_hulls(ours.codes, runs))
+        found = _find_covering(theirs.codes, ours.codes, runs, tree, EDGE_LIMIT)
+    first, box = found
     if len(first) <= len(theirs.rows):
         return None
     flow = greatest_flow(ours.rows, theirs.rows, first, box.astype(np.int32))
@@ -122,6 +128,35 @@ def _excess(ours: Side, theirs: Side, cardinalities: list[int]) -> int:
     seen = np.bincount(of_ours, ours.rows, combined.count)
     held = np.bincount(of_theirs, theirs.rows, combined.count)
     return int(np.maximum(seen - held, 0).sum())
+
+
+def _joined(
+    ours: Side, theirs: Side, coverages: list[Coverage], exact: Bools, cardinalities: list[int]
+) -> tuple[Ints, Ints] | None:
+    """Find the boxes that cover each point among those equal to it in all columns without overlap.
+
+    None where these are more than ``PAIRS``.
+    """
+    equal = np.concatenate((ours.codes, theirs.codes))[:, exact]
+    columns = [np.ascontiguousarray(column) for column in equal.T]
+    widths = [cardinalities[c] for c in np.flatnonzero(exact)]
+    keys = group_codes(columns, widths, len(equal))
+    of_ours, of_theirs = np.split(keys.class_of_row, [len(ours.rows)])
+    held = np.bincount(of_ours, minlength=keys.count)
+    if held[of_theirs].sum() > PAIRS:
+        return None
+    start, order = starts_of(held), stable_order(of_ours, keys.count)
+    boxes, points = [order[:0]], [order[:0]]
+    for part in stretches(held[of_theirs]):
+        entry, place = entries_of(start, of_theirs[part])
+        box, point = order[entry], part.start + place
+        for c in np.flatnonzero(~exact):
+            covered = coverages[c].covers(ours.codes[box, c], theirs.codes[point, c])
+            box, point = box[covered], point[covered]
+        boxes.append(box)
+        points.append(point)
+    covering = np.bincount(np.concatenate(points), minlength=len(theirs.rows))
+    return starts_of(covering), np.concatenate(boxes)
 
 
 def _runs(coverages: list[Coverage], sharp: list[bool]) -> Runs:

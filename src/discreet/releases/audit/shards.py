@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from discreet.errors import InputError
 from discreet.hierarchies.files import hierarchy_from_rows
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Task
+from discreet.releases.audit.blind_groups import formed_blindly
 from discreet.releases.audit.figures import tally
 from discreet.releases.audit.linked_labels import linked_domains, other_knowledge, underivable
 from discreet.releases.group_summary import Picture, picture_of
+from discreet.releases.kinds.base import View
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.registry import kind_of
 from discreet.releases.release_tally import ReleaseTally
@@ -54,17 +57,70 @@ def judge_shard(
     linked = linked_domains(tables, manifest, original, knowledge)
     views = kind.views(tables, domains_of(tables, manifest) | linked, refined=refined)
     verdicts = tuple(
-        underivable(requirement, linked, manifest) or kind.verdict(requirement, views)
+        _verdict_in_population(requirement, views, tables, manifest, original)
+        if requirement.needs_population
+        else underivable(requirement, linked, manifest)
+        or _not_blind(requirement, tables, manifest, original)
+        or kind.verdict(requirement, views)
         for requirement in requirements
     )
     by_table = dict(zip(tables, views, strict=False))  # one view a projection, else one in all
     return ShardFindings(
         verdicts,
         (*kind.shard_problems(tables, manifest), *other_knowledge(linked, manifest)),
-        Picture() if manifest.keeps_rows and not kind.has_records else picture_of(by_table, kind),
+        Picture()
+        if manifest.keeps_rows and not kind.has_records
+        else picture_of(by_table, kind, manifest.disclosable),
         tally(tables, manifest, kind, views),
         kind.evidence(tables, manifest),
     )
+
+
+def _verdict_in_population(
+    requirement: Requirement,
+    views: Sequence[View],
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task | None,
+) -> Verdict | str:
+    """Judge a guarantee about presence in a population, or return why it cannot be derived."""
+    if original is None or original.population is None:
+        return (
+            "it compares the groups with the population that the publisher's job names. "
+            "Add --original JOB"
+        )
+    kind = kind_of(manifest.kind)
+    if not kind.has_records or manifest.suppressed_rows:
+        return "it is judged on generalized releases of all rows alone"
+    ((name, table),) = tables.items()
+    try:
+        covered = original.population.covered(table, manifest.method.levels_of(name) or {})
+    except InputError:  # cells that no person of the population fits
+        return Verdict(False, {})
+    if covered is None:
+        return "the cells of several groups cover the same persons of the population"
+    (view,) = views
+    return requirement.full_check(replace(view.counts, population=covered), view.domains)
+
+
+def _not_blind(
+    requirement: Requirement,
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    original: Task | None,
+) -> Verdict | str | None:
+    """Judge that groups were formed without a look at sensitive values; None where they were.
+
+    The method is run again on the original with the requirements on sizes alone.
+    """
+    if requirement.guides_groups:
+        return None
+    if original is None:
+        return (
+            "it covers how groups were formed, which the files do not show. Add --original JOB, "
+            "to form them again by quasi-identifiers alone"
+        )
+    return None if formed_blindly(tables, manifest, original) else Verdict(False, {})
 
 
 def join_shards(shards: Sequence[ShardFindings], manifest: Manifest) -> JoinedFindings:

@@ -21,7 +21,6 @@ from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.releases.release_tally import ReleaseTally
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains, Requirement, Verdict
-from discreet.requirements.multi_attribute import MultiAttributeLDiversity
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts
 from discreet.table.published import PublishedTable
@@ -46,6 +45,7 @@ class Kind(ABC):
     outcome: ClassVar[type]  # what a method returns for a release of this kind
     publishes_counts: ClassVar[bool] = True  # how often a group has each value, not only which
     makes_alike: ClassVar[bool] = True  # whether the rows of a group have the same cells
+    numbers_groups: ClassVar[bool] = False  # whether tables have a column of group numbers
     has_records: ClassVar[bool] = False  # whether one table has everything, a row a person
     spreads_sensitive: ClassVar[bool] = False  # over several tables about the same people
     has_sensitive_table: ClassVar[bool] = False  # whole sensitive rows, linked to no group
@@ -129,8 +129,16 @@ class Kind(ABC):
         """Return the tables with a row for each published row."""
         return list(self.forms(len(manifest.tables)))[:1]
 
-    def world_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        """Return what no original explains; asked of whole tables without other problems."""
+    def world_problems(
+        self,
+        tables: Mapping[str, CodedTable],
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+    ) -> list[str]:
+        """Return what no original explains; asked of whole tables without other problems.
+
+        The publisher knows the original's row behind each row, which saves a search for it.
+        """
         return []
 
     def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
@@ -144,7 +152,7 @@ class Kind(ABC):
         """What the order of rows discloses. Some thousands of rows show it: all, or the first."""
         return []
 
-    def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
+    def remarks(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         """Return what the published tables leave open, in sentences; no reason to refuse them."""
         return []
 
@@ -242,7 +250,7 @@ class Kind(ABC):
             for table in manifest.tables.values()
         ]
         requirements = [promise.to_requirement() for promise in manifest.promises]
-        joined = any(isinstance(r, MultiAttributeLDiversity) for r in requirements)
+        joined = any(requirement.needs_refined_counts for requirement in requirements)
         found = []
         if any(len(names) > 1 for names in sensitive) and not joined:
             found.append(

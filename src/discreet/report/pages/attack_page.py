@@ -95,14 +95,43 @@ def worst_attackers(report: AttackReport, most: int = LINES) -> Html:
     )  # fmt: skip
     counted = [] if report.counted is None else [paragraph(report.counted)]
     left = [f"Left out: {name}: {why}." for name, why in report.omitted.items()]
-    return joined([*counted, table(head, rows, range(2, 6)), sentences(left)])
+    said = sentences([*report.pinned, *left])
+    return joined([*counted, table(head, rows, range(2, 6)), said])
+
+
+def criteria(report: AttackReport) -> Html:
+    """Return the worst attacker for each criterion of the Article 29 Working Party."""
+    rows = [
+        (criterion, "no attack applies", "–", "–", "–")
+        if worst is None
+        else (
+            criterion,
+            explained(worst.title, f"who {worst.knowledge}"),
+            f"{worst.greatest:.1%}",
+            f"{worst.baseline:.1%}",
+            badge(worst.verdict, TONES[worst.verdict]),
+        )
+        for criterion, worst in report.by_criterion.items()
+    ]
+    head = (
+        "criterion",
+        "worst attacker",
+        "greatest success",
+        "without the release",
+        "verdict",
+    )
+    return table(head, rows, (2, 3))
 
 
 def attack_details(report: AttackReport) -> Html:
     """Return all findings: the plot of beliefs, re-identification, and every attacker, folded."""
     sought = "row" if report.persons is None else "person"
     beside = joined([subheading("Re-identification risk"), _risks(report.risks, sought)])
-    parts = [figures([belief_chart(report.findings, report.threshold)], beside)]
+    parts = [
+        figures([belief_chart(report.findings, report.threshold)], beside),
+        subheading("By the criteria of the Article 29 Working Party"),
+        criteria(report),
+    ]
     count = len(report.findings)
     parts.append(folded(f"All {count} attackers", _table(report.findings, report.threshold)))
     if report.inapplicable:
@@ -162,7 +191,7 @@ def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
     if how:
         verdict.append(joined([Html("<br><span class='soft'>"), how, Html("</span>")]))
     return (
-        name, finding.shown_aim, f"{finding.targets:,} {finding.unit.plural}",
+        name, finding.shown_aim, f"{finding.targets:,} {finding.counted}",
         f"{finding.mean:.1%}", f"{finding.greatest:.1%}", above if finding.is_belief else "–",
         f"{finding.baseline:.1%}", "–" if finding.bound is None else f"{finding.bound:.1%}",
         joined(verdict),

@@ -31,6 +31,7 @@ COLUMNS = (
     ("query error", "query_error", ".3f"),
     ("associations lost", "association", ".1%"),
     ("learning skill", "skill", ".2f"),
+    ("pinned", "pinned", ".1%"),
     ("left out", "suppressed_share", ".1%"),
     ("seconds", "seconds", ".1f"),
 )

@@ -218,12 +218,13 @@ def _cards(manifest: Manifest, picture: Picture) -> Iterator[Card]:
     beliefs = picture.beliefs
     if beliefs:
         name = max(beliefs, key=lambda one: beliefs[one].greatest)
+        value = "sensitive value" if name in manifest.disclosable else "value"
         said = "greatest belief of an attacker who knows the groups"
         if manifest.keeps_rows:  # the files show rows, and the guarantees count persons
             said = "greatest share of a value among the rows of a group"
         yield Card(
             "greatest-share", said,
-            beliefs[name].greatest, f"{beliefs[name].greatest:.1%}", f"in a value of '{name}'",
+            beliefs[name].greatest, f"{beliefs[name].greatest:.1%}", f"in a {value} of '{name}'",
         )  # fmt: skip
 
 

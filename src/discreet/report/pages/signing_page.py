@@ -43,6 +43,8 @@ from discreet.report.pieces import (
 from discreet.report.review import Review
 from discreet.report.risk_verdict import RiskVerdict, risk_verdict
 
+# Where the list of rows at risk comes from; what is left out of these is left out of the list.
+LISTING = ("rows at risk", "set-homogeneity", "link-through-sensitive-table")
 PRIVATE = (
     "PRIVATE: for the publisher only. Figures of this page were computed with the original and "
     "would let an attacker narrow down values. Do not publish it."
@@ -93,6 +95,7 @@ def _summary(
     if verdict.remarks:
         yield Section("Also look at", sentences(verdict.remarks), "Also look at")
     kept = [guarantee_line(promise, manifest.unit) for promise in manifest.promises]
+    kept += private.get("stricter", [])
     guaranteed = sentences(kept) or paragraph("Nothing: the job states no requirement.")
     yield Section(
         "What is guaranteed, and what is not",
@@ -161,17 +164,19 @@ def _at_risk(review: Review) -> Html:
     attacks = review.attacks
     if attacks is None or attacks.at_risk is None:
         return paragraph(
-            "Not listed: no attacker was tried, rows of the release are not rows of the source, or "
-            "the release does not count values by group."
+            "Not listed: no attacker was tried, or the release was made in parts, which do not "
+            "keep the numbers of source rows."
         )
+    cut = [name for name in LISTING if name in attacks.omitted]
+    missing = f" The list is not complete: {attacks.omitted[cut[0]]}." if cut else ""
     if not attacks.at_risk:
-        if not attacks.about_values or "rows at risk" in attacks.omitted:
-            return paragraph("Not listed for this release: see what was left out above.")
+        if not attacks.about_values or cut:
+            return paragraph(f"No row was found at risk.{missing or ' No attack applies.'}")
         return paragraph("No row is at risk beyond what is known without the release.")
     rows = len({one.row for one in attacks.at_risk})
     return paragraph(
         f"{rows:,} rows. The private file that ends in '.private.rows.csv' lists their numbers in "
-        "the source, so that they can be generalized further or left out."
+        f"the source, so that they can be generalized further or left out.{missing}"
     )
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from pydantic import Field
 
 from discreet.requirements.base import (
-    AttributeRequirement,
     Domain,
     Domains,
     PublishedValues,
     Requirement,
 )
+from discreet.requirements.covered_values import SparingRequirement
 from discreet.requirements.exact_ratios import by_class, exact, scaled
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.value_bounds import AlphaKAnonymity
@@ -29,7 +29,7 @@ from discreet.typing import Bools, Floats, Ints
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
-class GradedAlphaKAnonymity(AttributeRequirement):
+class GradedAlphaKAnonymity(SparingRequirement):
     """Every class has ``k`` rows or more, and no value fills more of it than its own bound.
 
     Closed under merging: sizes add up, and a share in a merged class is a mean of the parts'
@@ -83,7 +83,7 @@ class GradedAlphaKAnonymity(AttributeRequirement):
         named = [
             self.others if v is None else self.alpha.get(v, self.others) for v in domain.values
         ]
-        return np.array(named, np.float64)
+        return np.where(self.is_sensitive(domain), np.array(named, np.float64), 1.0)
 
     def share_bound(self, share: Floats, domain: Domain) -> Floats:
         bounds = self._bounds(domain)
@@ -96,10 +96,15 @@ class GradedAlphaKAnonymity(AttributeRequirement):
         published = self.occurring(self.alpha, values)
         if published:
             kept = {value: self.alpha[value] for value in self.alpha if value in published}
-            return self.model_copy(update={"alpha": kept})
+            return super().naming(values).model_copy(update={"alpha": kept})
         # no published row has a named value
         if self.others < 1:
-            return AlphaKAnonymity(alpha=self.others, k=self.k, attribute=self.attribute)
+            return AlphaKAnonymity(
+                alpha=self.others,
+                k=self.k,
+                attribute=self.attribute,
+                non_sensitive=self.non_sensitive,
+            ).naming(values)
         return KAnonymity(k=self.k)
 
     def sentence(self) -> str:
@@ -110,5 +115,5 @@ class GradedAlphaKAnonymity(AttributeRequirement):
         return (
             f"Each person is in a group of at least {self.k} people, of which each value of"
             f" {self.any_subject} that the job names makes up at most its own share,"
-            f" {greatest:.12g} % or less{others}."
+            f" {greatest:.12g} % or less{others}.{self.exempt}"
         )

@@ -11,41 +11,52 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from discreet.requirements.base import AttributeRequirement, Domain, Domains
+from discreet.requirements.base import Domain, Domains
+from discreet.requirements.covered_values import SparingRequirement
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.person_counts import PersonBasis
 from discreet.typing import Bools, Floats, Ints
 
 
-class PSensitiveKAnonymity(AttributeRequirement):
+class PSensitiveKAnonymity(SparingRequirement):
     """Every class has ``k`` rows or more, and at least ``p`` values of a sensitive attribute.
 
     Absorbing: a class that takes in another one loses neither rows nor values. The figure is the
-    least number of values; ``achieved`` has the least size as ``k`` beside it.
+    least number of values; ``achieved`` has the least size as ``k`` beside it. Where some values
+    are not sensitive, classes of these alone need no ``p`` values, as with distinct ℓ-diversity.
     """
 
     name: ClassVar[str] = "p-sensitive-k-anonymity"
     counted_on_persons: ClassVar[PersonBasis | None] = PersonBasis.MATCHED
     figure_name: ClassVar[str] = "p"
     counts_values: ClassVar[bool] = True
-    absorbing: ClassVar[bool] = True
 
     p: int = Field(ge=1, description="The least number of values in a class.")
     k: int = Field(ge=1, description="The least number of rows in a class.")
 
     @property
+    def absorbing(self) -> bool:  # type: ignore[override]
+        return not self.non_sensitive
+
+    @property
+    def person_basis(self) -> PersonBasis | None:
+        return None if self.non_sensitive else super().person_basis
+
+    @property
     def least_rows(self) -> int:
-        return max(self.k, self.p)
+        return max(self.k, self.least_values)
 
     @property
     def least_values(self) -> int:
-        return self.p
+        return 1 if self.non_sensitive else self.p
 
     def passes(self, counts: ClassCounts, domains: Domains) -> Bools:
         return super().passes(counts, domains) & (counts.members >= self.k)
 
     def measure(self, values: ValueCounts, size: Ints, domain: Domain) -> Floats:
-        return np.diff(values.start).astype(np.float64)
+        figures = np.diff(values.start).astype(np.float64)
+        disclosing = self.greatest_sensitive(values, domain) > 0
+        return np.where(disclosing, figures, np.maximum(figures, self.p))
 
     def accepts(self, figures: Floats) -> Bools:
         return figures >= self.p
@@ -55,7 +66,8 @@ class PSensitiveKAnonymity(AttributeRequirement):
 
     def sentence(self) -> str:
         values = "value" if self.p == 1 else "values"
+        where = " if any has a sensitive value" if self.non_sensitive else ""
         return (
             f"Each person is in a group of at least {self.k} people, in which {self.subject} has at"
-            f" least {self.p} different {values}."
+            f" least {self.p} different {values}{where}.{self.exempt}"
         )

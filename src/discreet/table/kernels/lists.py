@@ -25,11 +25,9 @@ def starts_of(length: AnyInts) -> Ints:
 def stable_order(key: AnyInts, bound: int) -> Ints:
     """Return the order that sorts keys from 0 to a bound; NumPy sorts 16 bits in linear time."""
     order = np.argsort(key.astype(np.uint16), kind="stable")  # by the last 16 bits
-    if bound <= 2**16:
-        return order
-    if bound > 2**32:
-        return np.argsort(key, kind="stable")
-    return order[np.argsort((key[order] >> 16).astype(np.uint16), kind="stable")]
+    for shift in range(16, max(bound - 1, 1).bit_length(), 16):
+        order = order[np.argsort((key >> shift).astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 def entries_of(start: Ints, lists: AnyInts) -> tuple[Ints, Ints]:

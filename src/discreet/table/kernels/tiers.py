@@ -58,8 +58,8 @@ def kernel(function: Any = None, /, *, work: int = 1, wraps: bool = False) -> An
 
 
 def is_loaded(function: Callable[..., object]) -> bool:
-    """Return whether a kernel runs compiled, without a delay to compile or load it."""
-    return isinstance(function, Kernel) and function.loaded
+    """Return whether a kernel runs compiled: without a delay, or because that was asked for."""
+    return isinstance(function, Kernel) and (function.loaded or TIERS.asked == "compiled")
 
 
 class Tiers:
@@ -197,11 +197,12 @@ class Kernel:
         """Whether a file of the cache has the kernel's name; Numba is not imported to see it."""
         source = Path(self.function.__code__.co_filename)
         index = f"{source.stem}.{self.function.__qualname__}-*.nbi"
+        given, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("HOME")
+        if given:  # Numba looks nowhere else
+            return any(Path(given).glob(f"*/{index}"))
         if any((source.parent / "__pycache__").glob(index)):
             return True
-        home = os.environ.get("HOME", "")
-        folders = (os.environ.get("NUMBA_CACHE_DIR"), home and f"{home}/.cache/numba")
-        return any(any(Path(folder).glob(f"*/{index}")) for folder in folders if folder)
+        return bool(home) and any(Path(f"{home}/.cache/numba").glob(f"*/{index}"))
 
 
 def _size(arguments: tuple[Any, ...]) -> int:

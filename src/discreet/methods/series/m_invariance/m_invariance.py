@@ -21,6 +21,9 @@ Departures:
   than a person who is held back.
 - New rows that cannot be placed are held back by chance among those with the same value.
 - Groups come from blocks of the curve (see ``different_values``), not from strict curve order.
+- Quasi-identifiers stay exact beside the group's number. ``publish: generalized`` makes them as
+  coarse as each group needs, as the papers do; a counterfeit widens no cell, because the number of
+  counterfeits of each group is published.
 
 If no value ever changes, an attacker who has all releases believes no value of a person with more
 than 1/m. With changes that is not so: someone kept in {f, g} while partners are replaced climbs
@@ -54,7 +57,14 @@ from discreet.methods.shared.different_values import (
     rank_in_run,
     sole_sensitive,
 )
-from discreet.methods.shared.grouped_rows import UNMET, UNMET_REMEDIES, require_all
+from discreet.methods.shared.grouped_rows import (
+    PUBLISH,
+    UNMET,
+    UNMET_REMEDIES,
+    Publish,
+    require_all,
+    with_cells,
+)
 from discreet.methods.shared.infeasibility import NOTHING_LEFT
 from discreet.requirements.base import Requirement
 from discreet.requirements.republication import Buckets, MInvarianceRequirement, SeriesMInvariance
@@ -76,6 +86,7 @@ class MInvariance(Method):
         description="Each value once in a group, or all equally often, at least twice (He et al., "
         "against value-equivalence attacks).",
     )
+    publish: Publish = Field(default="buckets", description=PUBLISH)
 
     @property
     def needs_history(self) -> bool:
@@ -107,7 +118,7 @@ class MInvariance(Method):
         group, fakes = _split(book, signature, codes, place, short, least, task.rng)
         counterfeits = Counterfeits(fakes[0], {column.name: fakes[1]})
         require_all(task, group, f"{self.name}: {UNMET}", UNMET_REMEDIES, fakes=counterfeits)
-        return Bucketized(
+        outcome = Bucketized(
             group,
             counterfeits=counterfeits,
             facts={
@@ -118,6 +129,7 @@ class MInvariance(Method):
             },
             promises=self.promises(task),
         )
+        return with_cells(task, outcome) if self.publish == "generalized" else outcome
 
 
 def _balance(

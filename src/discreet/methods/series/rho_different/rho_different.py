@@ -34,9 +34,10 @@ Families with too many states to enumerate (larger groups, releases of other met
 by the cohort certificate, see ``cohort_bounds``: as a group if their values are mixed
 enough, else blank.
 
-Departures: larger first groups than ρ asks for (⌈2/ρ⌉ values), to leave room for what C adds;
-newcomers are never held back, those whose value is too frequent are joined by counterfeits; C
-applies to consecutive appearances of a person, whatever lies between. What an earlier release has
+Departures: exact quasi-identifiers (``publish: generalized`` makes them as coarse as each group
+needs, as in table 41); larger first groups than ρ asks for (⌈2/ρ⌉ values), to leave room for what
+C adds; newcomers are never held back, those whose value is too frequent are joined by counterfeits;
+C applies to consecutive appearances of a person, whatever lies between. What an earlier release has
 already broken cannot be repaired; the series check then refuses the release. The first release
 fixes the domain of values (``ledger.terms``): a new value would move beliefs about earlier ones.
 
@@ -70,7 +71,14 @@ from discreet.methods.shared.different_values import (
     rank_in_run,
     sole_sensitive,
 )
-from discreet.methods.shared.grouped_rows import UNMET, UNMET_REMEDIES, require_all
+from discreet.methods.shared.grouped_rows import (
+    PUBLISH,
+    UNMET,
+    UNMET_REMEDIES,
+    Publish,
+    require_all,
+    with_cells,
+)
 from discreet.methods.shared.infeasibility import NOTHING_LEFT
 from discreet.requirements.base import Requirement
 from discreet.requirements.republication import RhoDifference, SeriesRhoDifference
@@ -102,6 +110,7 @@ class RhoDifferent(Method):
         ge=2,
         description="How many different values a first group has; by default ⌈2/ρ⌉.",
     )
+    publish: Publish = Field(default="buckets", description=PUBLISH)
 
     domain: tuple[Annotated[str, Field(coerce_numbers_to_str=True)] | None, ...] = Field(
         default=(),
@@ -164,7 +173,7 @@ class RhoDifferent(Method):
         of_row = group.astype(np.int32)
         counterfeits = Counterfeits(of_fake, {column.name: value})
         require_all(task, of_row, f"{self.name}: {UNMET}", UNMET_REMEDIES, fakes=counterfeits)
-        return Bucketized(
+        outcome = Bucketized(
             of_row,
             counterfeits=counterfeits,
             facts={
@@ -177,6 +186,7 @@ class RhoDifferent(Method):
             promises=self.promises(task),
             private=_notes(families, verdicts),
         )
+        return with_cells(task, outcome) if self.publish == "generalized" else outcome
 
     def _first_size(self, values: int) -> int:
         """Return how many different values a first group has."""

@@ -92,8 +92,15 @@ def implied_buckets(
 
 def sum_buckets(original: CodedTable, tables: Mapping[str, CodedTable]) -> CellSums:
     """Sum over some groups: what their sensitive values leave open, and counterfeits."""
+    people = tables[PEOPLE]
+    return with_sensitive(sum_people(people, original), original, tables)
+
+
+def with_sensitive(
+    sums: CellSums, original: CodedTable, tables: Mapping[str, CodedTable]
+) -> CellSums:
+    """Sums over people, with what their groups' sensitive values leave open."""
     people, sensitive = tables[PEOPLE], tables[SENSITIVE]
-    sums = sum_people(people, original)
     counts = count_groups(sensitive)
     for column in original.sensitive:
         start = counts.values[column.name].start

@@ -71,6 +71,7 @@ class BucketizedKind(Kind):
     name: ClassVar[str] = "bucketized"
     outcome: ClassVar[type] = Bucketized
     makes_alike: ClassVar[bool] = False
+    numbers_groups: ClassVar[bool] = True
 
     def tables(self, task: Task, outcome: Bucketized) -> dict[str, PublishedTable]:
         refuse_roles(task.table, self.name)
@@ -162,29 +163,25 @@ class BucketizedKind(Kind):
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
-        problems = people_changes(people, PEOPLE, task, manifest)
+        problems = self.people_problems(people, task, manifest)
         columns = sensitive.sensitive
         cells = [column.codes for column in columns]
         of_original = [recoded(column, task.table[column.name]) for column in columns]
         cardinalities = [column.cardinality + 1 for column in columns]
-        weights = people_counted(sensitive)
-        invented = excess(cells, of_original, cardinalities, weights)
+        invented = excess(cells, of_original, cardinalities, people_counted(sensitive))
         if invented > count_counterfeits(tables):
             problems.append(f"{invented} rows of '{SENSITIVE}' are not in the original")
         if problems or manifest.suppressed_rows:
             return problems
-        # Where a person's group is certain, the person's sensitive row must be there.
-        group = group_codes_in(people, sensitive)[sensitive[GROUP].codes].astype(np.int32)
-        sole = sole_groups(people, task.table).astype(np.int32)
-        known = np.flatnonzero(sole >= 0)
-        if task.kept is not None:
-            known = known[_first_of_each(task.kept.number, [sole, *of_original], known)]
-        of_person = [sole[known], *(column[known] for column in of_original)]
-        bounds = [people[GROUP].cardinality, *cardinalities]
-        moved = excess(of_person, [group, *cells], bounds, weights_of_others=weights)
-        if moved:
-            problems.append(f"{moved} rows are in a group without their own sensitive row")
-        return problems
+        return moved_rows(people, sensitive, task, self.sole_groups(people, task))
+
+    def people_problems(self, people: CodedTable, task: Task, manifest: Manifest) -> list[str]:
+        """Return whether the people are those of the original."""
+        return people_changes(people, PEOPLE, task, manifest)
+
+    def sole_groups(self, people: CodedTable, task: Task) -> NDArray[np.int64]:
+        """For each original row of a release without suppression its group, −1 where unknown."""
+        return sole_groups(people, task.table)
 
     def traced_changes(
         self,
@@ -246,6 +243,24 @@ class BucketizedKind(Kind):
 
     def weaknesses(self, manifest: Manifest) -> list[str]:
         return [*super().weaknesses(manifest), MEMBERSHIP]
+
+
+def moved_rows(
+    people: CodedTable, sensitive: CodedTable, task: Task, group_of_row: NDArray[np.integer]
+) -> list[str]:
+    """Where a person's group is certain, the person's sensitive row must be there."""
+    columns, weights = sensitive.sensitive, people_counted(sensitive)
+    of_original = [recoded(column, task.table[column.name]) for column in columns]
+    group = group_codes_in(people, sensitive)[sensitive[GROUP].codes].astype(np.int32)
+    sole = group_of_row.astype(np.int32)
+    known = np.flatnonzero(sole >= 0)
+    if task.kept is not None:
+        known = known[_first_of_each(task.kept.number, [sole, *of_original], known)]
+    of_person = [sole[known], *(column[known] for column in of_original)]
+    bounds = [people[GROUP].cardinality, *(column.cardinality + 1 for column in columns)]
+    cells = [column.codes for column in columns]
+    moved = excess(of_person, [group, *cells], bounds, weights_of_others=weights)
+    return [f"{moved} rows are in a group without their own sensitive row"] if moved else []
 
 
 def _first_of_each(

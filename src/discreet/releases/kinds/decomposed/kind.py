@@ -34,6 +34,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     kept_values,
     primary_of,
     read_sets,
+    rows_within,
     signatures_of,
     struck_values,
 )
@@ -60,7 +61,7 @@ from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.diversity import DistinctLDiversity
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
-from discreet.table.assignments import EDGES, Sets, supporting_rows
+from discreet.table.assignments import EDGES, Sets, World
 from discreet.table.code_maps import code_of_value, excess_rows
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts
@@ -84,6 +85,7 @@ class DecomposedKind(Kind):
     outcome: ClassVar[type] = Decomposed
     publishes_counts: ClassVar[bool] = False
     makes_alike: ClassVar[bool] = False
+    numbers_groups: ClassVar[bool] = True
     has_sensitive_table: ClassVar[bool] = True
     finding_rows: ClassVar[int] = FINDING_ROWS
 
@@ -159,8 +161,13 @@ class DecomposedKind(Kind):
             )
         return problems
 
-    def world_problems(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
-        return _struck_problems(tables, primary_of(manifest))
+    def world_problems(
+        self,
+        tables: Mapping[str, CodedTable],
+        manifest: Manifest,
+        source_rows: Mapping[str, NDArray[np.int32]] | None = None,
+    ) -> list[str]:
+        return _struck_problems(tables, primary_of(manifest), source_rows)
 
     def structure_problems(self, tables: Mapping[str, CodedTable]) -> list[str]:
         problems = number_problems(tables[PEOPLE], PEOPLE)
@@ -174,10 +181,10 @@ class DecomposedKind(Kind):
         names = [column.name for column in sensitive.sensitive]
         return _order_problems(read_sets(tables, names), signatures_of(sensitive, names), people)
 
-    def remarks(self, tables: Mapping[str, CodedTable]) -> list[str]:
+    def remarks(self, tables: Mapping[str, CodedTable], manifest: Manifest) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
         if people.rows >= FEW:
-            return _unjudged(tables)
+            return _unjudged(tables, primary_of(manifest))
         names = [column.name for column in sensitive.sensitive]
         signatures = signatures_of(sensitive, names)
         chance = chance_of_order(read_sets(tables, names), signatures, people[GROUP].codes)
@@ -312,7 +319,8 @@ def _group_values(
             if one is not None
         ),
     ]
-    key = np.unique(np.concatenate(keys))
+    key = np.sort(np.concatenate(keys))
+    key = key[np.diff(key, prepend=-1) > 0]
     in_group, value = (key // every).astype(np.int32), (key % every).astype(np.int32)
     offset = offset[:-1]
     attribute = (np.searchsorted(offset, value, side="right") - 1).astype(np.int32)
@@ -334,14 +342,14 @@ def _order_problems(sets: Sets, signatures: SensitiveSignatures, people: CodedTa
     ]
 
 
-def _unjudged(tables: Mapping[str, CodedTable]) -> list[str]:
+def _unjudged(tables: Mapping[str, CodedTable], primary: str) -> list[str]:
     """Return what to say where people and rows are too many to look for assignments."""
     sensitive = tables[SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
     sets, signatures = read_sets(tables, names), signatures_of(sensitive, names)
     size = np.diff(sets.start).reshape(len(names), sets.groups).astype(np.float64)
     most = np.minimum(size.prod(axis=0), len(signatures.count)).sum()
-    if most <= EDGES or supporting_rows(sets, signatures.codes, 0, EDGES)[1] is not None:
+    if most <= EDGES or rows_within(sets, signatures, names.index(primary))[1] is not None:
         return []
     return [
         f"The release is too large to look for assignments of all rows of '{SENSITIVE}' to groups: "
@@ -368,12 +376,17 @@ def _set_problems(sets: Sets, sensitive: CodedTable, names: Sequence[str]) -> li
     ]
 
 
-def _struck_problems(tables: Mapping[str, CodedTable], primary: str) -> list[str]:
+def _struck_problems(
+    tables: Mapping[str, CodedTable],
+    primary: str,
+    source_rows: Mapping[str, NDArray[np.int32]] | None,
+) -> list[str]:
     """Whether any reader of all groups can strike out a value of a set."""
     names = [column.name for column in tables[SENSITIVE].sensitive]
     sets, signatures = read_sets(tables, names), signatures_of(tables[SENSITIVE], names)
     place, size = names.index(primary), tables[PEOPLE][GROUP].counts
-    struck = struck_values(sets, signatures, place, size)
+    world = None if source_rows is None else _source_world(tables[PEOPLE], signatures, source_rows)
+    struck = struck_values(sets, signatures, place, size, world)
     if struck is None:
         return []
     counts, complete = struck
@@ -385,6 +398,21 @@ def _struck_problems(tables: Mapping[str, CodedTable], primary: str) -> list[str
         for name, count in zip(names, counts, strict=True)
         if count
     ]
+
+
+def _source_world(
+    people: CodedTable,
+    signatures: SensitiveSignatures,
+    source_rows: Mapping[str, NDArray[np.int32]],
+) -> World | None:
+    """Return the assignment that is the source; None where rows are not traced one to one."""
+    of_person, of_row = source_rows[PEOPLE], source_rows[SENSITIVE]
+    if len(of_person) != len(people[GROUP].codes) or len(of_row) != len(signatures.of_row):
+        return None
+    signature = np.full(max(of_person.max(initial=-1), of_row.max(initial=-1)) + 1, -1, np.int32)
+    signature[of_row] = signatures.of_row
+    signature = signature[of_person]
+    return World(people[GROUP].codes, signature) if (signature >= 0).all() else None
 
 
 def _lost_values(

@@ -30,12 +30,14 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     kept_values,
     primary_of,
     read_sets,
+    restricted_groups,
     rows_in_worlds,
     signatures_of,
 )
 from discreet.releases.manifest import Manifest, ReaderFinding
-from discreet.table.assignments import Sets, rows_by_value
+from discreet.table.assignments import Sets, of_groups, rows_by_value
 from discreet.table.coded_table import CodedTable
+from discreet.table.kernels.lists import entries_of
 from discreet.table.published import GROUP
 from discreet.typing import Ints, Ints32
 
@@ -129,5 +131,10 @@ def matched_values(
     possible = rows_in_worlds(sets, signatures, primary, size)
     if possible is None:
         return None
-    begin, order = rows_by_value(sets, signatures.codes, known, possible)
-    return count_values(begin, possible.row[order], signatures.codes, signatures.offset)
+    kept = kept_values(sets, signatures, known, "row").copy()
+    groups = restricted_groups(sets, signatures, primary, possible)
+    _, narrow, rows = of_groups(sets, possible, groups)
+    begin, order = rows_by_value(narrow, signatures.codes, known, rows)
+    entries, _ = entries_of(sets.of(known)[0], groups)
+    kept[entries] = count_values(begin, rows.row[order], signatures.codes, signatures.offset)
+    return kept

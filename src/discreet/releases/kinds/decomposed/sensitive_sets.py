@@ -21,7 +21,9 @@ from discreet.table.assignments import (
     EDGES,
     PossibleRows,
     Sets,
+    World,
     impossible_values,
+    of_groups,
     possible_rows,
     supporting_rows,
 )
@@ -30,14 +32,15 @@ from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lists import entries_of, stretches
+from discreet.table.kernels.lists import entries_of, starts_of, stretches
 from discreet.table.published import GROUP
-from discreet.typing import Ints, Ints32
+from discreet.typing import Bools, Ints, Ints32
 
 PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
 ATTRIBUTE, VALUE = "attribute", "value"
-FEW_VALUES = 4096  # of an attribute
+FEW_VALUES = 512  # of an attribute
 READERS = ("pair", "row")
+BITS = np.array([number.bit_count() for number in range(256)], np.uint8)
 
 
 def primary_of(manifest: Manifest) -> str:
@@ -151,27 +154,14 @@ def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> Sensit
 
 def count_unsupported(sets: Sets, signatures: SensitiveSignatures) -> Ints:
     """Return how many values of each attribute no row of T^S supports in their group."""
-    return _count_unsupported(
-        sets.start,
-        sets.value,
-        sets.groups,
-        signatures.codes,
-        signatures.offset,
-        signatures.start,
-        signatures.listed,
-    )
+    return _by_attribute(sets, unsupported_values(sets, signatures))
 
 
-def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader: str) -> Ints32:
-    """For each known value of each group, how many values of each attribute an attacker keeps.
-
-    A row for each entry of the known attribute's sets, in their order.
-    """
-    if reader == "row":
-        begin, row = _rows_within(sets, signatures, known)
-        if row is not None:
-            return count_values(begin, row, signatures.codes, signatures.offset)
-        return _kept_values(
+def unsupported_values(sets: Sets, signatures: SensitiveSignatures) -> Bools:
+    """Return which entries no row of T^S supports in their group; found once for these sets."""
+    return sets.once(
+        ("unsupported", signatures),
+        lambda: _unsupported(
             sets.start,
             sets.value,
             sets.groups,
@@ -179,27 +169,72 @@ def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader:
             signatures.offset,
             signatures.start,
             signatures.listed,
-            known,
-        )
-    return _values_beside(sets, signatures, known)
+        ),
+    )
+
+
+def _by_attribute(sets: Sets, entries: Bools) -> Ints:
+    """Return how many of the entries each attribute has."""
+    ends = sets.start[:: max(sets.groups, 1)]
+    return np.diff(np.concatenate(([0], np.cumsum(entries)))[ends])
+
+
+def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader: str) -> Ints32:
+    """For each known value of each group, how many values of each attribute an attacker keeps.
+
+    A row for each entry of the known attribute's sets, in their order; found once for these sets.
+    """
+    find = _values_in_rows if reader == "row" else _values_beside
+    return sets.once(("kept", reader, signatures, known), lambda: find(sets, signatures, known))
+
+
+def _values_in_rows(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
+    begin, row = rows_within(sets, signatures, known)
+    if row is not None:
+        return count_values(begin, row, signatures.codes, signatures.offset)
+    return _kept_values(
+        sets.start,
+        sets.value,
+        sets.groups,
+        signatures.codes,
+        signatures.offset,
+        signatures.start,
+        signatures.listed,
+        known,
+    )
 
 
 def count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints32:
-    """Return how many values of each attribute the rows of each entry have."""
+    """Return how many values of each attribute the rows of each entry have.
+
+    Attributes of few values have a bit for each in words of 64 bits, which entries combine.
+    """
     kept = np.zeros((len(begin) - 1, codes.shape[1]), np.int32)
-    length = np.diff(begin)
-    for attribute, values in enumerate(np.diff(offset).tolist()):
-        marked = values <= FEW_VALUES  # in a matrix of entries and values
-        for part in stretches(length + values if marked else length):
-            entry = np.repeat(np.arange(part.stop - part.start), length[part])
+    values = np.diff(offset)
+    few = np.flatnonzero(values <= FEW_VALUES)
+    first_bit = starts_of(values[few])
+    word, bit = np.divmod(first_bit[:-1] + codes[:, few], 64)
+    owner = np.repeat(few, values[few])  # the attribute of each bit
+    one = np.left_shift(np.uint64(1), bit.astype(np.uint64))
+    for number in range(-(-int(first_bit[-1]) // 64)):
+        of_row = np.bitwise_or.reduce(np.where(word == number, one, np.uint64(0)), axis=1)
+        owners = owner[64 * number : 64 * (number + 1)]
+        for part in stretches(np.diff(begin)):
+            some = part.start + np.flatnonzero(np.diff(begin[part.start : part.stop + 1]))
+            if not len(some):
+                continue
+            bits = of_row[row[begin[part.start] : begin[part.stop]]]
+            occurs = np.bitwise_or.reduceat(bits, begin[some] - begin[part.start])
+            for attribute in np.unique(owners):
+                mask = sum(1 << int(place) for place in np.flatnonzero(owners == attribute))
+                bytes_ = (occurs & np.uint64(mask)).view(np.uint8).reshape(-1, 8)
+                kept[some, attribute] += BITS[bytes_].sum(axis=1, dtype=np.int32)
+    for attribute in np.flatnonzero(values > FEW_VALUES):
+        for part in stretches(np.diff(begin)):
+            entry = np.repeat(np.arange(part.stop - part.start), np.diff(begin)[part])
             value = codes[row[begin[part.start] : begin[part.stop]], attribute]
-            if marked:
-                occurs = np.zeros((part.stop - part.start, values), np.bool_)
-                occurs[entry, value] = True
-                kept[part, attribute] = occurs.sum(axis=1)
-            else:
-                distinct = np.unique(entry * values + value)
-                kept[part, attribute] = np.bincount(distinct // values, minlength=len(kept[part]))
+            distinct = np.unique(entry * values[attribute] + value) // values[attribute]
+            kept[part, attribute] = np.bincount(distinct, minlength=part.stop - part.start)
     return kept
 
 
@@ -220,7 +255,7 @@ def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> I
     return result
 
 
-def _rows_within(
+def rows_within(
     sets: Sets, signatures: SensitiveSignatures, known: int
 ) -> tuple[Ints, Ints32 | None]:
     """The rows of T^S within the sets, by known values; found once for these sets."""
@@ -231,7 +266,11 @@ def _rows_within(
 
 
 def rows_in_worlds(
-    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints
+    sets: Sets,
+    signatures: SensitiveSignatures,
+    primary: int,
+    size: Ints,
+    world: World | None = None,
 ) -> PossibleRows | None:
     """The rows of T^S that people of each group have in some world; found once for these sets."""
     return sets.once(
@@ -242,30 +281,45 @@ def rows_in_worlds(
             signatures.count,
             primary,
             size,
-            supporting=_rows_within(sets, signatures, primary),
+            supporting=rows_within(sets, signatures, primary),
+            world=world,
         ),
     )
 
 
+def restricted_groups(
+    sets: Sets, signatures: SensitiveSignatures, primary: int, possible: PossibleRows
+) -> Ints:
+    """Return the groups in which all groups together rule out a row within the sets."""
+    begin, _ = rows_within(sets, signatures, primary)
+    start, _ = sets.of(primary)
+    return np.flatnonzero(np.diff(possible.start) < np.diff(begin[start]))
+
+
 def struck_values(
-    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints
+    sets: Sets,
+    signatures: SensitiveSignatures,
+    primary: int,
+    size: Ints,
+    world: World | None = None,
 ) -> tuple[Ints, bool] | None:
     """How many values of each attribute no world has in their group, and whether any world exists.
 
-    None where the graph of people and rows is too large.
+    None where the graph of people and rows is too large. A world that is known saves a search.
     """
-    possible = rows_in_worlds(sets, signatures, primary, size)
+    possible = rows_in_worlds(sets, signatures, primary, size, world)
     if possible is None:
         return None
-    struck = impossible_values(sets, signatures.codes, possible)
-    ends = sets.start[:: max(sets.groups, 1)]
-    total = np.concatenate(([0], np.cumsum(struck)))[ends]
-    return np.diff(total), possible.complete
+    struck = unsupported_values(sets, signatures).copy()
+    groups = restricted_groups(sets, signatures, primary, possible)
+    entries, narrow, rows = of_groups(sets, possible, groups)
+    struck[entries] = impossible_values(narrow, signatures.codes, rows)
+    return _by_attribute(sets, struck), possible.complete
 
 
 # Compiled: a search through the rows of T^S that ends with the first that is found.
 @kernel(work=20)
-def _count_unsupported(
+def _unsupported(
     start: Ints,
     value: Ints32,
     groups: int,
@@ -273,11 +327,11 @@ def _count_unsupported(
     offset: Ints,
     listed_start: Ints,
     listed: Ints32,
-) -> Ints:
+) -> Bools:
     attributes = codes.shape[1]
     stamp = np.full(offset[attributes], -1, np.int32)
     supported = np.full(offset[attributes], -1, np.int32)
-    result = np.zeros(attributes, np.int64)
+    result = np.zeros(len(value), np.bool_)
     for group in range(groups):
         for attribute in range(attributes):
             which = attribute * groups + group
@@ -298,7 +352,7 @@ def _count_unsupported(
                             supported[offset[other] + codes[listed[i], other]] = group
                         break
                 if supported[place] != group:
-                    result[attribute] += 1
+                    result[entry] = True
     return result
 
 

@@ -6,10 +6,11 @@ values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
 from discreet.methods.base import Task
 from discreet.releases.adversary_view import (
@@ -21,6 +22,7 @@ from discreet.releases.adversary_view import (
 from discreet.releases.placement import Placement, weigh
 from discreet.table.classes import classes_of
 from discreet.table.coded_table import CodedTable
+from discreet.typing import Codes, Ints
 
 SAMPLED_KINDS = 2000
 
@@ -42,16 +44,7 @@ def view_of_classes(
     fits = fitting_groups(coverages, values, cells)
     sensitive = {column.name: column for column in table.sensitive}
     if fits is None:
-        sample = rng.choice(kinds.count, min(SAMPLED_KINDS, kinds.count), replace=False)
-        few = fitting_groups(coverages, [value[sample] for value in values], cells)
-        if few is None:
-            few = np.zeros(len(sample) + 1, np.int64), np.zeros(0, np.int32)
-        start, group = few
-        place = np.repeat(np.arange(len(sample)), np.diff(start))
-        rows = np.bincount(place, classes.size[group], len(sample))
-        placement = Placement(start, group, classes.size[group] / rows[place], EQUAL_ROWS)
-        place_of_kind = np.full(kinds.count, -1, np.int32)
-        place_of_kind[sample] = np.arange(len(sample), dtype=np.int32)
+        placement, place_of_kind = sampled_placement(coverages, values, cells, classes.size, rng)
         return mixed_view(
             name, classes, sensitive, placement, place_of_kind[kinds.class_of_row], task
         )
@@ -63,3 +56,24 @@ def view_of_classes(
     suppressed = task.table.rows - table.rows
     placement = weigh(start, group, kinds.size, classes.size, suppressed)
     return mixed_view(name, classes, sensitive, placement, kinds.class_of_row, task)
+
+
+def sampled_placement(
+    coverages: Sequence[Coverage],
+    values: Sequence[Codes],  # by quasi-identifier: (kinds,)
+    cells: Sequence[Codes],  # by quasi-identifier: (groups,)
+    size: Ints,  # (groups,)
+    rng: np.random.Generator,
+) -> tuple[Placement, Codes]:
+    """Place some kinds of people, where too many fit too many groups: the place of each kind."""
+    kinds = len(values[0])
+    sample = rng.choice(kinds, min(SAMPLED_KINDS, kinds), replace=False)
+    few = fitting_groups(coverages, [value[sample] for value in values], cells)
+    if few is None:
+        few = np.zeros(len(sample) + 1, np.int64), np.zeros(0, np.int32)
+    start, group = few
+    place = np.repeat(np.arange(len(sample)), np.diff(start))
+    rows = np.bincount(place, size[group], len(sample))
+    place_of_kind = np.full(kinds, -1, np.int32)
+    place_of_kind[sample] = np.arange(len(sample), dtype=np.int32)
+    return Placement(start, group, size[group] / rows[place], EQUAL_ROWS), place_of_kind

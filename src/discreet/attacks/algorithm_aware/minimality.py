@@ -84,8 +84,10 @@ class Minimality(Attack):
                 "immune: blocks are cut without a look at sensitive values; not assessed for rows "
                 "that were placed across blocks, if any (the private file counts them)"
             )
-        if all(isinstance(r, SizeRequirement) for r in scene.requirements):
+        if all(isinstance(r, SizeRequirement) or not r.guides_groups for r in scene.requirements):
             return "immune: the groups do not depend on sensitive values"
+        if any(r.needs_population for r in scene.requirements):
+            return "not assessed where a requirement compares with a population"
         if manifest.suppressed_rows:
             return "not assessed where rows were suppressed"
         if any(not _everybody_certain(reading) for reading in scene.readings):
@@ -111,12 +113,15 @@ class Minimality(Attack):
             if attribute not in found:
                 self.omit(scene, attribute, f"not assessed: {how}")
                 continue
-            belief, sure = found[attribute]
+            truth = recoded(reading.sensitive[attribute], scene.task.table[attribute])
+            chosen = scene.discloses(attribute, truth)
+            belief, sure = (of_person[chosen] for of_person in found[attribute])
+            lines = scene.discloses(attribute, plain.value)
+            without = (baseline_of(reading, attribute, plain) * plain.count)[lines].sum()
             findings.append(
                 summarize(
                     self, attribute, reading.name, belief, np.ones(len(belief), np.int64),
-                    float(np.average(baseline_of(reading, attribute, plain), weights=plain.count)),
-                    scene.threshold,
+                    float(without / max(plain.count[lines].sum(), 1)), scene.threshold,
                     knowledge=self.knowledge, method=how, sure=sure,
                     details={"mean_without_the_method": plain.mean},
                 )

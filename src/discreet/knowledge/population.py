@@ -45,6 +45,30 @@ class Population:
         found = fitting_groups(coverages, values, cells)
         return None if found is None else (*found, classes)
 
+    def covered(self, published: CodedTable, levels: Mapping[str, int]) -> NDArray[np.int64] | None:
+        """(classes + 1,) The persons whom each class covers; the last: whom none does.
+
+        None where a person fits several classes.
+        """
+        found = self.fits(published, levels)
+        if found is None:
+            return None
+        start, group, classes = found
+        fitting = np.diff(start)
+        if (fitting > 1).any():
+            return None
+        class_of_kind = np.full(self.kinds.count, classes.count)
+        class_of_kind[fitting == 1] = group
+        people = np.bincount(class_of_kind, self.kinds.size, classes.count + 1)
+        return people.astype(np.int64)
+
+    def same_people(self, other: Population) -> bool:
+        """Whether another population has the same persons, by their quasi-identifiers."""
+        columns = other.table.quasi_identifiers
+        if self.rows != other.rows or len(columns) != len(self.table.quasi_identifiers):
+            return False
+        return bool((self.alike(columns, other.rows) == self.kinds.size).all())
+
     def alike(self, columns: Sequence[Column], rows: int) -> NDArray[np.int64]:
         """For each kind, how many rows of another table agree with it in all given columns."""
         own = [self.table[column.name] for column in columns]

@@ -1,0 +1,104 @@
+"""A hospital's table of 100,000 encounters: publish, attack, audit with the original, compare.
+
+The table is that of ``examples/encounters``. Every command is a process of its own; what is asked
+for is processor time, with kernels in their cache.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.figures import Figure, Run, run
+from benchmarks.workloads import FOLDER
+
+SECTION = "A hospital's encounters: attack, audit with the original, compare"
+MAKER = Path(__file__).resolve().parent.parent / "examples" / "encounters" / "make_encounters.py"
+PATIENTS = 70_000  # who have 100,148 encounters
+ATTACK_SECONDS, AUDIT_SECONDS = 8, 2
+COMPARED = "≤ 3"
+SUPPRESS = {"role": "quasi-identifier", "hierarchy": "suppress"}
+ATTRIBUTES: dict[str, dict[str, Any]] = {
+    "admitted": {
+        "role": "quasi-identifier",
+        "type": "date",
+        "hierarchy": {"dates": ["month", "quarter", "year", "*"]},
+    },
+    "patient_nbr": {"role": "drop"},
+    "age": SUPPRESS,
+    "sex": SUPPRESS,
+    "postcode": {"role": "quasi-identifier", "type": "text", "hierarchy": {"mask": "right"}},
+    "diagnosis": {"role": "sensitive"},
+    "drug": {"role": "sensitive"},
+}
+CLASSES = [{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 2}}]
+METHODS: dict[str, tuple[Any, list[dict[str, Any]]]] = {
+    "mondrian": ("mondrian", CLASSES),
+    "local-recoding": ("local-recoding", CLASSES),
+    "full-domain": ({"full-domain": {"suppression": 0.02}}, CLASSES),
+    "codip": ("codip", CLASSES),
+    "msa-diversity": ("msa-diversity", [{"m-diversity": {"l": 2}}]),
+    "decomposition": ("decomposition", []),
+}
+
+
+def results(quick: bool) -> Iterator[Figure]:
+    """The processor seconds of each command on the release of each method."""
+    patients = PATIENTS // 10 if quick else PATIENTS
+    table = FOLDER / f"encounters-{patients}.csv"
+    FOLDER.mkdir(exist_ok=True)
+    with table.open("wb") as target:
+        subprocess.run([sys.executable, MAKER, str(patients)], stdout=target, check=True)
+    rows = table.read_bytes().count(b"\n") - 1
+    published = 0.0
+    for name in METHODS:
+        job, release = _job(table, name)
+        made = _best("publish", job, "--force", "--no-attack")
+        published += made.processor
+        yield _figure(f"{name}: publish", rows, made)
+        for command, most in (("attack", ATTACK_SECONDS), ("audit", AUDIT_SECONDS)):
+            done = _best(command, release, "--original", job)
+            yield _figure(
+                f"{name}: {command} --original", rows, done,
+                ratio=done.processor / most, ratio_to=f"{most} s", bound="≤ 1",
+            )  # fmt: skip
+    job, _ = _job(table, "mondrian")
+    compared = run(_command("compare", job, "--methods", ",".join(METHODS)))
+    yield _figure(
+        "compare of all", rows, compared,
+        ratio=compared.processor / published, ratio_to="all publishes", bound=COMPARED,
+    )  # fmt: skip
+
+
+def _job(table: Path, name: str) -> tuple[str, str]:
+    """Write the job of a method; return its path and that of its release."""
+    method, requirements = METHODS[name]
+    release = table.with_name(f"{table.stem}-{name}")
+    job = {
+        "source": {"path": str(table)},
+        "attributes": ATTRIBUTES,
+        "unit": "rows",
+        "requirements": requirements,
+        "method": method,
+        "output": {"path": str(release)},
+    }
+    path = release.with_suffix(".yaml")
+    path.write_text(json.dumps(job), encoding="utf-8")  # JSON is YAML
+    return str(path), str(release)
+
+
+def _command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "discreet", *words, "--quiet"]
+
+
+def _best(*words: str) -> Run:
+    """The better of two runs, as the first may compile."""
+    return min((run(_command(*words)) for _ in range(2)), key=lambda done: done.processor)
+
+
+def _figure(what: str, rows: int, done: Run, **ratio: Any) -> Figure:
+    return Figure(SECTION, what, rows, done.seconds, done.processor, done.memory, **ratio)

@@ -1,1 +1,0 @@
-"""(k,e)-anonymity for discreet, and an attack on numeric sensitive attributes."""

@@ -1,0 +1,1 @@
+"""Attackers who know how the method forms groups and cells."""

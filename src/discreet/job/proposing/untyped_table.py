@@ -1,0 +1,124 @@
+"""A table that no job describes, with the types that its values suggest."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from discreet.errors import InputError
+from discreet.io.csv.layout import lacks_header
+from discreet.io.databases import dialect_of, file_of
+from discreet.io.formats.database_tables import opened_table
+from discreet.io.frames import code_frame, frame_columns, plain_frame
+from discreet.io.in_place.place import is_url, require_file_for, require_one_table
+from discreet.io.source import Source
+from discreet.io.tables import column_names, read_table
+from discreet.job.proposing.date_columns import DATE_FORMATS, date_format
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.roles import Role, ValueType
+
+MISSING_TOKENS = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan")
+
+
+@dataclass(frozen=True, eq=False)
+class UntypedTable:
+    """A table typed by its values, what its text means, and the source that it is from."""
+
+    table: CodedTable
+    source: Mapping[str, Any] = field(default_factory=dict)  # as a job in this folder writes it
+    missing: tuple[str, ...] = ()  # tokens that seem to mean "missing"
+    formats: Mapping[str, str] = field(default_factory=dict)  # of dates that are not ISO
+
+    def source_from(self, folder: Path) -> dict[str, Any]:
+        """Return the ``source`` of a job in a folder; empty for a frame."""
+        found = dict(self.source)
+        if "path" in found:
+            found["path"] = os.path.relpath(Path(found["path"]).resolve(), folder)
+        if "url" in found and dialect_of(found["url"], to_read=True) != "postgresql":
+            file = os.path.relpath(file_of(found["url"], Path.cwd()).resolve(), folder)
+            found["url"] = f"{urlsplit(found['url']).scheme}:///{quote(file)}"
+        found["missing"] = list(self.missing) or None
+        return {key: value for key, value in found.items() if value is not None or key == "quote"}
+
+
+def read_untyped(
+    data: Any,
+    *,
+    options: Mapping[str, Any] | None = None,
+    table: str | None = None,
+    query: str | None = None,
+) -> UntypedTable:
+    """Read a file by ``options`` of its source, a table or query of a database, or a frame."""
+    require_file_for(options, data)
+    if is_url(data):
+        require_one_table(table, query)
+        with opened_table(str(data), Path.cwd(), table, query) as found:
+            coded = found.coded({name: ColumnSpec(Role.INSENSITIVE) for name in found.names}, ())
+        return UntypedTable(coded, {"url": str(data), "table": table, "query": query})
+    require_one_table(table, query, url=False)
+    if isinstance(data, str | Path):
+        return _read_file(Path(data), options or {})
+    frame = plain_frame(data)
+    specs = {name: ColumnSpec(Role.INSENSITIVE) for name in frame_columns(frame)}
+    return UntypedTable(code_frame(frame, specs))
+
+
+def _read_file(path: Path, options: Mapping[str, Any]) -> UntypedTable:
+    source = Source.of_file(path, **options)
+    if source.is_text and lacks_header(source):
+        raise InputError(
+            f"{source.path}: the first line looks like a row of cells, not like a header. Add a "
+            "line with the names of the columns, or read it with `header: false`."
+        )
+    given = source.model_dump(mode="json", include=set(options) - {"missing"})
+    written = {"path": str(path), **given}
+    names = column_names(source)
+    table = read_table(source, {name: ColumnSpec(Role.INSENSITIVE) for name in names})
+    if not source.is_text:
+        return UntypedTable(table, written, source.missing)
+    tokens = [token for token in MISSING_TOKENS if any((c.text == token).any() for c in table)]
+    missing = tuple(dict.fromkeys((*source.missing, *tokens)))
+    formats = {c.name: found for c in table if (found := other_date_format(c, missing))}
+    specs = {
+        c.name: ColumnSpec(Role.INSENSITIVE, ValueType.DATE, date_format=formats[c.name])
+        if c.name in formats
+        else ColumnSpec(
+            Role.INSENSITIVE, suggest_type(c, missing, source.decimal), decimal=source.decimal
+        )
+        for c in table
+    }
+    typed = read_table(source.model_copy(update={"missing": missing}), specs)
+    return UntypedTable(typed, written, missing, formats)
+
+
+def other_date_format(column: Column, missing: Sequence[str] = ()) -> str | None:
+    """Return the format of dates that are not in ISO form; None for other values."""
+    text = column.text.drop_nulls()
+    text = text.filter(~text.is_in(list(missing)))
+    if not len(text) or date_format(text.head(1)) is None:
+        return None
+    found = date_format(text)
+    return None if found == DATE_FORMATS[0] else found
+
+
+def suggest_type(column: Column, missing: Sequence[str] = (), decimal: str = ".") -> ValueType:
+    """The type that all values of a text column have; codes with leading zeros are text."""
+    text = column.text.drop_nulls()
+    text = text.filter(~text.is_in(list(missing)))
+    if not len(text) or text.str.contains(r"^[+-]?0\d").any():
+        return ValueType.TEXT
+    if text.str.contains(r"^[+-]?\d{1,15}$").all():
+        return ValueType.INTEGER
+    sign = re.escape(decimal)
+    if text.str.contains(rf"^[+-]?(\d+{sign}?\d*|{sign}\d+)([eE][+-]?\d+)?$").all():
+        return ValueType.NUMBER
+    if text.str.contains(r"^\d{4}-\d{2}-\d{2}$").all():
+        dates = text.str.to_date(strict=False)
+        return ValueType.TEXT if dates.null_count() else ValueType.DATE
+    return ValueType.TEXT

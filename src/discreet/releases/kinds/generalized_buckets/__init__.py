@@ -1,0 +1,1 @@
+"""Groups with numbers, generalized quasi-identifiers and sensitive rows of their own."""

@@ -1,0 +1,218 @@
+"""Which values requirements cover: the sensitive ones alone, or kinds of values.
+
+Non-sensitive values ("none", "not tested"): disclosing one harms no person. They count as values
+that a person may have, never as disclosed ones, as the set Y of Machanavajjhala and others
+(Definition 4.3). n is the size of a class, n_s the count of a sensitive value s in it, p_s = n_s/n,
+q_s the share of s in the table. What each requirement asks of every class:
+
+=====================  =========================================================================
+distinct ℓ             ℓ values of any sort, if some row has a sensitive one
+p-diversity            p_s ≤ 1/ℓ for every sensitive s
+m-diversity            the same with 1/(ℓ − i), after any i values are ruled out, of either sort
+entropy ℓ              Σ_s n_s·ln(n/n_s) ≥ (Σ_s n_s)·ln ℓ: the mean surprise of the rows with a
+                       sensitive value at their own value
+recursive (c, ℓ)       pd-recursive (c, ℓ) with Y = the non-sensitive values
+t-closeness            the least work that moves the sensitive rows of the class into the table's
+                       distribution is at most t; rows with other values are moved for nothing
+(α, k), β, δ           the bounds on shares, for every sensitive s; the size for every class
+multi-attribute        as its inner model, in every refined class
+=====================  =========================================================================
+
+Without non-sensitive values each is the requirement as published. A class without a sensitive value
+passes all of them but δ-disclosure, which also bounds from below: such a class rules every
+sensitive value out. Each is closed under merging: see the classes.
+
+*Kinds*: values that share a node of their hierarchy count as one.
+Three diagnoses that are all diabetes are no diversity. At level 1 of a hierarchy, or at a level by
+its name, such as ``level: block``, values below one node are one kind, and counts are of kinds.
+Merging classes merges the counts of kinds, so a requirement that is closed under merging stays so.
+A missing value is a kind of its own until a level with a single node.
+
+Where some values are not sensitive, p-diversity bounds the sensitive values of each kind together;
+for distinct ℓ-diversity a non-sensitive value is of its own kind or of that of the others there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Self
+
+import numpy as np
+from pydantic import Field, PositiveInt, StringConstraints
+
+from discreet.hierarchies.hierarchy import Hierarchy
+from discreet.requirements.base import (
+    AttributeRequirement,
+    Domain,
+    Domains,
+    PublishedValues,
+    Requirement,
+    codes_of,
+)
+from discreet.requirements.exact_ratios import by_class
+from discreet.table.counts import ValueCounts
+from discreet.typing import Bools, Floats, Ints
+
+Value = Annotated[str, Field(coerce_numbers_to_str=True)] | None
+LevelName = Annotated[str, StringConstraints(min_length=1)]
+
+
+class SparingRequirement(AttributeRequirement):
+    """A requirement that can cover the sensitive values of an attribute alone."""
+
+    non_sensitive: tuple[Value, ...] | None = Field(
+        default=None,
+        description="Values that may be disclosed; from `non_sensitive_values` of the attribute.",
+    )
+
+    @property
+    def spared_values(self) -> tuple[str | None, ...]:
+        return self.non_sensitive or ()
+
+    def sparing(
+        self, spared: Mapping[str, Sequence[str | None]], sensitive: Sequence[str]
+    ) -> list[Requirement]:
+        if self.non_sensitive is not None:
+            return [self]
+        return with_values(self, "non_sensitive", (), spared, sensitive)
+
+    def is_sensitive(self, domain: Domain) -> Bools:
+        """(values,) Which values are sensitive."""
+        sensitive = np.ones(len(domain.values), bool)
+        sensitive[codes_of(domain, self.non_sensitive or ())] = False
+        return sensitive
+
+    def sensitive_counts(self, values: ValueCounts, domain: Domain) -> Ints:
+        """(entries,) The counts of sensitive values, 0 for others."""
+        if not self.non_sensitive:
+            return values.count
+        return np.where(self.is_sensitive(domain)[values.value], values.count, 0)
+
+    def greatest_sensitive(self, values: ValueCounts, domain: Domain) -> Ints:
+        """(classes,) How often the most frequent sensitive value occurs; 0 where none does."""
+        greatest: Ints = by_class(np.maximum, self.sensitive_counts(values, domain), values)
+        return greatest
+
+    def of_sensitive(self, bounds: Floats, domain: Domain) -> Floats:
+        """The bounds of sensitive values, infinite for others."""
+        if not self.non_sensitive:
+            return bounds
+        return np.where(self.is_sensitive(domain), bounds, np.inf)
+
+    def naming(self, values: PublishedValues) -> Requirement:
+        if self.non_sensitive is None:
+            return self
+        shown = self.occurring(self.non_sensitive, values)
+        return self.model_copy(update={"non_sensitive": shown})
+
+    @property
+    def sensitive_value(self) -> str:
+        """What it bounds, for a sentence."""
+        return "sensitive value" if self.non_sensitive else "value"
+
+    @property
+    def exempt(self) -> str:
+        """The end of a sentence: which values are not covered."""
+        if not self.non_sensitive:
+            return ""
+        return " Values that the publisher declares non-sensitive may be disclosed."
+
+
+def with_values(
+    requirement: AttributeRequirement,
+    field: str,
+    given: tuple[str | None, ...],
+    spared: Mapping[str, Sequence[str | None]],
+    sensitive: Sequence[str],
+) -> list[Requirement]:
+    """One requirement for the attributes with the same non-sensitive values, and for the rest.
+
+    They are added to the values that the requirement itself has in ``field``.
+    """
+    covered = requirement.named or tuple(sensitive)
+    if not set(covered) & set(spared):
+        return [requirement]
+    names_of: dict[tuple[str | None, ...] | None, list[str]] = {}
+    for name in covered:
+        own = tuple(dict.fromkeys([*given, *spared[name]])) if name in spared else None
+        names_of.setdefault(own, []).append(name)
+    return [
+        requirement.model_copy(
+            update={
+                "attribute": names[0] if len(names) == 1 else tuple(names),
+                **({} if values is None else {field: values}),
+            }
+        )
+        for values, names in names_of.items()
+    ]
+
+
+class LevelledRequirement(SparingRequirement):
+    """A requirement that can count kinds of values instead of values."""
+
+    level: PositiveInt | LevelName | None = Field(
+        default=None,
+        description="Count kinds of values: those that share a node at this level of the "
+        "attribute's hierarchy, by its number from 1 or by its name.",
+    )
+
+    def kinds(self, values: ValueCounts, domain: Domain) -> ValueCounts | None:
+        """The counts that are judged; None where the level is unknown, so that nothing passes."""
+        if self.level is None:
+            return values
+        hierarchy = domain.hierarchy
+        if hierarchy is None or not isinstance(self.level, int) or self.level > hierarchy.height:
+            return None
+        level = hierarchy.levels[self.level]
+        return values.grouped(level.node_of_leaf, level.nodes)
+
+    def greatest_kind(self, values: ValueCounts, domain: Domain) -> Ints | None:
+        """(classes,) How often the most frequent kind of sensitive values occurs; None as above."""
+        counted = replace(values, count=self.sensitive_counts(values, domain))
+        kinds = self.kinds(counted, domain)
+        if kinds is None or not self.non_sensitive:
+            return None if kinds is None else by_class(np.maximum, kinds.count, kinds)
+        greatest = np.zeros(kinds.classes, np.int64)  # a class may have no sensitive value
+        np.maximum.at(greatest, kinds.class_of_entry, kinds.count)
+        return greatest
+
+    def with_numbered_levels(self, hierarchies: Mapping[str, Hierarchy]) -> Self:
+        if not isinstance(self.level, str):
+            return self
+        covered = self.named or tuple(hierarchies)
+        numbers = {
+            hierarchies[name].level_names.index(self.level) + 1
+            for name in covered
+            if name in hierarchies and self.level in hierarchies[name].level_names
+        }
+        return self.model_copy(update={"level": numbers.pop()}) if len(numbers) == 1 else self
+
+    def problems(self, domains: Domains) -> list[str]:
+        found = super().problems(domains)
+        if self.level is None or found:
+            return found
+        covered = self.named or tuple(n for n, d in domains.items() if d.role is self.role)
+        return [
+            f"{self.name}: level {self.level!r} is not a level of the hierarchy of '{name}'. "
+            + _levels(domains[name].hierarchy)
+            for name in covered
+            if self._lacks_level(domains[name].hierarchy)
+        ]
+
+    def _lacks_level(self, hierarchy: Hierarchy | None) -> bool:
+        if hierarchy is None or not isinstance(self.level, int):
+            return True
+        return self.level > hierarchy.height
+
+    @property
+    def place(self) -> str:
+        """Where kinds are defined, for a sentence."""
+        return f"(kinds: level {self.level} of its hierarchy)"
+
+
+def _levels(hierarchy: Hierarchy | None) -> str:
+    if hierarchy is None:
+        return "Give it a hierarchy, or name the attribute of the requirement."
+    names = f" ({', '.join(hierarchy.level_names)})" if hierarchy.level_names else ""
+    return f"It has levels 1 to {hierarchy.height}{names}."

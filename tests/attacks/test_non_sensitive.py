@@ -1,0 +1,127 @@
+"""No attack counts a belief in a value that is not sensitive."""
+
+from __future__ import annotations
+
+import random
+
+import polars as pl
+import pytest
+
+import discreet as dc
+
+VALUES = {"hiv": "virus", "flu": "virus", "pox": "virus", "none": "other", "ok": "other"}
+SPARED = ["none", "ok"]
+
+
+def patients(seed=3, rows=90):
+    draw = random.Random(seed)
+    tests = ["none", "ok", "hiv", "flu", "pox"]
+    return pl.DataFrame(
+        {
+            "person": [f"p{number}" for number in range(rows)],
+            "age": [draw.randint(20, 60) for _ in range(rows)],
+            "sex": [draw.choice("fm") for _ in range(rows)],
+            "test": [draw.choice(tests) for _ in range(rows)],
+            "job": [draw.choice("uvwxyz") for _ in range(rows)],
+        }
+    )
+
+
+def job(method, requirements, spared=SPARED, **more):
+    return dc.Job(
+        attributes={
+            "person": {"role": "identifier"},
+            "age": {
+                "role": "quasi-identifier",
+                "type": "integer",
+                "hierarchy": {"intervals": [10]},
+            },
+            "sex": {"role": "quasi-identifier", "hierarchy": "suppress"},
+            "test": {
+                "role": "sensitive",
+                "hierarchy": {"tree": {"virus": ["hiv", "flu", "pox"], "other": ["none", "ok"]}},
+                **({"non_sensitive_values": spared} if spared else {}),
+            },
+            "job": {"role": "sensitive"},
+        },
+        requirements=requirements,
+        method=method,
+        **more,
+    )
+
+
+CASES = {
+    "full-domain": ({"full-domain": {"suppression": 0.1}}, [{"distinct-l-diversity": {"l": 2}}]),
+    "mondrian": ("mondrian", [{"p-diversity": {"l": 2, "attribute": "test"}}]),
+    "decomposition": ({"decomposition": {"l": {"test": 2, "job": 2}}}, []),
+    "codip": ({"codip": {"recoding": "mondrian", "plan": "given",
+                         "tables": [["test"], ["job"]]}}, [{"k-anonymity": {"k": 3}}]),
+}  # fmt: skip
+
+
+def about_test(report):
+    return [one for one in report.findings if one.aim.split(" ")[0] == "test"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_targets_are_persons_with_a_sensitive_value(name):
+    frame = patients()
+    release = dc.publish(frame, job(*CASES[name]), seed=1)
+    report = dc.attack(release, original=frame)
+    sensitive = sum(value not in SPARED for value in frame["test"])
+    found = about_test(report)
+    assert {one.attack for one in found} > {"similarity"} or name == "decomposition"
+    for one in found:
+        if " and " in one.aim:  # a pair discloses one of the two
+            assert one.targets > sensitive
+        elif one.attack in ("associated", "definetti"):  # a part of the persons
+            assert one.targets <= sensitive
+        else:
+            assert one.targets == pytest.approx(sensitive - release.manifest.suppressed_rows, abs=9)
+            assert one.targets <= sensitive
+        assert 0 <= one.baseline <= 1
+
+
+def test_certain_values_that_are_no_secret_are_no_finding():
+    """Every person of a group has a value that is not sensitive, and no attacker gains."""
+    frame = pl.DataFrame(
+        {
+            "person": [f"p{number}" for number in range(12)],
+            "age": [20] * 6 + [50] * 6,
+            "sex": ["f"] * 12,
+            "test": ["none"] * 6 + ["hiv", "flu", "pox"] * 2,
+            "job": list("uvwxyz") * 2,
+        }
+    )
+    made = job("mondrian", [{"p-diversity": {"l": 3, "attribute": "test"}}], spared=["none"])
+    found = dc.attack(dc.publish(frame, made, seed=1), original=frame)
+    plain = dc.attack(dc.publish(frame, job("mondrian", [{"k-anonymity": {"k": 6}}], None), seed=1),
+                      original=frame)  # fmt: skip
+    greatest = {one.attack: one.greatest for one in about_test(found)}
+    assert greatest["homogeneity"] == pytest.approx(1 / 3)
+    assert {one.attack: one.greatest for one in about_test(plain)}["homogeneity"] == 1
+    # all are of one kind, which no guarantee excludes; values that are no secret are not of it
+    picture = dc.publish(frame, made, seed=1).audit.picture
+    assert picture.beliefs["test"].greatest == pytest.approx(1 / 3)
+    assert picture.beliefs["test"].people == 6
+    (similar,) = [one for one in about_test(found) if one.attack == "similarity"]
+    assert similar.targets == 6
+
+
+def test_persons_with_several_rows_are_targets_by_their_sensitive_values():
+    frame = patients().with_columns(person=pl.Series([f"p{number // 3}" for number in range(90)]))
+    made = job(
+        "mondrian",
+        [{"p-diversity": {"l": 1.5, "attribute": "test"}}],
+        person={"column": "person", "rows": "keep"},
+    )
+    release = dc.publish(frame, made, seed=1)
+    assert release.manifest.promises[0].parameters["non_sensitive"] == ["none", "ok"]
+    report = dc.attack(release, original=frame)
+    spared = ~pl.col("test").is_in(SPARED)
+    sensitive = frame.filter(spared)["person"].n_unique()
+    checked = {"homogeneity", "number-of-rows", "background-join", "skewness", "similarity"}
+    found = [one for one in about_test(report) if one.attack in checked]
+    assert {one.attack for one in found} == checked
+    assert {one.targets for one in found} == {sensitive}
+    assert report.ok

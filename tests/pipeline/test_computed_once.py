@@ -10,11 +10,12 @@ import pytest
 from tests.engines.conftest import job_text, write_people
 
 import discreet as dc
+from discreet.attacks import run
 from discreet.errors import AuditError
 from discreet.hierarchies import coverage
 from discreet.ledger.settings import LedgerSettings
 from discreet.ledger.store import Store
-from discreet.pipeline import one_machine, verify
+from discreet.pipeline import one_machine
 from discreet.pipeline.run import publish_folder
 from discreet.releases.audit import audit
 from discreet.releases.kinds.decomposed import sensitive_sets
@@ -39,7 +40,7 @@ def calls(monkeypatch) -> Counter:
     count(audit, "read_table", lambda source, *_: source.path.name)
     count(one_machine, "audit_tables")
     count(one_machine, "measure_release")
-    count(verify, "run_attacks")
+    count(run, "run_attacks")
     count(Store, "entries")
     return counted
 

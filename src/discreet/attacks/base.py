@@ -17,27 +17,28 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.attacks.inference.beliefs import Beliefs
-from discreet.attacks.inference.rows_at_risk import RowsAtRisk
 from discreet.by_name import Named
-from discreet.knowledge.population import Population
 from discreet.methods.base import Progress, Task, no_progress
-from discreet.releases.adversary_view import AdversaryView
-from discreet.releases.kinds.base import Kind
-from discreet.releases.manifest import Manifest
 from discreet.releases.placement import EXACT
 from discreet.releases.registry import kind_of
-from discreet.requirements.base import Domains, Requirement
-from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels.lists import entries_of
 from discreet.table.roles import Unit
 from discreet.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
+    from discreet.attacks.inference.beliefs import Beliefs
+    from discreet.attacks.inference.rows_at_risk import RowsAtRisk
     from discreet.attacks.persons.person_view import PersonView
+    from discreet.knowledge.population import Population
+    from discreet.releases.adversary_view import AdversaryView
+    from discreet.releases.kinds.base import Kind
+    from discreet.releases.manifest import Manifest
+    from discreet.requirements.base import Domains, Requirement
+    from discreet.table.coded_table import CodedTable, Column
 
 BINS = 20  # of the plot of beliefs
 TOLERANCE = 1e-9
+LINES = 6  # worst attackers that a report shows first
 WITHIN = "within the guarantee"
 EXCEEDED = "exceeds the guarantee"
 NO_GUARANTEE = "no guarantee against this"

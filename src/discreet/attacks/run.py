@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from discreet.attacks.algorithm_aware.downcoding import pinned_sentences
 from discreet.attacks.base import (
     EXCEEDED,
+    LINES,
     NO_BETTER,
     NO_GUARANTEE,
     WITHIN,
@@ -40,7 +41,6 @@ from discreet.table.interrupts import OutOfTimeError, interruptible
 from discreet.table.roles import Unit
 
 SEED = 0  # of sampled targets and worlds, so that a report can be repeated
-LINES = 6  # worst attackers that a report shows first
 _NOT_A_VALUE = ("the row", "the person", "being in the table")
 
 

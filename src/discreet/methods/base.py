@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -20,10 +20,8 @@ from numpy.typing import NDArray
 from discreet.by_name import Named
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links, estimated_prior, link
-from discreet.knowledge.population import Population
 from discreet.knowledge.table import Knowledge
 from discreet.methods.manifest_entry import MethodEntry
-from discreet.methods.series.beliefs.correlation import Correlation, Unstated
 from discreet.requirements.base import Domain, Domains, Requirement, requirements_within
 from discreet.requirements.mutual_information import Information, measure_information
 from discreet.table.bitmaps import Bitmap
@@ -35,6 +33,10 @@ from discreet.table.past_releases import History
 from discreet.table.persons import Keeping, OneRowEach, Persons
 from discreet.table.roles import Unit
 from discreet.typing import Codes
+
+if TYPE_CHECKING:
+    from discreet.knowledge.population import Population
+    from discreet.methods.series.beliefs.correlation import Correlation, Unstated
 
 Progress = Callable[[str, float], None]  # the phase, and how much of it is done in [0, 1]
 

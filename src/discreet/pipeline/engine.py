@@ -11,14 +11,13 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.io.writing import OutputFormat
 from discreet.job.model import Job
-from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Progress, Task
 from discreet.pipeline.read import SourceRows
 from discreet.pipeline.record import Draft
@@ -27,6 +26,9 @@ from discreet.releases.manifest import Manifest, TableEntry
 from discreet.requirements.base import PublishedValues, Requirement
 from discreet.table.coded_table import CodedTable
 from discreet.utility.settings import MeasureSettings
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
 
 
 class Reading(ABC):

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from discreet.io.declared_types import typed_columns
 from discreet.io.frames import FrameKind, code_frame, frame_kind, plain_frame, to_frame
 from discreet.io.writing import OutputFormat, write_table
 from discreet.job.model import Job
-from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Generalized, Outcome, Progress, Task
 from discreet.methods.shared.grouped_rows import require_all
 from discreet.methods.shared.person_groups import group_persons
@@ -35,6 +34,9 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.interrupts import interruptible
 from discreet.table.published import PublishedTable
 from discreet.utility.settings import MeasureSettings
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
 
 
 class OneMachine(Engine[SourceRows, Outcome]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -29,11 +29,9 @@ from discreet.job.identifying import SEVERAL_ROWS, Uses, identifying_values
 from discreet.job.model import Job
 from discreet.knowledge.population import Population
 from discreet.knowledge.table import Knowledge
-from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
-from discreet.pipeline.series_history import with_history
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
@@ -42,6 +40,9 @@ from discreet.table.person_counts import PersonBasis
 from discreet.table.persons import Keeping
 from discreet.table.published import PERSON
 from discreet.table.roles import Role, Unit
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
 
 _NOTATION_START = r"^\s*[\[{*]"
 
@@ -90,6 +91,8 @@ def prepare_task(
         path = job.folder / str(job.population)
         task = replace(task, population=Population(*prepare_population(job, path)))
     if ledger is not None and source.people is not None:
+        from discreet.pipeline.series_history import with_history
+
         progress("ledger", 0.0)
         task = with_history(replace(task, people=source.people), job, ledger)
     _require_fit(task, problems)

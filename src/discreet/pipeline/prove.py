@@ -6,17 +6,19 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from discreet.ledger.ledger import Ledger
 from discreet.pipeline.engine import Reading
 from discreet.pipeline.manifest_draft import name_published_values
 from discreet.pipeline.release import Release
-from discreet.pipeline.series_check import with_series
 from discreet.releases.audit.audit import Audit, require_sound
 from discreet.releases.audit.figures import settle
 from discreet.releases.audit.files import hash_of_table
 from discreet.releases.audit.linked_labels import public_promise
 from discreet.releases.manifest import Manifest
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
 
 
 def audit_reading(
@@ -29,6 +31,8 @@ def audit_reading(
     name_published_values(manifest, reading.values)
     audit = reading.audit(manifest)
     if release.draft is not None and ledger is not None:
+        from discreet.pipeline.series_check import with_series
+
         correlation = release.task.correlation
         audit = with_series(audit, ledger, release.draft, reading, correlation)
     require_sound(audit)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from discreet.errors import InputError, JobError
 from discreet.io.csv.layout import suspect_header
-from discreet.io.formats.database_tables import opened_table
 from discreet.io.frames import FrameKind, code_frame, frame_columns, plain_frame
 from discreet.io.header import check_columns
 from discreet.io.source import PLACES, Source, Tell, ignore_progress
@@ -21,7 +20,6 @@ from discreet.job.joined_columns import join_columns
 from discreet.job.model import Job
 from discreet.job.person import Person
 from discreet.ledger.keys import hash_people
-from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import require_people
 from discreet.pipeline.collapse import collapse
 from discreet.releases.manifest import sha256_of
@@ -30,6 +28,9 @@ from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import OneRowEach, Persons, persons_of
 from discreet.table.roles import Role, ValueType
 from discreet.typing import PersonHashes
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
 
 UNIT_SEPARATOR = "\x1f"  # between identifiers that name a person together
 
@@ -160,6 +161,8 @@ def _read_as_is(job: Job, data: Any, identifiers: Sequence[str], tell: Tell) -> 
         kind = specs[name].type if specs[name].role is Role.DROP else ValueType.TEXT
         specs[name] = ColumnSpec(Role.INSENSITIVE, kind)
     if data is None and job.source is not None and job.source.url is not None:
+        from discreet.io.formats.database_tables import opened_table
+
         source = job.source
         with opened_table(str(source.url), job.folder, source.table, source.query) as found:
             specs |= specs_of_others(job, found.names)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from discreet.errors import InputError, ReleaseError
 from discreet.io.atomic import hash_of_folder
 from discreet.job.model import Job
 from discreet.ledger.keys import hex_of
-from discreet.ledger.ledger import Ledger
 from discreet.ledger.record import Contents, Entry, GroupSignatures
 from discreet.ledger.settings import LedgerSettings
 from discreet.ledger.terms import BCF_ANONYMITY, terms_of
@@ -24,6 +24,9 @@ from discreet.table.classes import group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import order_by_class
 from discreet.table.published import GROUP, PublishedTable
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +46,11 @@ class Draft:
 
 def open_ledger(job: Job) -> Ledger | None:
     """The ledger that a job names."""
-    return None if job.ledger is None else Ledger.open(job.ledger.located(job.folder))
+    if job.ledger is None:
+        return None
+    from discreet.ledger.ledger import Ledger
+
+    return Ledger.open(job.ledger.located(job.folder))
 
 
 @contextmanager
@@ -79,6 +86,8 @@ def locked_ledger(
         return
     with ExitStack() as stack:
         if ledger is None:
+            from discreet.ledger.ledger import Ledger
+
             ledger = stack.enter_context(Ledger.open(draft.settings))
         stack.enter_context(ledger.writing())
         ledger.require_new_place(path)

@@ -10,13 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from discreet.attacks.run import AttackReport
 from discreet.errors import InputError
 from discreet.io.atomic import write_private
 from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat
 from discreet.job.model import Job
-from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.engine import FormedTables, Reading
 from discreet.pipeline.record import Draft
@@ -29,6 +27,8 @@ from discreet.result import Result
 from discreet.table.coded_table import CodedTable
 
 if TYPE_CHECKING:
+    from discreet.attacks.run import AttackReport
+    from discreet.ledger.ledger import Ledger
     from discreet.report.charts.chart import Chart
     from discreet.report.pieces import Page
     from discreet.report.review import Review

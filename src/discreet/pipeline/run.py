@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from discreet.io.atomic import release_place
 from discreet.io.signatures import SigningKey
 from discreet.io.writing import OutputFormat, require_format
 from discreet.job.model import Job
 from discreet.job.protected_values import advising_to_spare, protected_alike
-from discreet.ledger.ledger import Ledger
 from discreet.methods.base import Progress, no_progress
 from discreet.pipeline.engine import Engine, Reading
 from discreet.pipeline.explain import write_explanation, write_private_files
@@ -38,6 +37,9 @@ from discreet.pipeline.release import Proof, Release
 from discreet.pipeline.run_state import RunState
 from discreet.pipeline.verify import review_release, verify_attacks
 from discreet.releases.manifest import Manifest
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
 
 
 class Saving(TypedDict, total=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +12,14 @@ from discreet.errors import InputError
 from discreet.io.correlations import read_correlation
 from discreet.job.model import Job
 from discreet.ledger.history import history_of, past_contents, values_of
-from discreet.ledger.ledger import Ledger
 from discreet.ledger.terms import domain_of_series, require_same_terms, terms_of
 from discreet.methods.base import Task
 from discreet.methods.series.beliefs.correlation import Correlation
 from discreet.methods.shared.different_values import sole_sensitive
 from discreet.table.coded_table import Column, exact_value
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
 
 
 def with_history(task: Task, job: Job, ledger: Ledger) -> Task:

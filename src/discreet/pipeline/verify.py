@@ -8,17 +8,15 @@ import io
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet import __version__
 from discreet.attacks.base import TOLERANCE, Finding
-from discreet.attacks.inference.rows_at_risk import RowAtRisk
 from discreet.attacks.registry import attacks_inside
-from discreet.attacks.run import AttackReport, run_attacks
 from discreet.errors import AuditError
 from discreet.job.model import Job
-from discreet.knowledge.population import Population
 from discreet.methods.base import Progress
 from discreet.pipeline.engine import FormedTables, Reading
 from discreet.pipeline.prepare import prepare, prepare_population
@@ -30,6 +28,11 @@ from discreet.report.review import ColumnChange, Review, SampledRows
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.interrupts import interruptible
 from discreet.utility.reading import DIVERGENCE_ROWS
+
+if TYPE_CHECKING:
+    from discreet.attacks.inference.rows_at_risk import RowAtRisk
+    from discreet.attacks.run import AttackReport
+    from discreet.knowledge.population import Population
 
 SAMPLED = 10  # rows that are shown before and after
 SHOWN_COLUMNS = 8
@@ -52,6 +55,8 @@ def verify_attacks(
     wanted = job.verify
     if wanted is None:
         return None
+    from discreet.attacks.run import run_attacks
+
     population = _population(job)
     report = run_attacks(
         reading.tables,
@@ -151,6 +156,8 @@ def _too_much_in_parts(formed: FormedTables, manifest: Manifest) -> str | None:
 def _attacked(
     release: Release, manifest: Manifest, reading: Reading, seconds: float, progress: Progress
 ) -> AttackReport:
+    from discreet.attacks.run import run_attacks
+
     wanted = release.job.verify
     population = _population(release.job)
     return run_attacks(

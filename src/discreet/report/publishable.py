@@ -25,7 +25,7 @@ def publishable_job(job: Job) -> str:
         mode="json",
         exclude_none=True,
         exclude_defaults=True,
-        exclude={"source", "output", "verify", "ledger", "measure", "requirements"},
+        exclude={"source", "output", "verify", "ledger", "measure", "requirements", "method"},
     )
     data["method"] = {job.method.name: job.method.parameters()}
     for name, attribute in data["attributes"].items():

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from discreet.attacks.run import AttackReport
 from discreet.releases.analyst_errors import AnalystErrors
+
+if TYPE_CHECKING:
+    from discreet.attacks.run import AttackReport
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.attacks.base import Finding
-from discreet.attacks.run import AttackReport
 from discreet.job.sign_off import RiskLimits, SignOff
 from discreet.releases.explanation import uncovered
 from discreet.releases.manifest import Manifest
 from discreet.report.pieces import Card, Tone
+
+if TYPE_CHECKING:
+    from discreet.attacks.run import AttackReport
 
 READY, LOOK, REFUSE = "Ready to sign", "Look at these", "Do not publish"
 _TONES: dict[str, Tone] = {READY: "good", LOOK: "warn", REFUSE: "bad"}

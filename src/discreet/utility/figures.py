@@ -5,15 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from discreet.result import Result
-from discreet.utility.divergence import Divergence
-from discreet.utility.learning import Learning
-from discreet.utility.queries import QueryErrors
-from discreet.utility.terms import TermMeasures
+
+if TYPE_CHECKING:
+    from discreet.utility.divergence import Divergence
+    from discreet.utility.learning import Learning
+    from discreet.utility.queries import QueryErrors
+    from discreet.utility.terms import TermMeasures
 
 
 @dataclass(frozen=True)

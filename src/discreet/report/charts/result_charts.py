@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.releases.group_summary import Picture
 from discreet.report.charts.chart import Chart, Mark, ReferenceLine, Scale
-from discreet.utility.comparison import Comparison, Point
 
 if TYPE_CHECKING:
     from discreet.attacks.base import Finding
     from discreet.methods.codip.frontier import Frontier
+    from discreet.utility.comparison import Comparison, Point
 
 STRIPS = 8  # findings in the plot of beliefs, those with the greatest beliefs
 BARS = 24  # attributes in the plot of losses, those with the greatest

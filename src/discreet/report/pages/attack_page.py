@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from discreet.attacks.base import EXCEEDED, NO_BETTER, NO_GUARANTEE, WITHIN, Finding
-from discreet.attacks.risk import Risk
-from discreet.attacks.run import LINES, AttackReport
+from discreet.attacks.base import EXCEEDED, LINES, NO_BETTER, NO_GUARANTEE, WITHIN, Finding
 from discreet.job.model import Job
 from discreet.releases.manifest import Manifest
 from discreet.releases.weaknesses import known_weaknesses
@@ -29,6 +28,10 @@ from discreet.report.pieces import (
     subheading,
     table,
 )
+
+if TYPE_CHECKING:
+    from discreet.attacks.risk import Risk
+    from discreet.attacks.run import AttackReport
 
 TONES: dict[str, Tone] = {WITHIN: "good", EXCEEDED: "bad", NO_GUARANTEE: "warn", NO_BETTER: "good"}
 

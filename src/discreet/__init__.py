@@ -89,6 +89,7 @@ _HOME_OF_NAME = {
     "MDiversity": "discreet.requirements.diversity",
     "TCloseness": "discreet.requirements.closeness",
     "AlphaKAnonymity": "discreet.requirements.value_bounds",
+    "LkcPrivacy": "discreet.requirements.attackers.lkc_privacy",
     "GradedAlphaKAnonymity": "discreet.requirements.background.graded_alpha",
     "PSensitiveKAnonymity": "discreet.requirements.background.p_sensitive",
     "KeAnonymity": "discreet.requirements.background.ke_anonymity",
@@ -182,6 +183,7 @@ if TYPE_CHECKING:
     from discreet.releases.exporting.export import export as export
     from discreet.releases.manifest import Manifest as Manifest
     from discreet.releases.read_release import read_release as read_release
+    from discreet.requirements.attackers.lkc_privacy import LkcPrivacy as LkcPrivacy
     from discreet.requirements.background.delta_presence import DeltaPresence as DeltaPresence
     from discreet.requirements.background.graded_alpha import (
         GradedAlphaKAnonymity as GradedAlphaKAnonymity,

@@ -118,6 +118,10 @@ CASES = [
         {"naive": everywhere(lambda counts, n: n >= 2 and 5 * max(counts) <= 3 * n)},
     ),
     (
+        dc.LkcPrivacy(l=2, k=2, c=0.6),
+        {"naive": everywhere(lambda counts, n: n >= 2 and 5 * max(counts) <= 3 * n)},
+    ),
+    (
         dc.GradedAlphaKAnonymity(alpha={"flu": 0.5}, others=0.8, k=2, attribute="diagnosis"),
         {"naive": lambda rows, table: graded(rows, {"flu": 0.5}, 0.8, 2)},
     ),

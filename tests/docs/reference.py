@@ -27,6 +27,8 @@ from discreet.job.model import Job
 from discreet.job.parts import Attribute, Output, Verify
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.registry import METHODS
+from discreet.requirements.attackers.attacker import Attacker
+from discreet.requirements.base import Requirement
 from discreet.requirements.registry import REQUIREMENTS
 from discreet.result import Result
 from discreet.utility.settings import MeasureSettings
@@ -34,9 +36,15 @@ from discreet.utility.settings import MeasureSettings
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
 JOB_PARTS: dict[str, type[BaseModel]] = {
     "job": Job, "source": Source, "attributes.NAME": Attribute,
-    "attributes.NAME.knowledge": KnowledgeSource, "output": Output, "ledger": LedgerSettings,
+    "attributes.NAME.knowledge": KnowledgeSource, "attackers.NAME": Attacker, "output": Output,
+    "ledger": LedgerSettings,
     "verify": Verify, "measure": MeasureSettings,
 }  # fmt: skip
+
+EVERY_REQUIREMENT = (
+    "Each also takes `attackers`, by name as `attackers.NAME` above: the attackers that it holds "
+    "for; by default those of the job, or one who knows all quasi-identifiers."
+)
 
 
 def reference() -> str:
@@ -56,7 +64,8 @@ def reference() -> str:
         ("Methods", METHODS.values()),
         ("Attacks", ATTACKS.values()),
     ):
-        lines += [f"## {title}", "", *_named(kinds)]
+        more = [EVERY_REQUIREMENT, ""] if title == "Requirements" else []
+        lines += [f"## {title}", "", *more, *_named(kinds)]
     lines += ["## Python", "", *_python()]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -104,6 +113,7 @@ def _parameters(model: type[BaseModel]) -> list[str]:
         (f"`{name}`", _cell(_type(field.annotation)), _default(_default_of(field)),
          _cell(field.description or ""))
         for name, field in model.model_fields.items()
+        if name != "attackers" or not issubclass(model, Requirement)  # the same in each
     ]  # fmt: skip
     return list(_table(("key", "type", "default", "meaning"), rows)) if rows else []
 

@@ -57,7 +57,7 @@ ON_ROWS = {"sa-diversity", "nt-closeness"}
 ELSEWHERE = {
     "pd-recursive-cl-diversity", "npd-recursive-cl-diversity", "qs-cl-diversity", "qs-t-closeness",
     "conditional-l-diversity", "graded-alpha-k-anonymity", "ke-anonymity",
-    "guarding-nodes", "delta-presence", "m-confidentiality",
+    "guarding-nodes", "delta-presence", "m-confidentiality", "lkc-privacy",
 }  # fmt: skip
 
 

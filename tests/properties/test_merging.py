@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from discreet.hierarchies.hierarchy import Hierarchy, level_from_groups
 from discreet.knowledge.links import Links
 from discreet.knowledge.table import knowledge_from_sets
+from discreet.requirements.attackers.lkc_privacy import LkcPrivacy
 from discreet.requirements.background.graded_alpha import GradedAlphaKAnonymity
 from discreet.requirements.background.guarding_nodes import GuardingNodes
 from discreet.requirements.background.ke_anonymity import KeAnonymity
@@ -72,6 +73,7 @@ MODELS: list[tuple[Requirement, Distance]] = [
         MultiAttributeLDiversity(l=2),
         MultiAttributeLDiversity(inner=EntropyLDiversity(l=1.5)),
         AlphaKAnonymity(alpha=0.6, k=2),
+        LkcPrivacy(l=2, k=2, c=0.6),
         GradedAlphaKAnonymity(alpha={"a": 0.4, "c": 0.7}, k=2),
         GradedAlphaKAnonymity(alpha={"a": 0.3}, others=0.6, k=1),
         PSensitiveKAnonymity(p=2, k=3),

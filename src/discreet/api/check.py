@@ -31,6 +31,7 @@ from discreet.pipeline.prepare import (
     expand_sets,
     knowledge_of_job,
     of_sensitive_values,
+    requirements_for_attackers,
     sensitive_marks,
 )
 from discreet.pipeline.read import source_of, specs_of_job
@@ -227,7 +228,10 @@ def _task(
     marks, problems = sensitive_marks(job, table, bitmaps)
     if problems:
         raise JobError(problems, "check")
-    required = [requirement.with_bits(bits) for requirement in requirements]
+    required = [
+        requirement.with_bits(bits)
+        for requirement in requirements_for_attackers(job, requirements, bits)
+    ]
     if job.method.judges_counts:
         required = of_sensitive_values(required, table, marks)
     task = task_of_check(job, table, required)

@@ -98,8 +98,12 @@ class Scene:
 
     @property
     def guarantees(self) -> list[Requirement]:
-        """The guarantees of the release, on rows or on persons."""
-        return [promise.to_requirement() for promise in self.manifest.promises]
+        """The guarantees of the release, on rows or on persons.
+
+        Those for attackers who know few columns bound no belief of one who knows them all.
+        """
+        found = [promise.to_requirement() for promise in self.manifest.promises]
+        return [requirement for requirement in found if not requirement.limits_knowledge]
 
     def is_sensitive(self, attribute: str, domains: Domains | None = None) -> Bools | None:
         """(published values + 1,) Which are sensitive; the last: others. None where all are.

@@ -36,6 +36,7 @@ from discreet.job.yaml_lines import Places, load_yaml
 from discreet.ledger.settings import LedgerSettings
 from discreet.methods.base import Method
 from discreet.methods.registry import METHODS, AnyMethod
+from discreet.requirements.attackers.attacker import Attacker
 from discreet.requirements.base import AttributeRequirement, Requirement
 from discreet.requirements.covered_values import LevelledRequirement
 from discreet.requirements.quasi_sensitive import LinkRequirement
@@ -59,6 +60,11 @@ class Job(Part):
     )
     requirements: tuple[AnyRequirement, ...] = Field(
         default=(), description="Guarantees of the release; all must hold."
+    )
+    attackers: dict[str, Attacker] = Field(
+        default_factory=dict,
+        description="What attackers know: by name a list of quasi-identifiers, or {any: 3, of: [a, "
+        "b, …]}. Requirements then hold for each of them, not for one who knows everything.",
     )
     population: str | None = Field(
         default=None,
@@ -106,6 +112,7 @@ class Job(Part):
             requirements: Sequence[Requirement | Mapping[str, Any] | str] = ...,
             method: Method | Mapping[str, Any] | str = ...,
             source: Source | Mapping[str, Any] | None = ...,
+            attackers: Mapping[str, Attacker | Mapping[str, Any] | Sequence[str]] = ...,
             population: str | None = ...,
             person: Person | Mapping[str, Any] | str | None = ...,
             others: Literal["drop"] | None = ...,
@@ -217,7 +224,10 @@ class Job(Part):
         problems = list(person_problems(self.person, self.attributes))
         if self.person is not None and self.unit is not None:
             problems.append("unit: 'rows' contradicts `person:`. Remove one of the two.")
+        for name, attacker in self.attackers.items():
+            problems += self._unfit_attacker(f"attackers.{name}", attacker)
         for number, requirement in enumerate(self.requirements):
+            problems += self._unfit_for_attackers(f"requirements[{number}]", requirement)
             if not isinstance(requirement, AttributeRequirement):
                 continue
             place = f"requirements[{number}]: {requirement.name}"
@@ -252,6 +262,51 @@ class Job(Part):
                 "requirements", "{problems}", {"problems": "\n".join(problems)}
             )
         return self
+
+    def _unfit_attacker(self, place: str, attacker: Attacker) -> list[str]:
+        """Return what an attacker knows that the job does not publish for it to be known by."""
+        problems = []
+        for role, names in (
+            (Role.QUASI_IDENTIFIER, attacker.named),
+            (Role.SENSITIVE, attacker.knows),
+        ):
+            known = self.with_role(role)
+            allowed = ", ".join(f"'{name}'" for name in known) or "none, the job has no such role"
+            problems += [
+                f"{place}: '{name}' is not a {role} attribute. Allowed: {allowed}."
+                for name in names
+                if name not in known
+            ]
+        return problems
+
+    def _unfit_for_attackers(self, place: str, requirement: Requirement) -> list[str]:
+        """Return why a requirement cannot hold for attackers who know some columns."""
+        own = requirement.attackers or {}
+        problems = [
+            problem
+            for name, attacker in own.items()
+            for problem in self._unfit_attacker(f"{place}: attackers.{name}", attacker)
+        ]
+        if not requirement.limits_knowledge and not self.attackers:
+            return problems
+        named = f"{place}: {requirement.name}"
+        if not self.method.judges_attackers:
+            able = ", ".join(one.name for one in METHODS.built_in.values() if one.judges_attackers)
+            problems.append(
+                f"{named} for attackers who know some columns is met by {able}, not by "
+                f"{self.method.name}. Use one of these."
+            )
+        if not requirement.judged_for_attackers:
+            problems.append(
+                f"{named} is not judged for attackers who know some columns. Remove it, or use "
+                "requirements such as k-anonymity, lkc-privacy, l-diversity or t-closeness."
+            )
+        if self.person is not None and self.person.rows == "keep":
+            problems.append(
+                f"{named} for attackers who know some columns counts rows. Use 'person: {{…, rows: "
+                "collapse}}', so that each row is a person."
+            )
+        return problems
 
     def _claimed_twice(self) -> list[str]:
         """Return columns that are a member of a set and an attribute, or of two sets."""
@@ -321,11 +376,10 @@ def _problems(error: ValidationError, places: Places) -> list[str]:
     for detail in error.errors(include_url=False):
         trail = tuple(part for part in detail["loc"] if part not in HIERARCHY_KINDS)
         for message in _worded(detail, trail).split("\n"):
-            below = _REQUIREMENT_PLACE.match(message)  # found where all of the job was given
+            below = _PLACE.match(message)  # found where all of the job was given
             if below and not trail:
-                lines.append(
-                    places.describe(("requirements", int(below[1])), message[below.end() :])
-                )
+                where = ("attackers", below[2]) if below[2] else ("requirements", int(below[1]))
+                lines.append(places.describe(where, message[below.end() :]))
             else:
                 lines.append(places.describe(trail, message))
     return lines
@@ -348,7 +402,7 @@ def _found(written: object) -> str:
     return "nothing" if written is None else repr(written)
 
 
-_REQUIREMENT_PLACE = re.compile(r"requirements\[(\d+)\]: ")
+_PLACE = re.compile(r"(?:requirements\[(\d+)\]|attackers\.([^:]+)): ")
 
 _WORDS = {
     "dict_type": "must be a mapping, such as {key: value}",
@@ -361,7 +415,7 @@ _WORDS = {
 _OWN_ERRORS = {
     "named_unknown", "named_form", "requirements", "nothing_published", "source_place",
     "source_table", "source_url", "output_url", "ledger_place", "ledger_url", "value_error",
-    "role_unknown", "person_rows",
+    "role_unknown", "person_rows", "attacker_form",
 }  # fmt: skip
 
 
@@ -384,6 +438,8 @@ def _known_keys(trail: tuple[str | int, ...]) -> str:
         kind = Job
     elif above[0] == "attributes" and len(above) == 2:
         kind = Attribute
+    elif above[0] == "attackers" and len(above) == 2:
+        kind = Attacker
     elif above[0] == "attributes" and above[2:] == ["knowledge"]:
         kind = KnowledgeSource
     elif len(above) == 1:

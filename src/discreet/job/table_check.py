@@ -21,6 +21,7 @@ from discreet.methods.base import Task
 from discreet.methods.shared.judged_persons import counts_on_persons, verdict_on_persons
 from discreet.releases.group_summary import SizeBand, size_bands
 from discreet.releases.wording import of_unit
+from discreet.requirements.attackers.judging import judge_key_sets
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import (
@@ -64,6 +65,16 @@ class FailingClasses:
 
 
 @dataclass(frozen=True)
+class KnownColumns:
+    """What was found for attackers who know some columns: those of one set, out of many."""
+
+    sets: int
+    failing_sets: int
+    worst_set: tuple[str, ...]  # of those that fail, the one with the smallest group
+    by_length: Mapping[int, Mapping[str, float]]  # figures by the number of known columns
+
+
+@dataclass(frozen=True)
 class CheckedRequirement:
     """A requirement, and the figures of a table that it was judged by."""
 
@@ -73,6 +84,7 @@ class CheckedRequirement:
     by_attribute: Mapping[str, float]
     failing: FailingClasses
     excludes_nothing: tuple[str, ...]  # the attributes of which it excludes nothing
+    attackers: KnownColumns | None = None  # where they know some columns, not all
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data; a figure without bound is None."""
@@ -87,6 +99,17 @@ class CheckedRequirement:
                 "sizes": {str(size): n for size, n in self.failing.sizes.items()},
             },
             "excludes_nothing": list(self.excludes_nothing),
+            **({} if self.attackers is None else {"attackers": self._known_columns()}),
+        }
+
+    def _known_columns(self) -> dict[str, Any]:
+        found = self.attackers
+        assert found is not None
+        return {
+            "sets": found.sets,
+            "failing_sets": found.failing_sets,
+            "worst_set": list(found.worst_set),
+            "by_length": {str(length): _plain(one) for length, one in found.by_length.items()},
         }
 
 
@@ -117,7 +140,7 @@ class Check(Result):
 
     def sentence(self, one: CheckedRequirement) -> str:
         """Return what a requirement demands, in plain words."""
-        return of_unit(one.requirement.sentence(), self.unit)
+        return of_unit(one.requirement.stated(), self.unit)
 
     def __str__(self) -> str:
         return "\n".join(import_module("discreet.report.check_view").check_lines(self))
@@ -157,7 +180,9 @@ def check_table(task: Task, persons: Persons | None = None, *, figures: bool = F
         quasi_identifiers=tuple(column.name for column in task.table.quasi_identifiers),
         distances={column.name: str(column.distance) for column in task.table.sensitive},
         requirements=tuple(
-            _checked(requirement, verdict, size)
+            _checked_for_attackers(requirement, task)
+            if verdict is None
+            else _checked(requirement, verdict, size)
             for requirement, verdict in zip(task.requirements, verdicts, strict=True)
         ),
         figures=dict(_measured(task, persons)) if figures else {},
@@ -179,6 +204,11 @@ def _require_fit(task: Task, persons: Persons | None) -> None:
         for one in task.requirements
         if one.needs_population
     ]
+    problems += [
+        f"{one.name} is not judged for attackers who know some columns. Leave it or them out."
+        for one in task.requirements
+        if one.limits_knowledge and not one.judged_for_attackers
+    ]
     if persons is not None:
         problems += [
             f"{one.name} cannot be judged on persons with several rows. Leave out the person to "
@@ -190,7 +220,8 @@ def _require_fit(task: Task, persons: Persons | None) -> None:
         raise JobError(problems, "check")
 
 
-def _verdicts(task: Task, persons: Persons | None) -> list[Verdict]:
+def _verdicts(task: Task, persons: Persons | None) -> list[Verdict | None]:
+    """The verdicts on the classes; None where attackers know some columns."""
     domains, classes = task.domains, task.table.classes
     if persons is not None:
         sensitive = task.table.sensitive
@@ -199,7 +230,27 @@ def _verdicts(task: Task, persons: Persons | None) -> list[Verdict]:
             for one in task.requirements
         ]
     counts = task.count(classes)
-    return [one.full_check(counts, domains) for one in task.requirements]
+    return [
+        None if one.limits_knowledge else one.full_check(counts, domains)
+        for one in task.requirements
+    ]
+
+
+def _checked_for_attackers(requirement: Requirement, task: Task) -> CheckedRequirement:
+    quasi = [column.name for column in task.table.quasi_identifiers]
+    found = judge_key_sets(
+        requirement, requirement.key_sets(quasi), task.table, task.domains, by_length=True
+    )
+    sizes, verdict = found.failing_sizes, found.verdict
+    return CheckedRequirement(
+        requirement,
+        verdict.holds,
+        verdict.achieved,
+        verdict.by_attribute,
+        FailingClasses(sum(sizes.values()), sum(s * n for s, n in sizes.items()), sizes),
+        verdict.vacuous_for,
+        KnownColumns(found.sets, found.failing_sets, found.worst_set, found.by_length),
+    )
 
 
 def _checked(

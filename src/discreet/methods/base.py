@@ -273,6 +273,8 @@ class Method(Named):
     removes_terms: ClassVar[bool] = False
     # Whether groups are judged by counts alone, also by those of kinds or of sensitive values.
     judges_counts: ClassVar[bool] = False
+    # Whether it meets requirements for attackers who know some quasi-identifiers, not all.
+    judges_attackers: ClassVar[bool] = False
 
     @property
     def needs_hierarchies(self) -> bool:

@@ -113,7 +113,7 @@ def _form(
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
     requirements: list[Requirement] = [
         requirement.with_bits(bits).with_numbered_levels(hierarchies)
-        for requirement in job.requirements
+        for requirement in requirements_for_attackers(job, job.requirements, bits)
     ]
     if job.method.judges_counts:
         keeping = job.person is not None and job.person.rows == "keep"
@@ -129,6 +129,21 @@ def _form(
         knowledge,
     )
     return task, problems
+
+
+def requirements_for_attackers(
+    job: Job, requirements: Sequence[Requirement], bits: Mapping[str, Sequence[str]]
+) -> list[Requirement]:
+    """Return requirements that hold for the job's attackers, whose columns are all named."""
+    quasi = job.with_role(Role.QUASI_IDENTIFIER)
+    found: list[Requirement] = []
+    for requirement in requirements:
+        one = requirement.for_attackers(job.attackers)
+        if one.attackers is not None:
+            named = {name: given.resolved(quasi, bits) for name, given in one.attackers.items()}
+            one = one.model_copy(update={"attackers": named})
+        found.append(one)
+    return found
 
 
 def of_sensitive_values(

@@ -269,7 +269,7 @@ def _promises(manifest: Manifest) -> list[str]:
 
 def promise_sentence(promise: Promise, unit: Unit) -> str:
     """Return one guarantee, whether it holds, and what was achieved."""
-    said = of_unit(promise.to_requirement().sentence(), unit)
+    said = of_unit(promise.to_requirement().stated(), unit)
     if promise.unproved is not None:
         return f"NOT CHECKED: {said} Reason: {promise.unproved}."
     achieved = _figures(promise.achieved)
@@ -282,7 +282,7 @@ def promise_sentence(promise: Promise, unit: Unit) -> str:
 
 def guarantee_line(promise: Promise, unit: Unit) -> str:
     """Return one guarantee for a screen: what it means, then its name and what was achieved."""
-    said = of_unit(promise.to_requirement().sentence(), unit)
+    said = of_unit(promise.to_requirement().stated(), unit)
     if promise.unproved is not None:
         return f"NOT CHECKED: {said} Reason: {promise.unproved}."
     achieved = _figures(promise.achieved)

@@ -52,6 +52,24 @@ def failing_sentence(failing: FailingClasses, found: Check) -> str:
     )
 
 
+def known_column_lines(one: CheckedRequirement, found: Check) -> Iterator[str]:
+    """Return the figures by the number of columns that an attacker knows, and which sets fail."""
+    known = one.attackers
+    assert known is not None
+    if len(known.by_length) > 1:
+        yield "By the number of known columns: " + "; ".join(
+            f"{length}: {figures_text(figures)}" for length, figures in known.by_length.items()
+        )
+    if known.failing_sets:
+        unit = "rows" if found.unit is Unit.ROW else "persons"
+        smallest = min(one.failing.sizes)
+        yield (
+            f"Failing sets of columns: {known.failing_sets:,} of {known.sets:,}, with "
+            f"{one.failing.classes:,} groups; the smallest has {smallest:,} {unit} with the same "
+            f"cells in {', '.join(known.worst_set)}"
+        )
+
+
 def figures_text(figures: Mapping[str, float]) -> str:
     """Return figures in one line."""
     return ", ".join(f"{name} = {number_text(figure)}" for name, figure in figures.items())
@@ -89,7 +107,9 @@ def _requirement_lines(one: CheckedRequirement, found: Check) -> Iterator[str]:
     yield f"  - {verdict}: {found.sentence(one)} [{one.requirement.name}: {achieved}]"
     if len(one.by_attribute) > 1:
         yield f"    By attribute: {figures_text(one.by_attribute)}"
-    if one.failing.classes:
+    if one.attackers is not None:
+        yield from (f"    {line}" for line in known_column_lines(one, found))
+    elif one.failing.classes:
         yield f"    {failing_sentence(one.failing, found)}"
     if one.holds and one.excludes_nothing:
         yield "    It excludes nothing: every partition of these rows keeps it."

@@ -20,6 +20,7 @@ from pydantic import Field
 from discreet.by_name import Named
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links
+from discreet.requirements.attackers.attacker import Attacker, KeySets
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.person_counts import PersonBasis
@@ -119,14 +120,51 @@ class Requirement(Named):
     # What is counted where persons have several rows; None where it cannot be judged on persons.
     counted_on_persons: ClassVar[PersonBasis | None] = None
 
+    attackers: dict[str, Attacker] | None = Field(
+        default=None,
+        min_length=1,
+        description="The attackers that it holds for, as `attackers:` of the job; by default those "
+        "of the job, or one who knows all quasi-identifiers.",
+    )
+
+    @property
+    def limits_knowledge(self) -> bool:
+        """Whether it holds only for attackers who know some of the quasi-identifiers."""
+        return self.attackers is not None
+
+    def key_sets(self, quasi: Sequence[str]) -> tuple[KeySets, ...]:
+        """The columns that its attackers may know; none where one knows all quasi-identifiers."""
+        found = (attacker.key_sets(quasi) for attacker in (self.attackers or {}).values())
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def judged_for_attackers(self) -> bool:
+        """Whether it can be judged on groups of rows with the same cells in some columns."""
+        return self.guides_groups and not self.needs_population
+
+    def for_attackers(self, attackers: Mapping[str, Attacker]) -> Self:
+        """The same for the attackers of a job, unless it has its own."""
+        if self.limits_knowledge or not attackers:
+            return self
+        return self.model_copy(update={"attackers": dict(attackers)})
+
+    def stated(self) -> str:
+        """The promise in plain English, with the attackers that it holds for."""
+        if not self.attackers:
+            return self.sentence()
+        known = "; ".join(f"{name} {one.sentence()}" for name, one in self.attackers.items())
+        return f"{self.sentence()} This holds for attackers of whom {known}."
+
     def shown_parameters(self) -> dict[str, Any]:
         """The parameters without values of sensitive attributes, which no message repeats."""
-        return _without_values(self.parameters())
+        shown = self.parameters()
+        shown.pop("attackers", None)
+        return _without_values(shown)
 
     @property
     def person_basis(self) -> PersonBasis | None:
         """What is counted where persons have several rows; None where it cannot be judged."""
-        return self.counted_on_persons
+        return None if self.limits_knowledge else self.counted_on_persons
 
     @property
     def needs_refined_counts(self) -> bool:

@@ -28,6 +28,7 @@ _HOMES = {
     "multi-attribute-l-diversity": "discreet.requirements.multi_attribute:MultiAttributeLDiversity",
     "t-closeness": "discreet.requirements.closeness:TCloseness",
     "alpha-k-anonymity": "discreet.requirements.value_bounds:AlphaKAnonymity",
+    "lkc-privacy": "discreet.requirements.attackers.lkc_privacy:LkcPrivacy",
     "graded-alpha-k-anonymity": (
         "discreet.requirements.background.graded_alpha:GradedAlphaKAnonymity"
     ),

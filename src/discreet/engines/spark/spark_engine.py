@@ -123,6 +123,12 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
                 f"{blind[0]}: not supported by the engine 'spark', whose parts are not formed "
                 "again for the audit. Use --engine local."
             )
+        limited = [one.name for one in job.requirements if one.limits_knowledge or job.attackers]
+        if limited:
+            raise InputError(
+                f"{limited[0]} for attackers who know some columns: not supported by the engine "
+                "'spark', whose parts do not show the groups of all rows. Use --engine local."
+            )
         if job.population is not None:
             raise InputError(
                 "population: not supported by the engine 'spark', which counts no persons beside "

@@ -59,6 +59,7 @@ class FullDomain(Method):
 
     name: ClassVar[str] = "full-domain"
     judges_counts: ClassVar[bool] = True
+    judges_attackers: ClassVar[bool] = True
     judges_population: ClassVar[bool] = True
     entry: ClassVar[type[MethodEntry]] = FullDomainEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Generalized, Task
+from discreet.methods.full_domain.attacker_recodings import AttackerRecodings
 from discreet.methods.full_domain.costs import Measure, class_size, discernibility_left
 from discreet.methods.full_domain.lattice_search import NodeResult
 from discreet.methods.full_domain.recodings import Judgement, Recodings
@@ -29,6 +30,7 @@ from discreet.methods.shared.frequency_sets import FrequencySet
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.judged_persons import counts_on_persons
 from discreet.methods.shared.lattice import Node
+from discreet.requirements.attackers.demands import limited
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes
 from discreet.table.persons import Persons, Scope
@@ -40,6 +42,8 @@ def recodings_of(task: Task, most_suppressed: Callable[[int], int]) -> Recodings
 
     ``most_suppressed`` says how many of some rows, or persons, may be suppressed.
     """
+    if limited(task.requirements):
+        return AttackerRecodings(task, most_suppressed(task.table.rows))
     if task.kept is None:
         return Recodings(task, most_suppressed(task.table.rows))
     whole = task.keeping.scope is Scope.PERSONS

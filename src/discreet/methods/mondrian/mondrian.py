@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -47,12 +47,14 @@ from discreet.methods.base import Generalized, Method, Spread, Task
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.blind_cells import region_cells
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
+from discreet.methods.mondrian.key_blocks import BlockRecoding, recode_blocks
 from discreet.methods.mondrian.regions import Attributes, Regions, flattened, measure_parts
 from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
+from discreet.requirements.attackers.demands import Demand, limited
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.persons import Keeping
@@ -67,6 +69,7 @@ class Mondrian(Method):
 
     name: ClassVar[str] = "mondrian"
     judges_counts: ClassVar[bool] = True
+    judges_attackers: ClassVar[bool] = True
     entry: ClassVar[type[MethodEntry]] = LabelledEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
     judges_links: ClassVar[bool] = True
@@ -111,21 +114,45 @@ class Mondrian(Method):
         table = task.table
         if not table.rows:
             raise InputError("mondrian: the table has no rows. Check the source.")
-        columns = table.quasi_identifiers
+        if limited(task.requirements):
+            found = recode_blocks(task, self._recoded_block)
+        else:
+            recoded = self._recode(task)
+            classes = {"partitions": int(recoded.class_of_row.max()) + 1}
+            found = Generalized(recoded.class_of_row, recoded.cells, classes)
+        if self.cells == "levels":
+            used = {c.name: self.cell_hierarchy(task, c) for c in table.quasi_identifiers}
+            found.facts["hierarchies"] = {
+                name: _said(one.place) for name, one in used.items() if one is not None
+            }
+        return found
+
+    def _recoded_block(self, task: Task, known: Sequence[Demand]) -> BlockRecoding:
+        """The classes of some columns within given groups, which are the last column."""
+        return self._recode(task, known, within_groups=True)
+
+    def _recode(
+        self, task: Task, known: Sequence[Demand] = (), *, within_groups: bool = False
+    ) -> BlockRecoding:
+        """The classes of a table; ``within_groups``: those of its last column are not joined."""
+        table = task.table
+        columns = table.quasi_identifiers[:-1] if within_groups else table.quasi_identifiers
         found = {column.name: self.cell_hierarchy(task, column) for column in columns}
         hierarchies = {name: one for name, one in found.items() if one is not None}
         for hierarchy in hierarchies.values():
             require_one_meaning(hierarchy)
         torn = self.cuts == "relaxed" and len(hierarchies) < len(columns)
         units = Units(table, torn=torn)
-        attributes = flattened(columns, hierarchies, units.codes)
-        judge = Judge(task, units)
-        apart = self._apart([hierarchies.get(c.name) for c in columns], units)
+        cut = units.codes[: len(columns)]
+        attributes = flattened(columns, hierarchies, cut)
+        judge = Judge(task, units, known)
+        groups = [units.codes[-1]] if within_groups else []
+        apart = self._apart([hierarchies.get(c.name) for c in columns], units, groups)
         made: list[Cut] | None = [] if self.cells == "blind" else None
         start, order = partition(units, attributes, judge, task, apart, made)
         class_of_unit = np.empty(units.count, np.int32)
         class_of_unit[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
-        codes = [own[order] for own in units.codes]
+        codes = [own[order] for own in cut]
         if made is not None:
             regions = region_cells(list(hierarchies.values()), codes, start, made)
             cells = dict(zip(hierarchies, regions, strict=True))
@@ -139,12 +166,11 @@ class Mondrian(Method):
         if self.cells in ("grid", "blind"):
             merged, cells = merge_equal_cells(cells, len(start) - 1)
             class_of_unit = merged[class_of_unit]
-        facts: dict[str, Any] = {"partitions": int(class_of_unit.max()) + 1}
-        if self.cells == "levels":
-            facts["hierarchies"] = {name: _said(h.place) for name, h in hierarchies.items()}
-        return Generalized(class_of_unit.take(units.of_row), cells, facts)
+        return BlockRecoding(class_of_unit.take(units.of_row), cells)
 
-    def _apart(self, hierarchies: Sequence[Hierarchy | None], units: Units) -> Classes:
+    def _apart(
+        self, hierarchies: Sequence[Hierarchy | None], units: Units, groups: Sequence[Codes]
+    ) -> Classes:
         """The units that may share a class: where cells are labels, those below the same tops."""
         tops = [
             (hierarchy.levels[-1], number)
@@ -152,8 +178,8 @@ class Mondrian(Method):
             if hierarchy is not None and self.cells == "levels"
         ]
         return group_codes(
-            [top.node_of_leaf.take(units.codes[number]) for top, number in tops],
-            [top.nodes for top, _ in tops],
+            [*(top.node_of_leaf.take(units.codes[number]) for top, number in tops), *groups],
+            [*(top.nodes for top, _ in tops), *(int(one.max(initial=0)) + 1 for one in groups)],
             units.count,
         )
 
@@ -192,6 +218,8 @@ def partition(
     parts = measure_parts(order, start, end, weight, attributes, judge.least)
     if not judge.passes(order, start, end, parts.size).all():
         coarsest = "the whole table as one class" if apart.count == 1 else "the top levels"
+        if judge.known and judge.passes_unknown(order, start, end, parts.size).all():
+            raise judge.infeasible_where_known()
         raise infeasible(
             f"mondrian: no partition meets the requirements, not even {coarsest}",
             judge.requirements,

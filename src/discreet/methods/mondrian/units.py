@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -9,9 +10,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import InfeasibleError
 from discreet.methods.base import Task
 from discreet.methods.mondrian.regions import ranges_of
 from discreet.methods.shared.frequency_sets import OnDemand, refine
+from discreet.requirements.attackers.demands import Demand
 from discreet.table.classes import Classes, classes_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import (
@@ -79,8 +82,9 @@ def _single_rows(rows: int) -> Classes:
 class Judge:
     """Which ranges of units meet all requirements."""
 
-    def __init__(self, task: Task, units: Units) -> None:
+    def __init__(self, task: Task, units: Units, known: Sequence[Demand] = ()) -> None:
         self.requirements = tuple(task.requirements)
+        self.known = tuple(known)  # requirements where values of sensitive attributes are known
         self.domains = task.domains
         self.least = max((r.least_rows for r in self.requirements), default=1)
         self._units = units
@@ -100,11 +104,44 @@ class Judge:
 
     def passes(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Bools:
         """Return which of some pieces pass."""
+        passes = self.passes_unknown(order, start, end, size)
+        for demand in self.known:
+            entries = self.held_together(order, start, end)
+            row = self._units.signatures.first_row[entries.value]
+            passes &= demand.passes_where_known(
+                entries.class_of_entry, row, entries.count, len(start), self._units.sensitive,
+                self.domains,
+            )  # fmt: skip
+        return passes
+
+    def passes_unknown(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Bools:
+        """The same for attackers who know no sensitive value."""
         counts = self.counts(order, start, end, size)
         passes = np.ones(len(start), bool)
         for requirement in self.requirements:
             passes &= requirement.passes(counts, self.domains)
         return passes
+
+    def infeasible_where_known(self) -> InfeasibleError:
+        """The error where the whole table fails for an attacker who knows a sensitive value."""
+        known = " and ".join(f"'{name}'" for name in self.known[0].keys.known)
+        asked = ", ".join(requirement.name for requirement in self.known[0].requirements)
+        return InfeasibleError(
+            f"mondrian: not even the whole table as one class meets {asked} for an attacker who "
+            f"knows the value of {known}: too few rows have one of its values, or they share "
+            "another value. To make it feasible: remove it from 'knows'; or ask for less; or group "
+            f"the rare values of {known} before publishing.",
+            [],
+        )
+
+    def held_together(self, order: Codes, start: Ints, end: Ints) -> ValueCounts:
+        """The combinations of all sensitive values in some pieces."""
+        unit = order[ranges_of(start, end)[0]]
+        piece = np.repeat(np.arange(len(start)), end - start)
+        by_unit = self._of_unit(None)
+        entry, place = entries_of(by_unit.start, unit)
+        shape = (len(start), by_unit.cardinality)
+        return sum_counts(piece[place], by_unit.value[entry], by_unit.count[entry], shape)
 
     def counts(self, order: Codes, start: Ints, end: Ints, size: Ints) -> ClassCounts:
         """The counts of some pieces, each attribute's when it is first looked at."""

@@ -24,6 +24,7 @@ from discreet.releases.kinds.base import View
 from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.registry import kind_of
 from discreet.releases.release_tally import ReleaseTally
+from discreet.requirements.attackers.judging import judge_key_sets
 from discreet.requirements.base import Domain, Requirement, Verdict
 from discreet.table.coded_table import CodedTable
 
@@ -61,6 +62,7 @@ def judge_shard(
         if requirement.needs_population
         else underivable(requirement, linked, manifest)
         or _not_blind(requirement, tables, manifest, original)
+        or _verdict_for_attackers(requirement, tables, manifest, views)
         or kind.verdict(requirement, views)
         for requirement in requirements
     )
@@ -101,6 +103,29 @@ def _verdict_in_population(
         return "the cells of several groups cover the same persons of the population"
     (view,) = views
     return requirement.full_check(replace(view.counts, population=covered), view.domains)
+
+
+def _verdict_for_attackers(
+    requirement: Requirement,
+    tables: Mapping[str, CodedTable],
+    manifest: Manifest,
+    views: Sequence[View],
+) -> Verdict | str | None:
+    """Judge a guarantee for attackers who know some columns; None where one knows all."""
+    if not requirement.limits_knowledge:
+        return None
+    if not kind_of(manifest.kind).has_records:
+        return "it is judged on the cells of one table with all columns"
+    ((_, table),) = tables.items()
+    quasi = [column.name for column in table.quasi_identifiers]
+    sensitive = [column.name for column in table.sensitive]
+    key_sets = requirement.key_sets(quasi)
+    named = {name for keys in key_sets for name in keys.columns}
+    known = {name for keys in key_sets for name in keys.known}
+    if not named <= set(quasi) or not known <= set(sensitive):
+        return Verdict(False, {})  # it names columns that are not published
+    (view,) = views
+    return judge_key_sets(requirement, key_sets, table, view.domains).verdict
 
 
 def _not_blind(

@@ -165,7 +165,7 @@ def promise_table(promises: Sequence[Promise], unit: Unit) -> Html:
         ("guarantee", "required", "achieved", "verdict"),
         [
             (
-                explained(promise.requirement, of_unit(promise.to_requirement().sentence(), unit)),
+                explained(promise.requirement, of_unit(promise.to_requirement().stated(), unit)),
                 inline(_asked(promise.parameters)),
                 _achieved(promise),
                 _badge(promise),

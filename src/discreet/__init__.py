@@ -20,6 +20,7 @@ _HOME_OF_NAME = {
     "audit_series": "discreet.api.series",
     "measure": "discreet.api.measure",
     "attack": "discreet.api.attack",
+    "evidence": "discreet.api.evidence",
     "compare": "discreet.api.compare",
     "profile": "discreet.api.profile",
     "propose": "discreet.api.propose",
@@ -56,6 +57,7 @@ _HOME_OF_NAME = {
     "Measures": "discreet.utility.figures",
     "ProjectedMeasures": "discreet.utility.figures",
     "AttackReport": "discreet.attacks.run",
+    "Evidence": "discreet.report.evidence.document",
     "Comparison": "discreet.utility.comparison",
     "Profile": "discreet.job.table_profile",
     "ProposedJob": "discreet.job.proposing.job_text",
@@ -127,6 +129,7 @@ if TYPE_CHECKING:
     from discreet.api.bayes import audit_bayes as audit_bayes
     from discreet.api.check import check as check
     from discreet.api.compare import compare as compare
+    from discreet.api.evidence import evidence as evidence
     from discreet.api.explore import Exploration as Exploration
     from discreet.api.explore import explore_projections as explore_projections
     from discreet.api.measure import measure as measure
@@ -183,6 +186,7 @@ if TYPE_CHECKING:
     from discreet.releases.exporting.export import export as export
     from discreet.releases.manifest import Manifest as Manifest
     from discreet.releases.read_release import read_release as read_release
+    from discreet.report.evidence.document import Evidence as Evidence
     from discreet.requirements.attackers.lkc_privacy import LkcPrivacy as LkcPrivacy
     from discreet.requirements.background.delta_presence import DeltaPresence as DeltaPresence
     from discreet.requirements.background.graded_alpha import (

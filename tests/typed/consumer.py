@@ -58,6 +58,8 @@ def run(frame: pl.DataFrame, folder: Path) -> bool:
     applied: dc.Release = dc.apply(folder / "release", frame, original=job, suppression=0.1)
     manifest: dc.Manifest = applied.manifest
     audit: dc.Audit = dc.audit(folder / "release", original=job)
+    pack: dc.Evidence = dc.evidence(folder / "release", "ema", original=job)
+    pack.save(folder / "ema.html", force=True)
     exported: dc.Export = dc.export(folder / "release", folder / "table.sav", table="records")
     book: dc.Codebook = dc.codebook(folder / "release", labels=exported.path)
     book.save(folder / "codebook.xml")

@@ -11,7 +11,7 @@ from discreet import __version__
 from discreet.errors import InputError
 from discreet.io.knowledge import KnowledgeSource, read_knowledge
 from discreet.knowledge.table import Knowledge
-from discreet.methods.base import Progress, no_progress
+from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.audit.audit import Audit, audit_folder
 from discreet.releases.audit.files import REPORT
 from discreet.releases.audit.kept_rows import source_rows_beside
@@ -51,14 +51,21 @@ def audit(
         task = prepare(job, progress=progress)
     tables = {} if knowledge is None else _knowledge(Manifest.load(Path(release)), knowledge)
     progress("audit", 0.0)
-    folder = Path(release)
+    return audit_files(Path(release), job, task, tables, trust)
+
+
+def audit_files(
+    folder: Path,
+    job: Job | None = None,
+    task: Task | None = None,
+    knowledge: Mapping[str, Knowledge] | None = None,
+    trust: str | Path | None = None,
+) -> Audit:
+    """Audit a release folder, its page included; with the job and its task against the original."""
     method = None if job is None else job.method
     rows = None if task is None or task.kept is None else source_rows_beside(folder)
-    found = audit_folder(folder, task, tables, trust, method, rows)
-    if not found.ok:
-        return found
-    manifest = Manifest.load(folder)
-    return _with_report(found, folder, manifest)
+    found = audit_folder(folder, task, knowledge, trust, method, rows)
+    return _with_report(found, folder, Manifest.load(folder)) if found.ok else found
 
 
 def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:

@@ -76,7 +76,11 @@ class SigningKey:
 
     def sign(self, folder: Path, manifest: str) -> None:
         """Sign the manifest of a folder."""
-        (folder / SIGNATURE).write_bytes(self._key.sign((folder / manifest).read_bytes()))
+        self.sign_file(folder / manifest, folder / SIGNATURE)
+
+    def sign_file(self, path: Path, signature: Path) -> None:
+        """Write the signature of a file to another one."""
+        signature.write_bytes(self._key.sign(path.read_bytes()))
 
 
 def is_signed(folder: Path, manifest: str, public_key: str | Path) -> bool:

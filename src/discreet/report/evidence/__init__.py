@@ -1,0 +1,1 @@
+"""Evidence packs: what was computed of a release, in the structure that a reviewer asks for."""

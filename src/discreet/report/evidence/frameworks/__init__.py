@@ -1,0 +1,1 @@
+"""The structure of each framework's document, one file each."""

@@ -194,6 +194,23 @@ def test_a_population_adds_its_risks(packs):
         dc.evidence(made.folder, "ema", population=folder / "people.csv")
 
 
+def test_population_risk_of_the_private_file_is_used(packs, tmp_path):
+    made = packs["generalized"]
+    copy = shutil.copytree(made.folder, tmp_path / "release")
+    written = json.loads((made.folder.parent / "release.private.json").read_text())
+    known = {"source": "weights", "persons": 5000.0, "average": 0.01, "maximum": 0.08}
+    written["utility"]["population"] = known
+    (tmp_path / "release.private.json").write_text(json.dumps(written))
+    pack = dc.evidence(copy, "ema", original=made.job)
+    assert pack.figures["population_risk"] == 0.08
+    assert pack.figures["mean_population_risk"] == 0.01
+    verdicts = {one.figure: one.verdict for one in pack.thresholds}
+    assert verdicts["greatest risk in the population"] == "met"
+    text = json.dumps(pack.to_dict())
+    assert "estimated from sampling weights: 0.0100 on average and at most 0.0800" in text
+    assert dc.evidence(copy, "ema").figures["population_risk"] is None  # public
+
+
 def test_a_release_that_fails_its_audit_gets_no_pack(packs, tmp_path):
     copy = tmp_path / "release"
     shutil.copytree(packs["generalized"].folder, copy)

@@ -93,6 +93,8 @@ def _population(job: Job) -> Population | None:
 
 def read_population(path: Path, job: Job) -> Population:
     """The population of a job file, or of a table that is read as the job reads its own."""
+    from discreet.knowledge.population import Population
+
     if path.suffix in (".yaml", ".yml"):
         task = prepare(Job.load(path))
         return Population(task.table, task.hierarchies)

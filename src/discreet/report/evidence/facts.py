@@ -139,13 +139,20 @@ class ReleaseFacts:
 
     @property
     def population_risk(self) -> float | None:
-        """The greatest chance against the population; None where none was given."""
-        return self._worst("journalist")
+        """The greatest chance against the population; None where none was given or estimated."""
+        counted = self._worst("journalist")
+        return self.estimated_population.get("maximum") if counted is None else counted
 
     @property
     def mean_population_risk(self) -> float | None:
         """The mean chance against the population."""
-        return self._worst("marketer_population")
+        counted = self._worst("marketer_population")
+        return self.estimated_population.get("average") if counted is None else counted
+
+    @property
+    def estimated_population(self) -> Mapping[str, Any]:
+        """The population risk that was found while publishing, of the private file."""
+        return self.private.get("utility", {}).get("population") or {}
 
     @property
     def thresholds(self) -> tuple[ThresholdTest, ...]:

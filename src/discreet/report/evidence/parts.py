@@ -161,10 +161,24 @@ def _attacked_risks(facts: ReleaseFacts) -> Iterator[PackPart]:
             ),
             (1, 2, 3, 4),
         )  # fmt: skip
+    found = facts.estimated_population
+    if found and found.get("source") in _POPULATION:
+        yield Statement(
+            f"Risk in a population of {found['persons']:,.0f} persons, found while publishing, "
+            f"{_POPULATION[found['source']]}: {found['average']:.4f} on average and at most "
+            f"{found['maximum']:.4f}."
+        )
     if facts.population_risk is None:
         yield NotComputed(
             "The risk against the population that the table is a part of.", WITH_POPULATION
         )
+
+
+_POPULATION = {
+    "table": "counted in the population table",
+    "weights": "estimated from sampling weights",
+    "size": "estimated from the population's size",
+}
 
 
 def threshold_parts(facts: ReleaseFacts) -> Iterator[PackPart]:

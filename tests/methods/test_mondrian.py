@@ -157,15 +157,32 @@ def test_loss_on_adult(requirements, bound):
     assert size.min() >= 5
 
 
-@pytest.mark.parametrize("cuts", ["strict", "relaxed"])
-def test_renumbered_units_make_the_same_classes(cuts, monkeypatch):
+@pytest.mark.parametrize("parameters", [{}, {"cuts": "relaxed"}, {"cells": "blind"}], ids=str)
+def test_a_table_that_is_taken_apart_has_the_same_classes(parameters, monkeypatch):
     rng = np.random.default_rng(3)
     columns = {name: rng.integers(0, 40, 600).tolist() for name in ("age", "income")}
     columns["s"] = rng.choice(list("abcd"), 600).tolist()
     requirements = [KAnonymity(k=3), DistinctLDiversity(l=2)]
-    once = run(columns, "qqs", requirements, cuts=cuts)
-    monkeypatch.setattr("discreet.methods.mondrian.mondrian.CACHED", 8)
-    monkeypatch.setattr("discreet.methods.mondrian.mondrian.SHRUNK", 2)
-    again = run(columns, "qqs", requirements, cuts=cuts)
+    tree = [[str(v), f"{v // 5} fives", f"{v // 20} twenties", "*"] for v in range(40)]
+    hierarchies = dict.fromkeys(("age", "income"), tree) if "cells" in parameters else None
+    once = run(columns, "qqs", requirements, hierarchies, **parameters)
+    monkeypatch.setattr("discreet.methods.mondrian.stretches.CACHED", 8)
+    monkeypatch.setattr("discreet.methods.mondrian.stretches.SHRUNK", 2)
+    again = run(columns, "qqs", requirements, hierarchies, **parameters)
+    assert once.facts["partitions"] > 20
     assert again.class_of_row.tolist() == once.class_of_row.tolist()
     assert cells(again, "age") == cells(once, "age")
+
+
+@pytest.mark.parametrize("requirement", [DistinctLDiversity(l=3), TCloseness(t=0.3)], ids=str)
+def test_judging_a_few_units_of_long_pieces_changes_no_class(requirement, monkeypatch):
+    rng = np.random.default_rng(4)
+    age = np.sort(rng.integers(0, 60, 500))
+    rare = np.where(rng.random(500) < 0.05, "b", "a")
+    columns = {"age": age.tolist(), "income": rng.integers(0, 60, 500).tolist()}
+    columns["s"] = np.where(age < 30, rare, rng.choice(list("abc"), 500)).tolist()
+    monkeypatch.setattr("discreet.methods.mondrian.units.FEW", 10**6)
+    all_judged = run(columns, "qqs", [KAnonymity(k=2), requirement])
+    monkeypatch.setattr("discreet.methods.mondrian.units.FEW", 2)
+    few_judged = run(columns, "qqs", [KAnonymity(k=2), requirement])
+    assert few_judged.class_of_row.tolist() == all_judged.class_of_row.tolist()

@@ -56,6 +56,7 @@ class Coverage:
     cell_of_run: NDArray[np.int64]  # (runs,) ascending; every cell has a run
     low: NDArray[np.int64]  # (runs,)
     high: NDArray[np.int64]  # (runs,) not included
+    ranges: Ranges | None = None  # the cells that are ranges, if cells were read
 
     @cached_property
     def size(self) -> NDArray[np.int64]:
@@ -190,7 +191,7 @@ def cover(
     if not read.all():
         unknown = [cells[cell] for cell in np.flatnonzero(~read).tolist()]
         raise InputError(_unknown_cells(original, unknown, len(cells)))
-    return Coverage(len(cells), original.cardinality, cell_of_run[order], low, high)
+    return Coverage(len(cells), original.cardinality, cell_of_run[order], low, high, ranges)
 
 
 def _unknown_cells(original: Column, unknown: Sequence[str | None], cells: int) -> str:
@@ -220,11 +221,15 @@ class CellReader:
 
     def __init__(self, original: Column, hierarchy: Hierarchy | None, level: int | None) -> None:
         self.original = original
-        self.code_of_value = {value: code for code, value in enumerate(original.text.to_list())}
         levels = () if hierarchy is None else hierarchy.levels
         self.levels: tuple[Level, ...] = levels if level is None else levels[level : level + 1]
         self._nodes_of_label = _nodes_of_label(self.levels)
         self._runs_of_node = [_runs_of_node(level) for level in self.levels]
+
+    @cached_property
+    def code_of_value(self) -> dict[str | None, int]:
+        """The code of each value of the original."""
+        return {value: code for code, value in enumerate(self.original.text.to_list())}
 
     @cached_property
     def known_numbers(self) -> NDArray[np.float64]:

@@ -177,9 +177,9 @@ def _attacked(
 
 def _errors(formed: FormedTables, manifest: Manifest, reading: Reading) -> AnalystErrors | None:
     """The errors of analysts; None for tables so large that p2 takes as long as a method."""
-    found = read_utility(reading.tables, formed.original, manifest)
-    if not found.original.rows or found.original.rows > DIVERGENCE_ROWS:
+    if not 0 < formed.original.table.rows <= DIVERGENCE_ROWS:
         return None
+    found = read_utility(reading.tables, formed.original, manifest)
     return analyst_errors(found.original, found.implied)
 
 
@@ -190,7 +190,9 @@ def _samples(formed: FormedTables, reading: Reading) -> Iterator[SampledRows]:
         quasi = [c for c in table.quasi_identifiers if c.name in original.columns]
         if name not in rows or not quasi or not table.rows or len(rows[name]) != table.entries:
             continue
-        chosen = np.random.default_rng().permutation(table.entries)[:SAMPLED]
+        chosen = np.random.default_rng().choice(
+            table.entries, min(SAMPLED, table.entries), replace=False
+        )
         shown = quasi[:SHOWN_COLUMNS]
         yield SampledRows(
             name,

@@ -41,7 +41,7 @@ def loss_of_cells(
     domain = original.cardinality if hierarchy is None else hierarchy.leaves
     loss = np.zeros(published.cardinality)
     cells = published.text.to_list()
-    ranges = reader.ranges(cells)
+    ranges = coverage.ranges or reader.ranges(cells)
     loss[ranges.cell] = _widths(original, ranges)
     for cell in np.delete(np.arange(len(cells)), ranges.cell).tolist():
         label = cells[cell]

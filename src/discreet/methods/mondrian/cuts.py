@@ -86,18 +86,19 @@ def _sorted(
     """Sort the units of some parts by the attribute that each tries next."""
     start, end = parts.start[chosen], parts.end[chosen]
     place, at = ranges_of(start, end)
-    unit = order[place]
+    unit = order.take(place)
     part = np.repeat(np.arange(len(chosen)), end - start)
     attribute = parts.by_width[chosen, parts.attempt[chosen] // 2]
-    key = attributes.key[attribute[part], unit]
+    first = np.multiply(attribute, attributes.key.shape[1], dtype=np.int64)
+    key = attributes.key.ravel().take(np.repeat(first, end - start) + unit)
     if attributes.levels[attribute[0]]:
         level = attributes.level_at[attribute] + parts.level[chosen, attribute] - 1
         key = attributes.node_of_leaf[attributes.node_at[level][part] + key]
     keys = int(key.max()) + 1
     sorting = stable_order(part * keys + key, len(chosen) * keys)
-    unit = unit[sorting]
+    unit = unit.take(sorting)
     order[place] = unit
-    return _Sorted(at, part, key[sorting], starts_of(weight[unit]))
+    return _Sorted(at, part, key.take(sorting), starts_of(weight.take(unit)))
 
 
 def _halves(

@@ -13,9 +13,10 @@ choose_dimension               widest first, by the share of the domain that the
 summary statistic              ``tight_cells``: lowest common ancestor, closed range, or set
 =============================  ================================================================
 
-Departures. (1) Parts are cut in rounds, all open ones at once, so that requirements judge the
-pieces of a round together on their counts: no requirement is written twice, and any class
-requirement can be asked for. Those that compare with the table are given the table's own counts as
+Departures. (1) Parts are cut in rounds, all open ones of a stretch at once (``stretches``), so that
+requirements judge the pieces of a round together on their counts: no requirement is written twice,
+and any class requirement can be asked for. Where all requirements absorb, a few units of a long
+piece are judged in its place. Those that compare with the table are given the table's own counts as
 reference. (2) A table is first compressed to its distinct tuples; strict cuts never tear one, so
 after that the number of rows does not matter. (3) A hierarchy is cut at the children of the lowest
 common ancestor; children that fail alone are pooled into one piece, and if the pool fails too,
@@ -48,7 +49,8 @@ from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.blind_cells import region_cells
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.key_blocks import BlockRecoding, recode_blocks
-from discreet.methods.mondrian.regions import Attributes, Regions, flattened, measure_parts
+from discreet.methods.mondrian.regions import Attributes, Regions, flattened
+from discreet.methods.mondrian.stretches import Stretch
 from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
@@ -59,9 +61,6 @@ from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.persons import Keeping
 from discreet.typing import Bools, Codes, Ints
-
-CACHED = 2**12  # units whose keys and counts the processor's cache holds
-SHRUNK = 16  # how many times shorter the longest part is before units are renumbered again
 
 
 class Mondrian(Method):
@@ -212,10 +211,10 @@ def partition(
     The cuts are added to ``made``, where it is given, as they are made.
     """
     order = np.argsort(apart.class_of_row, kind="stable").astype(np.int32)
-    weight = units.weight
     end = np.cumsum(apart.size)
     start = end - apart.size
-    parts = measure_parts(order, start, end, weight, attributes, judge.least)
+    stretch = Stretch.whole(order, attributes, judge)
+    parts = stretch.measured(start, end)
     if not judge.passes(order, start, end, parts.size).all():
         coarsest = "the whole table as one class" if apart.count == 1 else "the top levels"
         if judge.known and judge.passes_unknown(order, start, end, parts.size).all():
@@ -227,39 +226,41 @@ def partition(
             judge.domains,
             () if apart.count == 1 else ("end the hierarchies in one top, such as '*'",),
         )
+    whole = judge
+    numbers = np.empty(units.count, np.int32)  # of the units, in the order of the parts
     starts = []
     closed = 0
-    number, longest = np.arange(units.count, dtype=np.int32), units.count
-    while len(parts.start):
-        length = int((parts.end - parts.start).max())
-        if longest > CACHED and SHRUNK * length < longest:
-            # the units of a part side by side in memory: most time is spent waiting for them
-            number, weight, longest = number[order], weight[order], length
-            attributes = attributes._replace(key=attributes.key.take(order, axis=1))
-            judge = judge.renumbered(order)
-            order = np.arange(units.count, dtype=np.int32)
-        pieces = propose_cuts(order, parts, weight, attributes, judge.least, units.torn)
+    waiting = [(stretch, parts)]
+    while waiting:
+        stretch, parts = waiting.pop()
+        if stretch.too_long(parts):
+            stretch.keep_order(numbers)
+            waiting += stretch.apart(parts)
+            continue
+        order, attributes, judge = stretch.order, stretch.attributes, stretch.judge
+        pieces = propose_cuts(order, parts, judge.weight, attributes, judge.least, units.torn)
         stuck = np.diff(pieces.first) == 0
-        starts.append(parts.start[stuck])
+        starts.append(parts.start[stuck] + stretch.base)
         closed += int((parts.end - parts.start)[stuck].sum())
         parts = parts.take(~stuck)
         pieces = pieces._replace(first=np.unique(pieces.first))
         start, end, allowed = _allowed_cuts(order, pieces, parts, attributes, judge)
         if made is not None:
-            made += _cuts_of(parts.take(allowed), start, end)
+            made += _cuts_of(parts.take(allowed), start, end, stretch.base)
         parts.attempt[~allowed] += 1
-        parts = parts.take(~allowed).and_others(
-            measure_parts(order, start, end, weight, attributes, judge.least)
-        )
+        parts = parts.take(~allowed).and_others(stretch.measured(start, end))
+        if len(parts.start):
+            waiting.append((stretch, parts))
+        else:
+            stretch.keep_order(numbers)
         task.progress(Mondrian.name, closed / units.count)
-    ends = np.sort(np.concatenate(starts))
-    start = np.append(ends, units.count)
-    _check(judge, order, start, weight)
-    return start, number[order]
+    start = np.append(np.sort(np.concatenate(starts)), units.count)
+    _check(whole, numbers, start)
+    return start, numbers
 
 
-def _cuts_of(parts: Regions, start: Ints, end: Ints) -> list[Cut]:
-    """The cuts of parts into pieces, which lie in their ranges."""
+def _cuts_of(parts: Regions, start: Ints, end: Ints, base: int) -> list[Cut]:
+    """The cuts of parts into pieces, which lie in their ranges; places are counted from a base."""
     cuts = []
     order = np.argsort(start)
     start, end = start[order], end[order]
@@ -267,9 +268,10 @@ def _cuts_of(parts: Regions, start: Ints, end: Ints) -> list[Cut]:
     for number, (low, high) in enumerate(zip(parts.start, parts.end, strict=True)):
         attribute = int(parts.by_width[number, parts.attempt[number] // 2])
         inside = slice(first[number], last[number])
-        pieces = list(zip(start[inside].tolist(), end[inside].tolist(), strict=True))
+        pieces = (np.column_stack((start[inside], end[inside])) + base).tolist()
         level = int(parts.level[number, attribute])
-        cuts.append(Cut(attribute, level, (int(low), int(high)), pieces))
+        parent = (int(low) + base, int(high) + base)
+        cuts.append(Cut(attribute, level, parent, [(one, other) for one, other in pieces]))
     return cuts
 
 
@@ -318,8 +320,8 @@ def _pool(order: Codes, pieces: Pieces, chosen: Ints, passes: Bools, judge: Judg
     return pool
 
 
-def _check(judge: Judge, order: Codes, start: Ints, weight: Ints) -> None:
+def _check(judge: Judge, order: Codes, start: Ints) -> None:
     """Judge all classes once more, against the table that they are together."""
-    size = np.add.reduceat(weight[order], start[:-1])
+    size = np.add.reduceat(judge.weight[order], start[:-1])
     if not judge.passes(order, start[:-1], start[1:], size).all():
         raise AssertionError("a part that was judged to pass fails at the end")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.table.coded_table import Column
 from discreet.table.kernels.lists import starts_of
-from discreet.typing import Codes, Floats, Ints
+from discreet.typing import Bools, Codes, Floats, Ints
 
 NULL_WIDTH = 2.0  # of an ordered attribute in a part that has missing values and others
 
@@ -51,7 +51,7 @@ class Regions(NamedTuple):
     level: Codes  # (parts, attributes) of the lowest common ancestor; see ``measure_parts``
     attempt: Ints  # (parts,) the next cut to try: two for each attribute
 
-    def take(self, chosen: NDArray[np.bool_]) -> Regions:
+    def take(self, chosen: Bools | Ints) -> Regions:
         """Some of the parts."""
         return Regions(
             self.start[chosen],
@@ -155,15 +155,18 @@ def measure_parts(
     if not len(start):
         return Regions(start, end, np.zeros(0, np.int64), by_width, level, attempt)
     place, at = ranges_of(start, end)
-    size = np.add.reduceat(weight[order[place]], at[:-1])
+    unit = order.take(place)
+    size = np.add.reduceat(weight.take(unit), at[:-1])
     wide = np.flatnonzero(size >= 2 * least)
     if len(wide):
         if len(wide) < len(start):
             place, at = ranges_of(start[wide], end[wide])
-        unit = order[place]
+            unit = order.take(place)
         width = np.empty((len(wide), count))
         for a in range(count):
-            level[wide, a], width[:, a] = _widths(attributes, a, attributes.key[a, unit], at[:-1])
+            level[wide, a], width[:, a] = _widths(
+                attributes, a, attributes.key[a].take(unit), at[:-1]
+            )
         widest = np.argsort(-width, axis=1, kind="stable")  # of equals the earlier
         width = np.take_along_axis(width, widest, axis=1)
         by_width[wide] = np.where(width < 0, -1, widest)

@@ -27,6 +27,8 @@ from discreet.table.counts import (
 from discreet.table.kernels.lists import entries_of, starts_of
 from discreet.typing import Bools, Codes, Ints
 
+FEW = 16  # units of a long piece that are judged first
+
 
 class Units:
     """What is never torn: the distinct tuples of quasi-identifiers, or (``torn``) single rows."""
@@ -87,6 +89,8 @@ class Judge:
         self.known = tuple(known)  # requirements where values of sensitive attributes are known
         self.domains = task.domains
         self.least = max((r.least_rows for r in self.requirements), default=1)
+        self.weight = units.weight
+        self._absorbing = all(requirement.absorbing for requirement in self.requirements)
         self._units = units
         self._number: Codes | None = None  # (units,) the first number of each, if renumbered
         self._by_unit: dict[str | None, ValueCounts] = {}
@@ -98,6 +102,7 @@ class Judge:
     def renumbered(self, order: Codes) -> Judge:
         """The same for units that are numbered by their place in an order."""
         other = copy(self)
+        other.weight = self.weight[order]
         other._number = order if self._number is None else self._number[order]
         other._by_unit = {name: _taken(values, order) for name, values in self._by_unit.items()}
         return other
@@ -115,9 +120,26 @@ class Judge:
         return passes
 
     def passes_unknown(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Bools:
-        """The same for attackers who know no sensitive value."""
-        counts = self.counts(order, start, end, size)
-        passes = np.ones(len(start), bool)
+        """The same for attackers who know no sensitive value.
+
+        Of long pieces a few units are judged first, which is enough where all requirements absorb.
+        """
+        passes = np.zeros(len(start), bool)
+        few = max(FEW, self.least)
+        long = np.flatnonzero(end - start >= 2 * few)
+        if len(long) and self._absorbing:  # a piece passes if some of its units alone do
+            place = start[long, None] + (end - start)[long, None] * np.arange(few) // few
+            unit = order[place]  # (pieces, few)
+            rows = self.weight[unit].sum(axis=1)
+            length = np.full(len(long), few)
+            passes[long] = self._judged(self._counts(unit.ravel(), length, rows))
+        rest = np.flatnonzero(~passes)
+        if len(rest):
+            passes[rest] = self._judged(self.counts(order, start[rest], end[rest], size[rest]))
+        return passes
+
+    def _judged(self, counts: ClassCounts) -> Bools:
+        passes = np.ones(len(counts.size), bool)
         for requirement in self.requirements:
             passes &= requirement.passes(counts, self.domains)
         return passes
@@ -145,9 +167,12 @@ class Judge:
 
     def counts(self, order: Codes, start: Ints, end: Ints, size: Ints) -> ClassCounts:
         """The counts of some pieces, each attribute's when it is first looked at."""
+        return self._counts(order[ranges_of(start, end)[0]], end - start, size)
+
+    def _counts(self, unit: Codes, length: Ints, size: Ints) -> ClassCounts:
+        """The counts of lists of units, of such lengths."""
         names = tuple(self._units.sensitive)
-        unit = order[ranges_of(start, end)[0]]
-        piece = np.repeat(np.arange(len(start)), end - start)
+        piece = np.repeat(np.arange(len(length)), length)
 
         def count(name: str | None) -> ValueCounts:
             by_unit = self._of_unit(name)
@@ -160,14 +185,14 @@ class Judge:
             reference = None if name is None else self._columns[name].reference
             return sum_counts(
                 of_piece, by_unit.value[entry], by_unit.count[entry],
-                (len(start), by_unit.cardinality), reference,
+                (len(length), by_unit.cardinality), reference,
             )  # fmt: skip
 
         def refined(name: str) -> RefinedCounts:
             entries = count(None)
             row = self._units.signatures.first_row[entries.value]
             of_class = entries.class_of_entry.astype(np.int32)
-            return refine(of_class, row, entries.count, len(start), self._units.sensitive, name)
+            return refine(of_class, row, entries.count, len(length), self._units.sensitive, name)
 
         inner = OnDemand(names, refined) if self._refined else None
         return ClassCounts(size, OnDemand(names, count), inner, sets=OnDemand(self._linked, count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -38,21 +39,20 @@ def read_generalized(
     """
     sensitive = [column.name for column in original.sensitive]
     parts = measure_parts(original, hierarchies, published, suppressed_rows, levels, sensitive)
-    measures, implied = parts.measures, parts.implied
     if original.quasi_sensitive:
-        measures, implied = _with_terms(parts, original, published, suppressed_rows, links or {})
-    return ImpliedReading(original, measures, lambda: implied)
+        measures, implied = _with_terms(parts, original, published, links or {})
+        return ImpliedReading(original, measures, lambda: implied)
+    return ImpliedReading(original, parts.measures, lambda: parts.implied)
 
 
 def _with_terms(
     parts: MeasuredTable,
     original: CodedTable,
     published: CodedTable,
-    suppressed_rows: int,
     links: Mapping[str, Links],
 ) -> tuple[Measures, ImpliedGeneralized]:
     """The same with what is left of the quasi-sensitive attributes."""
-    _check_same_people(original.quasi_sensitive, original.rows, published, suppressed_rows)
+    _check_same_people(original.quasi_sensitive, original.rows, published, parts.suppressed_rows)
     columns = [*parts.quasi_identifiers, *parts.sensitive]
     coverages: dict[str, Coverage | TermCoverage] = {**parts.coverages}
     terms = {}
@@ -61,7 +61,7 @@ def _with_terms(
         columns.append(cells)
         coverages[column.name] = term_coverage(column, cells)
         terms[column.name] = measure_terms(column, cells, published.classes, links.get(column.name))
-    implied = ImpliedGeneralized(columns, coverages, published.rows, suppressed_rows)
+    implied = ImpliedGeneralized(columns, coverages, published.rows, parts.suppressed_rows)
     return replace(parts.measures, terms=terms), implied
 
 
@@ -70,10 +70,17 @@ class MeasuredTable:
     """The measures of one generalized table, and what they were made from."""
 
     measures: Measures
-    implied: ImpliedGeneralized
     coverages: Mapping[str, Coverage]  # of all measured columns
     quasi_identifiers: Sequence[Column]  # as published, with dictionaries of what occurs
     sensitive: Sequence[Column]
+    rows: int
+    suppressed_rows: int
+
+    @cached_property
+    def implied(self) -> ImpliedGeneralized:
+        """p2 of the table, made when it is first needed."""
+        columns = [*self.quasi_identifiers, *self.sensitive]
+        return ImpliedGeneralized(columns, self.coverages, self.rows, self.suppressed_rows)
 
 
 def measure_parts(
@@ -95,10 +102,11 @@ def measure_parts(
     sums = sum_cells(published, measured, hierarchies, levels)
     return MeasuredTable(
         measures_of(sums, original, suppressed_rows, levels),
-        ImpliedGeneralized(list(records.values()), coverages, published.rows, suppressed_rows),
         coverages,
         [records[column.name] for column in original.quasi_identifiers],
         [records[name] for name in sensitive],
+        published.rows,
+        suppressed_rows,
     )
 
 

@@ -30,6 +30,7 @@ from benchmarks import (
     startup,
     text_files,
     whole_path,
+    wide,
 )
 from benchmarks.figures import Figure
 from discreet.table.kernels.tiers import TIERS
@@ -43,6 +44,7 @@ PARTS = {
     "text-files": text_files.results,
     "full-domain": full_domain.results,
     "whole-path": whole_path.results,
+    "wide": wide.results,
     "local-recoding": local_recoding.results,
     "decomposition": decomposition.results,
     "codip": codip.results,

@@ -43,8 +43,7 @@ def test_people_who_fit_too_many_classes_are_sampled(table, monkeypatch):
     arguments = (table, "local-recoding", [{"k-anonymity": {"k": 20}}], "homogeneity", "linking")
     everybody = attack(*arguments)
     assert all(f.interval is None for f in everybody)
-    monkeypatch.setattr(covering_classes, "FEW", 0)
-    monkeypatch.setattr(covering_classes, "WORK_LIMIT", 1200)
+    monkeypatch.setattr(covering_classes, "WORK_LIMIT", 6000)
     monkeypatch.setattr(generalized_view, "SAMPLED_KINDS", 150)
     some = attack(*arguments)
     for whole, part in zip(everybody, some, strict=True):

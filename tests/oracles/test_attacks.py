@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from fractions import Fraction
 from itertools import combinations, permutations
 from unittest.mock import patch
@@ -16,7 +17,7 @@ from tests.attacks.handmade import Handmade
 
 import discreet as dc
 from discreet.attacks.inference.permanents import matching_beliefs
-from discreet.hierarchies import covering_classes
+from discreet.hierarchies import cell_splits, covering_classes
 from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import fitting_groups
 from discreet.releases.placement import EXACT, weigh
@@ -90,8 +91,19 @@ def test_the_groups_that_people_fit_are_those_whose_cells_all_cover_them(data):
                                 min_size=1, max_size=6, unique=True))  # fmt: skip
     kinds = data.draw(st.lists(st.tuples(*[st.integers(0, 6)] * columns),
                                min_size=1, max_size=8, unique=True))  # fmt: skip
-    few = data.draw(st.sampled_from([0, covering_classes.FEW]))  # by the kernel, or by bits
-    with patch.object(covering_classes, "FEW", few):
+    limits = [  # of splits and pieces, so that small tables are split too
+        patch.object(module, name, data.draw(st.sampled_from([few, getattr(module, name)])))
+        for module, name, few in (
+            (covering_classes, "FEW", 0),
+            (covering_classes, "KINDS_AT_ONCE", 2),
+            (covering_classes, "GROUPS_AT_ONCE", 2),
+            (cell_splits, "PART_COST", 0),
+            (cell_splits, "FEW_VALUES", 0),
+        )
+    ]
+    with ExitStack() as stack:
+        for limit in limits:
+            stack.enter_context(limit)
         found = fitting_groups(
             [coverage(column) for column in cells],
             [np.array([kind[c] for kind in kinds], np.int32) for c in range(columns)],

@@ -9,6 +9,7 @@ Ints = NDArray[np.int64]
 Ints32 = NDArray[np.int32]
 AnyInts = NDArray[np.integer]
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]  # hashes, curve keys, packed bits or bytes

@@ -18,6 +18,11 @@ from discreet.attacks.background_join import joined_values
 from discreet.attacks.persons.number_of_rows import dealt_values
 from discreet.attacks.persons.person_intersection import candidates
 from discreet.attacks.persons.person_view import AT_ALL, GIVEN_ROW, PersonView
+from discreet.attacks.persons.ruled_out import (
+    Touched,
+    beliefs_after_facts,
+    beliefs_without_release,
+)
 from discreet.io.frames import code_series
 from discreet.requirements.base import Domain
 from discreet.table.classes import Classes
@@ -122,6 +127,58 @@ def test_the_number_of_rows_tells_what_all_ways_to_deal_them_tell(rows: Rows):
         expected[person] = max(expected[person], share)
     found = dealt_values(view, view.sensitive["s"])
     assert greatest(found, view) == pytest.approx([expected[p] for p in sorted(expected)])
+
+
+def belief_after(group: list[set[str]], value: str, facts: tuple[str, ...]) -> float:
+    left = [own for own in group if not own.intersection(facts)]
+    return sum(value in own for own in left) / len(left)
+
+
+@settings(deadline=None, max_examples=100)
+@given(ROWS, st.integers(1, 3))
+def test_facts_leave_the_members_that_a_search_of_all_facts_leaves(rows: Rows, bits: int):
+    view = view_of(rows)
+    touched = Touched.of(view)
+    belief, exact = beliefs_after_facts(touched, bits, np.zeros(1, np.uint8))
+    names = [str(v) for column in view.sensitive.values() for v in column.text.to_list()]
+    found = {
+        (
+            int(touched.group_of_member[member]),
+            int(touched.person_of_member[member]),
+            names[value],
+        ): one
+        for member, value, one in zip(touched.member, touched.value, belief, strict=True)
+    }
+    expected = {}
+    for number, members in members_of(rows).items():
+        group = {person: {v for row in own for v in row} for person, own in members.items()}
+        for person, own in group.items():
+            true = [name for name in names if name not in own]
+            choices = [c for n in range(bits + 1) for c in itertools.combinations(true, n)]
+            for value in own:
+                expected[number, person, value] = max(
+                    belief_after(list(group.values()), value, facts) for facts in choices
+                )
+    assert exact == (bits < 3)
+    if exact:
+        assert found == pytest.approx(expected)
+    assert all(found[line] <= expected[line] + 1e-6 for line in expected)
+
+
+@settings(deadline=None, max_examples=60)
+@given(ROWS)
+def test_without_the_release_one_fact_leaves_persons_of_the_whole_table(rows: Rows):
+    view = view_of(rows)
+    whole = Touched.of(view.whole)
+    names = [str(v) for column in view.sensitive.values() for v in column.text.to_list()]
+    persons: dict[int, set[str]] = defaultdict(set)
+    for row in rows:
+        persons[row[0]].update(row[2:])
+    for name, belief in zip(names, beliefs_without_release(whole, 1), strict=True):
+        possible = [(), *((other,) for other in names if other != name)]
+        left = [f for f in possible if any(not own.intersection(f) for own in persons.values())]
+        expected = max(belief_after(list(persons.values()), name, facts) for facts in left)
+        assert belief == pytest.approx(expected)
 
 
 def job(*requirements: dict[str, Any], method: Any = "mondrian", **more: Any) -> dc.Job:

@@ -14,6 +14,7 @@ facts rule out the most frequent other values of the attribute.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +25,15 @@ from discreet.attacks.base import Attack, Finding, Scene
 from discreet.attacks.class_attacks import IN_TABLE
 from discreet.attacks.inference.beliefs import Beliefs
 from discreet.attacks.inference.bounds import value_bounds
+from discreet.attacks.persons.person_view import (
+    ALL_ROWS,
+    AT_ALL,
+    PersonView,
+    TrueValues,
+    finding_on_values,
+    person_bounds,
+)
+from discreet.attacks.persons.ruled_out import Touched, beliefs_after_facts, beliefs_without_release
 from discreet.releases.adversary_view import AdversaryView
 from discreet.table.classes import group_codes
 from discreet.table.counts import order_by_class
@@ -32,6 +42,7 @@ from discreet.table.kernels import kernel
 from discreet.typing import Floats, StopFlag
 
 EXACT_VALUES = 200  # of a group where two facts are searched exactly
+GREEDY = "facts chosen greedily, at least"
 SLOTS = 8  # first facts whose remaining rows are kept
 
 
@@ -39,7 +50,6 @@ class NonMembership(Attack):
     """One value by knowing that the target lacks others."""
 
     name: ClassVar[str] = "non-membership"
-    may_count_rows: ClassVar[bool] = True
     also_knows: ClassVar[str] = "values that the target does not have"
     slow: ClassVar[bool] = True
 
@@ -63,24 +73,64 @@ class NonMembership(Attack):
             ]
             for number, attribute in enumerate(names):
                 for bits in range(1, self.bits + 1):
-                    left = 1 - bits * max(limits)  # of the rows, at least
-                    bound = limits[number] / left if left > 1e-12 else np.inf
-                    bound = min(bound, 1.0) if left > 0 else np.inf
+                    bound = _bound_after_facts(limits[number], max(limits), bits)
                     yield self._one(scene, reading, attribute, bits, bound)
+
+    def run_on_persons(self, scene: Scene, view: PersonView) -> Iterator[Finding]:
+        limits = {
+            name: float(
+                person_bounds(
+                    scene.guarantees, view.domains, name, view.share(column, AT_ALL), AT_ALL
+                ).max(initial=0.0)
+            )
+            for name, column in view.sensitive.items()
+        }
+        touched, everybody = Touched.of(view), Touched.of(view.whole)
+        for bits in range(1, self.bits + 1):
+            with stop_flag() as stop:
+                belief, exact = beliefs_after_facts(touched, bits, stop)
+            without = beliefs_without_release(everybody, bits)[everybody.value]
+            for name, column in view.sensitive.items():
+                bound = _bound_after_facts(limits[name], max(limits.values()), bits)
+                found = finding_on_values(
+                    self, scene, view, name,
+                    _true_values(touched, belief, name, column.cardinality),
+                    _true_values(everybody, without, name, column.cardinality),
+                    np.full(column.cardinality, bound),
+                    knowledge=f"{ALL_ROWS}, and {_facts(bits)} 'the target has no such row'",
+                    details={"bits": bits, "reader": AT_ALL},
+                    sensitive=scene.is_sensitive(name, view.domains),
+                )  # fmt: skip
+                yield found if exact else replace(found, method=GREEDY)
 
     def _one(
         self, scene: Scene, reading: AdversaryView, attribute: str, bits: int, bound: float
     ) -> Finding:
         beliefs, exact = non_membership_beliefs(reading, attribute, bits)
-        facts = "one fact" if bits == 1 else f"{bits} facts"
         return self.finding(
             scene, reading, attribute, beliefs,
             _share_after_facts(reading.share(attribute), bits)[beliefs.value],
             np.full(len(beliefs.belief), bound),
-            knowledge=f"{IN_TABLE}, and {facts} 'the target does not have this value'",
-            method=None if exact else "facts chosen greedily, at least",
+            knowledge=f"{IN_TABLE}, and {_facts(bits)} 'the target does not have this value'",
+            method=None if exact else GREEDY,
             details={"bits": bits},
         )  # fmt: skip
+
+
+def _facts(bits: int) -> str:
+    return "one fact" if bits == 1 else f"{bits} facts"
+
+
+def _bound_after_facts(limit: float, greatest: float, bits: int) -> float:
+    """The bound of a value whose share is at most ``limit`` once others are ruled out."""
+    left = 1 - bits * greatest  # of the rows or persons, at least
+    return min(limit / left, 1.0) if left > 1e-12 else np.inf
+
+
+def _true_values(touched: Touched, belief: Floats, name: str, cardinality: int) -> TrueValues:
+    own = touched.lines_of(name, cardinality)
+    person = touched.person_of_member[touched.member[own]]
+    return TrueValues(person, touched.value[own] - touched.offset[name], belief[own])
 
 
 def _share_after_facts(share: Floats, bits: int) -> Floats:

@@ -14,10 +14,12 @@ lower bound on their cost, and learns from every node that it examines:
 * what its hopeless rows cost (those that fail a condition that gets easier upward) is added for
   all below, whose hopeless rows include these and have more left to lose.
 
-The next node is the cheapest open one if it is known to be within the budget: it would have to be
-examined in any case. Else it is the one that promises to close most: if it fails, the open nodes
-below it; if not, those that are more expensive. The greater the smaller of the two numbers, the
-better.
+Where the levels alone decide what a node costs, but for suppression, the next node is the cheapest
+open one if it is known to be within the budget: it would have to be examined in any case. Else it
+is the one that promises to close most: if it fails, the open nodes below it; if not, those that are
+more expensive. The greater the smaller of the two numbers, the better. Where only examining a node
+tells its cost, one that does not fail closes nodes above it instead of more expensive ones; of
+these, some nodes of one height, none of which is above another, are chosen at once.
 
 Ties: less height, then the lexicographically least levels.
 """
@@ -26,12 +28,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import EllipsisType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.shared.lattice import Lattice, Node, sum_below
 from discreet.typing import Bools, Floats, StopFlag
+
+AT_ONCE = 64  # nodes of one height that are examined before the next are chosen
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,9 @@ class NodeResult:
 
 
 Examine = Callable[[Node], NodeResult]
+Region = tuple[
+    EllipsisType | slice, ...
+]  # a range of levels for each attribute, behind an ellipsis
 
 
 def minimal_nodes(lattice: Lattice, holds: Callable[[Node], bool]) -> list[Node]:
@@ -54,11 +62,7 @@ def minimal_nodes(lattice: Lattice, holds: Callable[[Node], bool]) -> list[Node]
     unknown = np.ones(lattice.nodes, bool)
     holding = np.zeros(lattice.nodes, bool)
     while unknown.any():
-        below = unknown.astype(np.int64)
-        sum_below(below, lattice.shape)
-        above = unknown[::-1].astype(np.int64)  # the lattice upside down has the same shape
-        sum_below(above, lattice.shape)
-        flat = int(np.where(unknown, np.minimum(below, above[::-1]), -1).argmax())
+        flat = int(np.where(unknown, np.minimum(*_around(unknown, lattice.shape)), -1).argmax())
         if holds(lattice.node(flat)):
             reached = (levels >= levels[flat]).all(axis=1)
             holding |= reached
@@ -83,15 +87,15 @@ class Optimum:
 class Search:
     """The search for the cheapest node.
 
-    ``floor`` is a lower bound of the cost of each node before anything is examined, and ``guide``
-    any figure by which costs can be expected to be ordered. ``closed_upward`` says that a node
-    above a publishable one is publishable and no cheaper.
+    ``floor`` is a lower bound of the cost of each node before anything is examined, None where
+    nothing is known of it, and ``guide`` any figure by which costs can be expected to be ordered.
+    ``closed_upward`` says that a node above a publishable one is publishable and no cheaper.
     """
 
     def __init__(
         self,
         lattice: Lattice,
-        floor: Floats,
+        floor: Floats | None,
         guide: Floats,
         *,
         closed_upward: bool,
@@ -100,16 +104,18 @@ class Search:
         self.lattice = lattice
         self.examined: list[Node] = []
         self.optimum: Optimum | None = None
-        self._floor = floor.ravel().copy()
+        self._priced = floor is not None
+        self._floor = np.zeros(lattice.nodes) if floor is None else floor.ravel().copy()
         self._surcharge = np.zeros(lattice.nodes)
         self._closed_upward = closed_upward
         self._tolerance = tolerance
         self._within = np.zeros(lattice.nodes, bool)  # known to be within the budget
         self._rank = lattice.levels.sum(axis=1, dtype=np.int64) * lattice.nodes
         self._rank += np.arange(lattice.nodes)  # the order of ties
-        self._open = np.argsort(-guide.ravel(), kind="stable").astype(
-            np.int32
-        )  # most expensive first
+        # Open nodes, the most expensive first, and whether each node is open.
+        self._open = np.argsort(-guide.ravel(), kind="stable").astype(np.int32)
+        self._is_open = np.ones(lattice.nodes, bool)
+        self._chosen: list[int] = []  # to be examined next, if they are still open
 
     @property
     def share_closed(self) -> float:
@@ -124,11 +130,20 @@ class Search:
     def run(self, examine: Examine, stop: StopFlag) -> Optimum | None:
         """Examine nodes until none that is open is left, or until the flag is set."""
         while not self.complete and not stop[0]:
-            flat = _cheapest(self._open, self._floor, self._surcharge)
-            if not self._within[flat]:
-                flat = _most_telling(self._open, self._within, self.lattice.shape)
-            self._examine(flat, examine)
+            self._examine(self._next(), examine)
         return self.optimum
+
+    def _next(self) -> int:
+        """The node to examine next."""
+        if self._priced:
+            flat = _cheapest(self._open, self._floor, self._surcharge)
+            if self._within[flat]:
+                return flat
+            return _most_telling(self._open, self._within, self.lattice.shape)
+        self._chosen = [flat for flat in self._chosen if self._is_open[flat]]
+        if not self._chosen:
+            self._chosen = _telling_antichain(self._open, self._within, self.lattice)
+        return self._chosen[0]
 
     def examine_top(self, examine: Examine) -> Optimum | None:
         """Examine the most general node, the likeliest to be publishable."""
@@ -138,31 +153,47 @@ class Search:
     def _examine(self, flat: int, examine: Examine) -> None:
         node = self.lattice.node(flat)
         self.examined.append(node)
-        self._learn(flat, node, examine(node))
-
-    def _learn(self, flat: int, node: Node, finding: NodeResult) -> None:
+        finding = examine(node)
+        self._is_open[flat] = False
+        above: Region = (..., *(slice(level, None) for level in node))
+        below: Region = (..., *(slice(level + 1) for level in node))
+        self._learn(finding, above, below)
         if finding.cost is not None and self._beats(flat, finding.cost):
             self.optimum = Optimum(node, finding.cost)
-        if finding.ruled_out is not None:
-            self._open = self._open[~finding.ruled_out[self._open]]
-        self._close(flat, finding)
+            self._close_costly((...,))
+        elif self.optimum is not None:
+            self._close_costly(above)
+            if finding.surcharge:
+                self._close_costly(below)
+        self._open = self._open[self._is_open[self._open]]
 
-    def _close(self, examined: int, finding: NodeResult) -> None:
-        """Keep open what may still be the optimum, in the same order."""
-        nodes = self._open[self._open != examined]
-        levels, own = self.lattice.levels[nodes], self.lattice.levels[examined]
-        above, below = (levels >= own).all(axis=1), (levels <= own).all(axis=1)
-        closed = above & self._closed_upward if finding.within else below
-        nodes, above, below = nodes[~closed], nodes[above & ~closed], nodes[below & ~closed]
-        self._floor[above] = np.maximum(self._floor[above], finding.floor)
-        self._within[above] |= finding.within
-        self._surcharge[below] = np.maximum(self._surcharge[below], finding.surcharge)
+    def _learn(self, finding: NodeResult, above: Region, below: Region) -> None:
+        """Raise the bounds of nodes above and below, and close those that cannot be published."""
+        shape = self.lattice.shape
+        is_open, floor = self._is_open.reshape(shape), self._floor.reshape(shape)
+        if finding.ruled_out is not None:
+            self._is_open &= ~finding.ruled_out
+        if not finding.within:
+            is_open[below] = False
+        else:
+            self._within.reshape(shape)[above] = True
+            if self._closed_upward:
+                is_open[above] = False
+        np.maximum(floor[above], finding.floor, out=floor[above])
+        if finding.surcharge:
+            surcharge = self._surcharge.reshape(shape)[below]
+            np.maximum(surcharge, finding.surcharge, out=surcharge)
+
+    def _close_costly(self, region: Region) -> None:
+        """Close the nodes of a region that cannot be better than the optimum found."""
         best = self.optimum
-        cost = np.inf if best is None else best.cost
-        first = 0 if best is None else self._rank[self.lattice.flat(best.node)]
-        bound = self._floor[nodes] + self._surcharge[nodes]
-        tied = (bound <= cost + self._tolerance) & (self._rank[nodes] < first)
-        self._open = nodes[(bound < cost - self._tolerance) | tied]
+        assert best is not None
+        shape = self.lattice.shape
+        bound = self._floor.reshape(shape)[region] + self._surcharge.reshape(shape)[region]
+        earlier = self._rank.reshape(shape)[region] < self._rank[self.lattice.flat(best.node)]
+        tied = (bound <= best.cost + self._tolerance) & earlier
+        is_open = self._is_open.reshape(shape)[region]
+        is_open &= (bound < best.cost - self._tolerance) | tied
 
     def _beats(self, flat: int, cost: float) -> bool:
         best = self.optimum
@@ -192,3 +223,25 @@ def _most_telling(
     sum_below(below, shape)
     costlier = np.arange(1, len(unknown) + 1)
     return int(unknown[np.minimum(costlier, below[unknown]).argmax()])
+
+
+def _telling_antichain(open_nodes: NDArray[np.int32], within: Bools, lattice: Lattice) -> list[int]:
+    """Nodes of one height whose outcomes close many, above or below; the most telling first."""
+    is_open = np.zeros(lattice.nodes, bool)
+    is_open[open_nodes] = True
+    below, above = (count[open_nodes] for count in _around(is_open, lattice.shape))
+    closing = np.where(within[open_nodes], above, np.minimum(below, above))
+    height = lattice.levels[open_nodes].sum(axis=1)
+    best = closing.argmax()
+    chosen = np.flatnonzero((height == height[best]) & (2 * closing >= closing[best]))
+    chosen = chosen[np.argsort(-closing[chosen], kind="stable")[:AT_ONCE]]
+    return [int(flat) for flat in open_nodes[chosen]]
+
+
+def _around(chosen: Bools, shape: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many of some nodes are below and above each node, the node itself included."""
+    below = chosen.astype(np.int64)
+    sum_below(below, shape)
+    above = chosen[::-1].astype(np.int64)  # the lattice upside down has the same shape
+    sum_below(above, shape)
+    return below, above[::-1]

@@ -127,7 +127,7 @@ class PersonRecodings(Recodings):
     def examine(self, node: Node, measure: Measure) -> NodeResult:
         classes = self.sets[node]
         judgement = self._judge(classes, self.budget)
-        floor = self._floor(classes, measure)
+        floor = self._floor(classes, judgement.passes, measure)
         if not judgement.within:
             return NodeResult(False, None, floor, ruled_out=self._ruled_out(classes, judgement))
         if not judgement.publishable:

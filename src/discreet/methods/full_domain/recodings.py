@@ -142,7 +142,7 @@ class Recodings:
         order = self.lattice.sum_levels(guide.of_level if guide else ())
         return Search(
             self.lattice,
-            order if self._cells else np.zeros(self.lattice.nodes),
+            order if self._cells else None,
             order,
             closed_upward=self.closed_upward,
             tolerance=self._cells.tolerance if self._cells else 0.0,
@@ -152,7 +152,7 @@ class Recodings:
         """Judge a node and compute what the search learns from it."""
         classes = self.sets[node]
         judgement = self._judge(classes, self.budget)
-        floor = self._floor(classes, measure)
+        floor = self._floor(classes, judgement.passes, measure)
         if not judgement.within:
             return NodeResult(False, None, floor, ruled_out=self._ruled_out(classes, judgement))
         surcharge = self._surcharge(classes, judgement.hopeless, measure)
@@ -191,14 +191,24 @@ class Recodings:
             return [r for r in of_rows if isinstance(r, SizeRequirement)]
         return [r for r in of_rows if not r.needs_refined_counts]
 
-    def _floor(self, classes: FrequencySet, measure: Measure) -> float:
-        """The cost of a node as if nothing were suppressed."""
+    def _floor(self, classes: FrequencySet, passes: Bools, measure: Measure) -> float:
+        """A lower bound of the cost of all nodes above: that of the node without suppression.
+
+        For class sizes it is stricter. A published class of a node above contains one that passes
+        here, or consists of failing ones alone, which together have the rows of a class.
+        """
         if self._cells is not None:
             of_level = self._cells.of_level
             return float(sum(of_level[j][level] for j, level in enumerate(classes.node)))
         if measure == "discernibility":
             return discernibility(classes.size)
-        return class_size(self.rows, classes.classes)
+        failing = int(classes.size[~passes].sum())
+        return class_size(self.rows, int(passes.sum()) + failing // self._least_rows)
+
+    @cached_property
+    def _least_rows(self) -> int:
+        """The rows that every published class has."""
+        return max((r.least_rows for r in self.requirements), default=1)
 
     def _surcharge(self, classes: FrequencySet, suppressed: Bools, measure: Measure) -> float:
         """Return what suppressing some classes adds to the cost of a node."""

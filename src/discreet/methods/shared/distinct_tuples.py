@@ -21,6 +21,7 @@ from discreet.table.classes import KEY_LIMIT, Classes, classes_of, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_values, order_by_class
 from discreet.table.kernels import kernel
+from discreet.table.kernels.tiers import is_loaded
 from discreet.typing import Codes, Ints
 
 FEW = 2**16  # tuples or entries that NumPy sorts, which needs no compiled code
@@ -123,7 +124,7 @@ class Compressed:
 
     def group(self, tuples: Codes, size: Ints, node: Node) -> tuple[Codes, Codes, Ints]:
         """Group tuples at a node: the class of each, a tuple and the size of each class."""
-        if len(tuples) <= FEW:
+        if len(tuples) <= FEW and not is_loaded(_group_tuples):
             return self._group_by_sorting(tuples, size, node)
         nodes = [h.levels[level].nodes for h, level in zip(self.hierarchies, node, strict=True)]
         column = np.array([j for j, count in enumerate(nodes) if count > 1], np.int64)

@@ -24,6 +24,7 @@ from discreet.typing import Codes, Ints
 Made = TypeVar("Made")
 
 CACHE_LIMIT = 2**26  # classes kept in all known sets together
+MANY = 256  # known sets from which on hubs are made: nodes below many that follow
 
 
 class FrequencySet:
@@ -158,11 +159,25 @@ class FrequencySets:
         self.bottom = first
         self._known = [first]
         self._by_node = {bottom: first}
-        self._levels = np.zeros((64, len(bottom)), np.int16)  # (known and room for more, q)
+        self._levels = np.zeros((len(bottom), 64), np.int16)  # (q, known and room for more)
         self._classes = np.full(64, table.tuples)  # (known and room for more,)
         self._room = CACHE_LIMIT - table.tuples
+        values = np.array([hierarchy.levels[0].nodes for hierarchy in table.hierarchies])
+        self._far = np.argsort(np.argsort(-values, kind="stable")) < (len(values) + 1) // 2
 
     def __getitem__(self, node: Node) -> FrequencySet:
+        found = self._by_node.get(node)
+        if found is None:
+            if len(self._known) > MANY:
+                self._roll_up_to(self._hub(node))
+            found = self._roll_up_to(node)
+        return found
+
+    def _hub(self, node: Node) -> Node:
+        """A node below this one and many others: attributes with fewer values are not recoded."""
+        return tuple(level if far else 0 for level, far in zip(node, self._far, strict=True))
+
+    def _roll_up_to(self, node: Node) -> FrequencySet:
         found = self._by_node.get(node)
         if found is None:
             found = self._nearest(node).roll_up(node)
@@ -197,15 +212,17 @@ class FrequencySets:
 
     def _nearest(self, node: Node) -> FrequencySet:
         known = len(self._known)
-        below = (self._levels[:known] <= np.array(node, np.int16)).all(axis=1)
+        below = np.ones(known, bool)
+        for levels, level in zip(self._levels, node, strict=True):
+            below &= levels[:known] <= level
         return self._known[int(np.where(below, self._classes[:known], 2**62).argmin())]
 
     def _keep(self, found: FrequencySet) -> None:
         known = len(self._known)
-        if known == len(self._levels):
-            self._levels = np.concatenate([self._levels, np.zeros_like(self._levels)])
+        if known == len(self._classes):
+            self._levels = np.concatenate([self._levels, np.zeros_like(self._levels)], axis=1)
             self._classes = np.concatenate([self._classes, np.zeros_like(self._classes)])
-        self._levels[known] = found.node
+        self._levels[:, known] = found.node
         self._classes[known] = found.classes
         self._known.append(found)
         self._by_node[found.node] = found

@@ -6,17 +6,19 @@ LOWEST := .venv-lowest
 LOCK := requirements/development.txt
 PIP := pip install --quiet --disable-pip-version-check
 
-.PHONY: setup demo test test-one explore mass lint lowest lock bench docs coverage screenshots fresh clean
+.PHONY: setup demo test test-one explore mass lint lowest package container lock bench docs notebooks coverage \
+	screenshots fresh clean
 
 setup: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml $(LOCK)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m $(PIP) 'pip>=25.1'
 	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[fast]'
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[test,lint]'
+	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[all]' --group test --group lint
 	touch $@
 
 demo: setup
@@ -65,6 +67,17 @@ $(LOWEST)/.installed: pyproject.toml tests/lowest.py
 		pytest pytest-xdist hypothesis jsonschema psycopg[binary]
 	touch $@
 
+# Build the sdist and the wheel twice, try them in clean environments with the lowest and the newest
+# versions, and write the bill of materials and the licences beside them. PYTHONS="python3.12
+# python3.13" tries these interpreters too.
+package: $(VENV)/.installed
+	$(BIN)/python -m $(PIP) --constraint $(LOCK) --group package
+	$(BIN)/python -m tests.package $(if $(PYTHONS),--python $(PYTHONS))
+
+# Follow the Dockerfile step by step, without a container engine (two minutes).
+container: $(VENV)/.installed
+	$(BIN)/python -m tests.package.container
+
 # Write the versions of this environment down as those that are tested.
 lock: $(VENV)/.tested
 	head -1 $(LOCK) > $(LOCK).new
@@ -75,7 +88,7 @@ bench: $(VENV)/.tested
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
 
 $(VENV)/.documented: $(VENV)/.installed
-	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[docs]'
+	$(BIN)/python -m $(PIP) --constraint $(LOCK) --group docs
 	touch $@
 
 # The pictures in docs/images, in a headless Chromium.
@@ -84,7 +97,12 @@ screenshots: $(VENV)/.tested
 
 docs: $(VENV)/.documented
 	$(BIN)/python -m tests.docs.reference
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m tests.docs.site site
+
+# The tutorials as notebooks in notebooks/, with the examples that they use.
+notebooks: $(VENV)/.installed
+	$(BIN)/python -m tests.docs.notebooks notebooks
 
 # Lines that one process of tests runs, kernels as Python: PART="tests/papers tests/releases", or all.
 coverage: $(VENV)/.tested
@@ -98,4 +116,4 @@ fresh:
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean: fresh
-	rm -rf $(VENV) $(LOWEST) build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build dist site notebooks .mypy_cache .ruff_cache .pytest_cache .hypothesis

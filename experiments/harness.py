@@ -97,7 +97,7 @@ def run(
     """Run some figures, write each row as it comes, and return the page."""
     settings.output.mkdir(parents=True, exist_ok=True)
     if plots and find_spec("matplotlib") is None:
-        print("matplotlib is not installed: no plots (pip install 'discreet[experiments]').")
+        print("matplotlib is not installed: no plots (pip install --group experiments).")
         plots = False
     page = [f"# {experiment.title}\n"]
     for figure in figures:

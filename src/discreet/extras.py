@@ -1,4 +1,4 @@
-"""Packages that only some formats need: each an extra, with one message where it is missing."""
+"""Packages that only some tasks need: each an extra, with one message where it is missing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any
 from discreet.errors import InputError
 
 
-def require_extra(module: str, need: str, extra: str) -> Any:
-    """Return a module, or raise with the command that installs it for ``need``."""
+def require_extra(module: str, need: str, extra: str, package: str = "") -> Any:
+    """Return a module, or raise with the command that installs it for ``need``.
+
+    ``package`` is the name to install, where it differs from the module's.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other packages, on their own imports
             return import_module(module)
     except ImportError:
-        package = module.partition(".")[0].replace("_", "-")
+        package = package or module.partition(".")[0].replace("_", "-")
         raise InputError(
             f"{need} need the package {package}. Install it: pip install 'discreet[{extra}]'."
         ) from None

@@ -55,7 +55,7 @@ class Handmade:
                 "columns": {c: "structure" if c in own else full[c]["role"] for c in columns},
             }
         manifest = {
-            "discreet": "0.1.0",
+            "discreet": "0.2.0",
             "format": 1,
             "kind": kind,
             "method": method_by_hand(

@@ -213,7 +213,7 @@ def write(folder: Path, kind: str, tables: dict[str, tuple[list[dict], dict]], p
     }
     published = {name for _, columns in tables.values() for name in columns}
     manifest = {
-        "discreet": "0.1.0",
+        "discreet": "0.2.0",
         "kind": kind,
         "method": method_by_hand(
             kind, {name: columns for name, (_, columns) in tables.items()}, **method

@@ -257,6 +257,28 @@ def test_a_damaged_cache_means_only_compiling_again(tmp_path, damage):
     assert process.communicate()[1] == "" and process.returncode == 0
 
 
+READ_ONLY = """
+import tempfile
+from discreet.table.kernels.listening import listeners
+
+def refuse(*_, **__):
+    raise PermissionError("read-only")
+
+tempfile.TemporaryFile = refuse  # how Numba tries whether a folder can be written
+listeners.append(lambda kernels, seconds: print("compiled"))
+"""
+
+
+@compiling
+def test_a_filled_cache_is_used_where_it_cannot_be_written(tmp_path):
+    """As in an image of a container that was warmed up, with read-only files."""
+    assert use(NUMBA_CACHE_DIR=str(tmp_path)).communicate()[1] == ""
+    environment = {"DISCREET_KERNELS": "compiled", "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", READ_ONLY + USE]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 @compiling
 def test_two_processes_may_fill_an_empty_cache_at_once(tmp_path):
     both = [use(NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2)]

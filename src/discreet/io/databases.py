@@ -12,12 +12,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from discreet.errors import InputError
+from discreet.extras import require_extra
 
 if TYPE_CHECKING:
     import polars as pl
@@ -215,12 +215,7 @@ def connect(
 
 
 def _psycopg(url: str, name: str) -> Any:
-    try:
-        psycopg: Any = import_module("psycopg")
-    except ImportError:
-        raise InputError(
-            "PostgreSQL needs the package psycopg. Install it: pip install 'discreet[postgres]'."
-        ) from None
+    psycopg = require_extra("psycopg", "Tables of PostgreSQL", "postgres")
     try:
         return psycopg.connect(url, autocommit=True, connect_timeout=10)
     except psycopg.Error as error:

@@ -10,11 +10,11 @@ import os
 import stat
 import sys
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError
+from discreet.extras import require_extra
 
 SIGNATURE = "manifest.sig"  # beside the manifest
 SIGNATURE_BYTES = 64
@@ -116,9 +116,4 @@ def _read(path: Path) -> bytes:
 
 
 def _module(name: str) -> Any:
-    try:
-        return import_module(f"cryptography.{name}")
-    except ImportError:
-        raise InputError(
-            "Signatures need the package 'cryptography': pip install 'discreet[sign]'."
-        ) from None
+    return require_extra(f"cryptography.{name}", "Signatures", "sign")

@@ -168,11 +168,12 @@ class Attribute(Part):
             return None
         named = set(re.findall("%(.?)", format))
         day = datetime(2003, 11, 25)
-        try:
-            sound = datetime.strptime(day.strftime(format), format) == day
+        sound = named <= set(DATE_PARTS) and bool(named & {"Y", "y"})
+        try:  # Python 3.13 warns of days without a year
+            sound = sound and datetime.strptime(day.strftime(format), format) == day
         except (ValueError, re.error):
             sound = False
-        if not sound or not named <= set(DATE_PARTS):
+        if not sound:
             parts = " ".join(f"%{part}" for part in DATE_PARTS)
             raise ValueError(f"must name day, month and year once each by {parts}: %d.%m.%Y")
         return format

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.extras import require_extra
 from discreet.table.coded_table import CodedTable
 from discreet.table.persons import Persons
 from discreet.typing import Codes
@@ -232,9 +233,4 @@ def _mean(scores: Sequence[Score]) -> Score:
 
 
 def _require_solver() -> None:
-    try:
-        import sklearn.linear_model  # noqa: F401
-    except ImportError:
-        raise InputError(
-            "Learning needs scikit-learn, which is not installed: pip install 'discreet[learning]'."
-        ) from None
+    require_extra("sklearn.linear_model", "Measures of learning", "learning", "scikit-learn")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InputError
+from discreet.extras import require_extra
 from discreet.report.charts.chart import Chart, ReferenceLine, Scale
 
 if TYPE_CHECKING:
@@ -23,12 +22,7 @@ def altair_charts(charts: Iterable[Chart | None]) -> dict[str, altair.TopLevelMi
 
 def altair_chart(chart: Chart) -> altair.TopLevelMixin:
     """The same chart drawn by Altair."""
-    try:
-        alt: Any = import_module("altair")
-    except ImportError:
-        raise InputError(
-            "Charts from Python need Altair: pip install 'discreet[charts]'."
-        ) from None
+    alt = require_extra("altair", "Charts from Python", "charts")
     values = alt.Data(values=[asdict(mark) for mark in chart.marks])
     title = alt.TitleParams(chart.title, subtitle=chart.note, anchor="start")
     base = alt.Chart(values, title=title, width=WIDTH, height=HEIGHT)

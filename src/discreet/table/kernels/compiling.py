@@ -3,7 +3,8 @@
 Numba discards a cached kernel when its own file changes. Compiled code also contains the kernels
 that it calls, constants and the layout of named tuples, often from other files; ``KernelCache``
 discards it when any of them changes. Where no folder for the cache can be written, kernels are
-compiled in each process anew.
+compiled in each process anew. A folder that ``NUMBA_CACHE_DIR`` names may be read-only once it is
+filled, as in an image of a container.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import hashlib
 import pickle
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import event, types
-from numba.core.caching import FunctionCache, NullCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.extending import typeof_impl
 
 from discreet.table.kernels.fingerprints import fingerprint
@@ -54,6 +56,21 @@ def in_cache(function: Callable[..., object]) -> bool:
     return isinstance(found, KernelCache) and found.filled
 
 
+_NamedFolder: Any = CompileResultCacheImpl._locator_classes[0]  # by NUMBA_CACHE_DIR
+
+
+class _ReadableFolder(_NamedFolder):  # type: ignore[misc]
+    """A named folder; one that exists need not be writable."""
+
+    def ensure_cache_path(self) -> None:
+        if not Path(self.get_cache_path()).is_dir():
+            super().ensure_cache_path()
+
+
+class _KernelFiles(CompileResultCacheImpl):
+    _locator_classes = [_ReadableFolder, *CompileResultCacheImpl._locator_classes[1:]]  # noqa: RUF012
+
+
 class KernelCache(FunctionCache):
     """Numba's cache of one kernel, whose index is void once something that the kernel uses changes.
 
@@ -61,6 +78,8 @@ class KernelCache(FunctionCache):
     that no longer exists is never read. Two processes may write at once: files of code have the
     version in their name, and code for other types than asked for is not used.
     """
+
+    _impl_class = _KernelFiles
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]

@@ -1,30 +1,30 @@
-"""Tutorials run: their blocks in order, in a folder of their own, with the output that they show.
+"""Tutorials run as notebooks, in a folder of their own, with the output that they show.
 
-A ``python`` block runs in one namespace with those before it, a ``sh`` block in a shell that stops
-at the first failure. A ``text`` block after either is what it prints; a line ``…`` in it stands for
-any lines. A block whose first line is ``# NAME`` with a file's ending is that file. The folder
-``examples`` is there. ``python -m tests.docs.tutorials`` writes the output anew.
+``tests/docs/notebooks.py`` says what the blocks of a page are. A ``text`` block is what the block
+before it prints; a line ``…`` in it stands for any lines. The folder ``examples`` is there.
+``python -m tests.docs.tutorials`` writes the output anew.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "docs" / "tutorials"
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FILE = re.compile(r"# ([\w/-]+\.(?:ya?ml|csv|txt))\n")
+import nbformat
+from nbclient import NotebookClient
+from tests.docs.notebooks import BLOCK, FOLDER, ROOT, cell_source
+
 ANY = "…"
-os.environ["DISCREET_INSECURE_FIXED_ORDER"] = "1"  # some pages show rows, and groups by number
+SETTINGS = {
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+    "DISCREET_INSECURE_FIXED_ORDER": "1",  # some pages show rows, and groups by number
+}
 
 
 @dataclass(frozen=True)
@@ -50,37 +50,33 @@ def pages() -> list[Path]:
 def run(page: Path, folder: Path) -> list[Output]:
     """Run all blocks of a page in a folder; the outputs that it shows."""
     shutil.copytree(ROOT / "examples", folder / "examples", dirs_exist_ok=True)
-    names: dict[str, object] = {"__name__": "tutorial"}
-    outputs, printed = [], ""
-    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
-        language, text = block.groups()
-        named = FILE.match(text)
-        if named:
-            (folder / named[1]).write_text(text[named.end() :], encoding="utf-8")
-        elif language == "python":
-            printed = _python(text, names, folder, page.name)
-        elif language == "sh":
-            printed = _shell(text, folder)
-        elif language == "text":
-            outputs.append(Output(text, printed, block.span(2)))
+    blocks = list(BLOCK.finditer(page.read_text(encoding="utf-8")))
+    sources = [cell_source(*block.groups()) for block in blocks]
+    cells = [nbformat.v4.new_code_cell(source) for source in sources if source]
+    book = nbformat.v4.new_notebook(cells=cells)
+    client = NotebookClient(book, timeout=600, resources={"metadata": {"path": str(folder)}})
+    client.execute(env=environment(folder / ".programs"))
+    outputs, ran, printed = [], iter(book.cells), ""
+    for block, source in zip(blocks, sources, strict=True):
+        if source:
+            printed = _printed(next(ran))
+        elif block[1] == "text":
+            outputs.append(Output(block[2], printed, block.span(2)))
     return outputs
 
 
-def _python(text: str, names: dict[str, object], folder: Path, name: str) -> str:
-    caught = io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(caught):
-        exec(compile(text, name, "exec"), names)  # noqa: S102
-    return _plain(caught.getvalue())
+def environment(programs: Path) -> dict[str, str]:
+    """Return the variables of a user whose ``python`` and ``discreet`` are those of the tests."""
+    programs.mkdir(exist_ok=True)
+    for name, call in (("python", ""), ("discreet", " -m discreet")):
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{call} "$@"\n')
+        (programs / name).chmod(0o755)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, **SETTINGS, "PATH": path}
 
 
-def _shell(text: str, folder: Path) -> str:
-    head = f'set -e\ndiscreet() {{ "{sys.executable}" -m discreet "$@"; }}\n'
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-    done = subprocess.run(
-        ["sh", "-c", head + text], cwd=folder, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
-    return _plain(done.stdout)
+def _printed(cell: nbformat.NotebookNode) -> str:
+    return _plain("".join(one.text for one in cell.outputs if one.get("name") == "stdout"))
 
 
 def _plain(printed: str) -> str:

@@ -26,6 +26,7 @@ LETTER = {
     "identifier": "i", "quasi-identifier": "q", "sensitive": "s", "insensitive": "n", "drop": "d",
 }  # fmt: skip
 NAME = {letter: name for name, letter in LETTER.items()}
+LETTER |= {"weight": "n", "household": "d"}  # published as it is; never published
 
 
 class Judged(NamedTuple):

@@ -99,6 +99,8 @@ _HOME_OF_NAME = {
     "XyLinkability": "discreet.requirements.background.xy_linkability",
     "GuardingNodes": "discreet.requirements.background.guarding_nodes",
     "DeltaPresence": "discreet.requirements.background.delta_presence",
+    "KMap": "discreet.requirements.background.k_map",
+    "PopulationRisk": "discreet.requirements.background.population_risk",
     "MConfidentiality": "discreet.requirements.background.m_confidentiality",
     "BetaLikeness": "discreet.requirements.value_bounds",
     "DeltaDisclosure": "discreet.requirements.value_bounds",
@@ -193,6 +195,7 @@ if TYPE_CHECKING:
         GradedAlphaKAnonymity as GradedAlphaKAnonymity,
     )
     from discreet.requirements.background.guarding_nodes import GuardingNodes as GuardingNodes
+    from discreet.requirements.background.k_map import KMap as KMap
     from discreet.requirements.background.ke_anonymity import KeAnonymity as KeAnonymity
     from discreet.requirements.background.m_confidentiality import (
         MConfidentiality as MConfidentiality,
@@ -201,6 +204,7 @@ if TYPE_CHECKING:
     from discreet.requirements.background.p_sensitive import (
         PSensitiveKAnonymity as PSensitiveKAnonymity,
     )
+    from discreet.requirements.background.population_risk import PopulationRisk as PopulationRisk
     from discreet.requirements.background.xy_linkability import XyLinkability as XyLinkability
     from discreet.requirements.closeness import TCloseness as TCloseness
     from discreet.requirements.diversity import DistinctLDiversity as DistinctLDiversity

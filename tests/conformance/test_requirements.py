@@ -146,6 +146,8 @@ CASES = [
         {"naive": everywhere(lambda counts, n: 3 * max(counts) <= 2 * n)},
     ),
     (dc.DeltaPresence(upper=0.9), {"naive": lambda rows, table: False}),  # without a population
+    (dc.KMap(k=3), {"naive": lambda rows, table: len(rows) >= 3}),  # a class has its rows alone
+    (dc.PopulationRisk(at_most=0.4), {"naive": lambda rows, table: len(rows) >= 3}),
     (
         dc.XyLinkability(epsilon=0.6),
         {"naive": everywhere(lambda counts, n: 5 * max(counts) <= 3 * n)},

@@ -57,7 +57,8 @@ ON_ROWS = {"sa-diversity", "nt-closeness"}
 ELSEWHERE = {
     "pd-recursive-cl-diversity", "npd-recursive-cl-diversity", "qs-cl-diversity", "qs-t-closeness",
     "conditional-l-diversity", "graded-alpha-k-anonymity", "ke-anonymity",
-    "guarding-nodes", "delta-presence", "m-confidentiality", "lkc-privacy",
+    "guarding-nodes", "delta-presence", "m-confidentiality", "lkc-privacy", "k-map",
+    "population-risk",
 }  # fmt: skip
 
 

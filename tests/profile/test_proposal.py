@@ -43,7 +43,7 @@ ROWS = range(100)
         ("remark", [f"a long remark about the person numbered {i}" for i in ROWS], Role.DROP),
         ("age", [i % 40 for i in ROWS], Role.QUASI_IDENTIFIER),
         ("weight", [i / 7 for i in ROWS], Role.QUASI_IDENTIFIER),  # a measure
-        ("weight", [1 + i / 100 for i in ROWS], Role.INSENSITIVE),  # of a sample
+        ("weight", [1 + i / 100 for i in ROWS], Role.WEIGHT),  # of a sample
         ("name of ward", [f"w{i % 4}" for i in ROWS], Role.QUASI_IDENTIFIER),
         ("salary-class", [f"{i % 2}" for i in ROWS], Role.SENSITIVE),
         ("yearly income", [1000 + 7 * i for i in ROWS], Role.SENSITIVE),  # though unique
@@ -229,3 +229,24 @@ def test_it_advises_values_that_may_be_no_secret(tmp_path):
     assert advised in text.splitlines()
     assert "insulin" not in text
     assert text.count("no secret") == 1
+
+
+def test_one_weight_and_one_household_are_proposed():
+    rows = range(60)
+    frame = pl.DataFrame(
+        {
+            "age": [20 + i % 40 for i in rows],
+            "hhid": [1000 + i // 3 for i in rows],
+            "household_id": [7000 + i // 2 for i in rows],
+            "pweight": [3 + i / 7 for i in rows],
+            "wgt": [0.0 if i == 5 else 2 + i / 9 for i in rows],
+            "illness": [["flu", "gout", "none"][i % 3] for i in rows],
+        }
+    )
+    roles = {name: one.role for name, one in dc.propose(frame).roles.items()}
+    assert roles["pweight"] is Role.WEIGHT
+    assert roles["wgt"] is Role.INSENSITIVE  # a row of weight 0 represents nobody
+    assert sorted([roles["hhid"], roles["household_id"]]) == [Role.DROP, Role.HOUSEHOLD]
+    text = dc.propose(frame).text
+    assert "population-risk: {at_most: 0.09}" in text
+    dc.Job.parse(text)

@@ -57,6 +57,8 @@ EXAMPLES: list[Requirement] = [
     REQUIREMENTS["guarding-nodes"](p=0.3, nodes={"infectious": ["HIV", None]}),
     REQUIREMENTS["m-confidentiality"](m=2.5, attribute="ill"),
     REQUIREMENTS["delta-presence"](lower=0.1, upper=0.5),
+    REQUIREMENTS["k-map"](k=11, by="weights"),
+    REQUIREMENTS["population-risk"](at_most=0.09, of="average"),
     REQUIREMENTS["beta-likeness"](beta=1, enhanced=True),
     REQUIREMENTS["delta-disclosure"](delta=1.5),
     QsClDiversity(c=1, l=30, attribute="symptoms"),

@@ -25,22 +25,27 @@ from discreet.io.source import Tell
 from discreet.io.tables import column_names, read_table
 from discreet.job.model import Job
 from discreet.job.proposing.untyped_table import suggest_type
+from discreet.job.sampling_weights import with_weights
 from discreet.job.table_check import Check, check_table
+from discreet.knowledge.population import Population
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.prepare import (
     expand_sets,
     knowledge_of_job,
     of_sensitive_values,
+    prepare_population,
     requirements_for_attackers,
     sensitive_marks,
 )
 from discreet.pipeline.read import source_of, specs_of_job
-from discreet.requirements.base import Requirement
+from discreet.requirements.base import PopulationSource, Requirement
 from discreet.requirements.registry import requirement_from_mapping
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.persons import Persons, persons_of
 from discreet.table.roles import Distance, Role, ValueType
+
+_PLAIN = Role.INSENSITIVE  # of a column that is read to tell rows apart
 
 
 def check(
@@ -207,6 +212,10 @@ def _task(
         for name, spec in specs_of_job(job).items()  # cells that are not sensitive are labels
         if spec.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE, Role.QUASI_SENSITIVE)
     }
+    further = {  # read where the table has them; a release has no household
+        **{name: ColumnSpec(Role.WEIGHT, ValueType.NUMBER) for name in job.with_role(Role.WEIGHT)},
+        **{name: ColumnSpec(_PLAIN, ValueType.TEXT) for name in job.with_role(Role.HOUSEHOLD)},
+    }
     person = () if job.person is None else job.person.column
     specs |= {name: ColumnSpec(Role.INSENSITIVE, ValueType.TEXT) for name in person}
     persons: Persons | None = None
@@ -215,27 +224,44 @@ def _task(
         counted = {name: spec for name, spec in specs.items() if name not in person}
         table, persons = coded_counts(place, counted, person, missing)
     else:
-        table = _read_rows(job, data, specs, missing, options, tell)
+        table = _read_rows(job, data, specs, further, missing, options, tell)
         if person:
             persons = persons_of([table[name] for name in person], table.rows)
+    households = [name for name in job.with_role(Role.HOUSEHOLD) if name in table.columns]
+    household = table[households[0]].codes if households else None
     columns = {
-        column.name: _typed(column, specs[column.name], missing) if infer else column
+        column.name: _typed(column, specs[column.name], missing)
+        if infer and column.name in specs
+        else column
         for column in table
-        if column.name not in person
+        if column.name not in (*person, *households)
     }
-    table, bitmaps = expand_sets(job, replace(table, columns=columns))
+    table = with_weights(job, replace(table, columns=columns))
+    table, bitmaps = expand_sets(job, table)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
     marks, problems = sensitive_marks(job, table, bitmaps)
     if problems:
         raise JobError(problems, "check")
+    source: PopulationSource = "weights" if job.population is None else "table"
     required = [
-        requirement.with_bits(bits)
+        requirement.with_bits(bits).with_sizes_by(source)
         for requirement in requirements_for_attackers(job, requirements, bits)
     ]
     if job.method.judges_counts:
         required = of_sensitive_values(required, table, marks)
     task = task_of_check(job, table, required)
-    return replace(task, bitmaps=bitmaps, knowledge=knowledge_of_job(job)), persons
+    population = None
+    if job.population is not None and place is None:
+        population = Population(*prepare_population(job, job.folder / job.population))
+    task = replace(
+        task,
+        bitmaps=bitmaps,
+        knowledge=knowledge_of_job(job),
+        population=population,
+        population_size=job.population_size,
+        household=household,
+    )
+    return task, persons
 
 
 def task_of_check(job: Job, table: CodedTable, requirements: Sequence[Requirement]) -> Task:
@@ -264,6 +290,7 @@ def _read_rows(
     job: Job,
     data: Any,
     specs: Mapping[str, ColumnSpec],
+    further: Mapping[str, ColumnSpec],
     missing: Sequence[str],
     options: Mapping[str, Any],
     tell: Tell,
@@ -273,19 +300,27 @@ def _read_rows(
         tokens = tuple(dict.fromkeys((*source.missing, *missing)))
         source = source.model_copy(update={"missing": tokens})
         present, place = column_names(source), str(source.path)
-        return read_table(source, _all_specs(present, specs, place), tell)
+        return read_table(source, _all_specs(present, specs, place, further), tell)
     frame = plain_frame(data)
-    return code_frame(frame, _all_specs(frame_columns(frame), specs, "the table"), missing)
+    every = _all_specs(frame_columns(frame), specs, "the table", further)
+    return code_frame(frame, every, missing)
 
 
 def _all_specs(
-    present: Sequence[str], specs: Mapping[str, ColumnSpec], place: str
+    present: Sequence[str],
+    specs: Mapping[str, ColumnSpec],
+    place: str,
+    further: Mapping[str, ColumnSpec] | None = None,
 ) -> dict[str, ColumnSpec]:
-    """The specification of every column; those without a role are not read."""
+    """The specification of every column; those without a role are not read.
+
+    The table must have all of ``specs``; those of ``further`` are read where it has them.
+    """
     lacking = [name for name in specs if name not in present]
     if lacking:
         raise JobError(check_columns(present, [*present, *lacking]), place)
-    return {name: specs.get(name, ColumnSpec(Role.DROP)) for name in present}
+    known = {**(further or {}), **specs}
+    return {name: known.get(name, ColumnSpec(Role.DROP)) for name in present}
 
 
 def _typed(column: Column, spec: ColumnSpec, missing: Sequence[str]) -> Column:

@@ -286,11 +286,12 @@ class _Runner:
 
     def _measured(self, point: Point, release: Release) -> Point:
         manifest, tables = release.manifest, release.coded_tables()
-        reading = read_utility(tables, release.task, manifest)
+        reading = read_utility(tables, release.task, manifest, release.formed.source_rows())
         measures = reading.measured(self.workload, self.seed)
         divergence, errors = measures.divergence, measures.query_error
         belief = fixed_reader(reading.original, reading.implied, release.task.kept)
         away = None if divergence is None else divergence.release
+        found = measures.population
         return replace(
             point,
             kind=manifest.kind,
@@ -311,6 +312,8 @@ class _Runner:
             loss_sensitive=measures.loss_sensitive,
             suppressed_rows=manifest.suppressed_rows,
             suppressed_share=manifest.suppressed_rows / max(manifest.source_rows, 1),
+            population_risk=None if found is None else found.average,
+            population_risk_max=None if found is None else found.maximum,
         )
 
     def unlinked(self) -> Point:

@@ -14,7 +14,12 @@ from discreet.job.identifying import Uses
 from discreet.job.model import Job
 from discreet.job.proposing.untyped_table import read_untyped
 from discreet.job.table_profile import Profile, profile_table, share_of_unique
-from discreet.methods.base import Progress, no_progress
+from discreet.knowledge.population_figures import (
+    PopulationFigures,
+    persons_of_classes,
+    population_figures,
+)
+from discreet.methods.base import Progress, Task, no_progress
 from discreet.pipeline.prepare import prepare, prepare_task
 from discreet.pipeline.read import (
     SourceRows,
@@ -69,6 +74,19 @@ def profile(
         persons=one_row_each if task.kept is None else task.kept.counts,
         unique=None if task.kept is None else share_of_unique(known, task.kept),
         further=further,
+        population=None if task.kept is not None else _population(task),
+    )
+
+
+def _population(task: Task) -> PopulationFigures | None:
+    """The risk that rows of the original are linked to the population."""
+    if task.table.weights is not None:
+        return None
+    return population_figures(
+        task.table,
+        people=persons_of_classes(task.table, task.population),
+        size=task.population_size,
+        household=task.household,
     )
 
 
@@ -101,7 +119,8 @@ def _count(job: Job, place: Place) -> tuple[SourceRows, list[Column], list[Colum
         table, persons = coded_counts(place, together, person.column, missing)
         assert persons is not None
         return of_persons(job, person, SourceRows(table, {}), persons), [], []
-    alone = {name: together.pop(name) for name in job.with_role(Role.INSENSITIVE)}
+    unchanged = [name for name, one in together.items() if one.role.unchanged]
+    alone = {name: together.pop(name) for name in unchanged}
     further = [
         coded_counts(place, {name: one}, (), missing)[0][name] for name, one in alone.items()
     ]

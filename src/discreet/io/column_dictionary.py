@@ -82,7 +82,7 @@ def sort_dictionary(
     numbers = _parse(name, spec, kind, text, locate) if kind.ordered else None
     # Columns that are published unchanged keep every spelling; columns that are counted merge them.
     canonical = None
-    if numbers is not None and spec.role is not Role.INSENSITIVE:
+    if numbers is not None and not spec.role.unchanged:
         canonical = canonical_text(text, kind)
     order, starts = _order(text, numbers, canonical, kind)
     code_of_raw = np.empty(len(raw), np.int32)

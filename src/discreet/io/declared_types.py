@@ -18,7 +18,7 @@ from discreet.io.column_dictionary import render
 from discreet.table.published import PublishedColumn
 from discreet.table.roles import Role, ValueType
 
-EXACT_ROLES = (Role.SENSITIVE, Role.INSENSITIVE)
+EXACT_ROLES = (Role.SENSITIVE, Role.INSENSITIVE, Role.WEIGHT)
 
 
 def typed_columns(

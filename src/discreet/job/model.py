@@ -69,7 +69,13 @@ class Job(Part):
     population: str | None = Field(
         default=None,
         description="A table with the quasi-identifiers of everybody who might be in the source; "
-        "for delta-presence, and for attacks on membership.",
+        "for delta-presence, k-map, population-risk, and for attacks on membership.",
+    )
+    population_size: int | None = Field(
+        default=None,
+        ge=1,
+        description="The number of persons of whom the rows are a random sample; for estimates of "
+        "population risk where there is neither a population table nor a weight.",
     )
     person: Person | None = Field(
         None,
@@ -114,6 +120,7 @@ class Job(Part):
             source: Source | Mapping[str, Any] | None = ...,
             attackers: Mapping[str, Attacker | Mapping[str, Any] | Sequence[str]] = ...,
             population: str | None = ...,
+            population_size: int | None = ...,
             person: Person | Mapping[str, Any] | str | None = ...,
             others: Literal["drop"] | None = ...,
             unit: Literal["rows"] | None = ...,
@@ -250,6 +257,13 @@ class Job(Part):
             if role is Role.QUASI_SENSITIVE:
                 problems += self._unlinked(place, requirement.named or tuple(known))
         problems += self._claimed_twice()
+        for role in (Role.WEIGHT, Role.HOUSEHOLD):
+            named = self.with_role(role)
+            if len(named) > 1:
+                problems.append(
+                    f"attributes.{named[1]}: '{named[0]}' is the job's {role} already. Give one of "
+                    "the two the role 'insensitive' or 'drop'."
+                )
         if self.method.removes_terms and not any(
             isinstance(requirement, LinkRequirement) for requirement in self.requirements
         ):

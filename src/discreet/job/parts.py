@@ -41,7 +41,14 @@ def _listed(given: object) -> object:
 
 DATE_PARTS = "dmyYbBj"  # of a date's format; Python and Polars read them alike
 RoleName = Literal[
-    "identifier", "quasi-identifier", "sensitive", "quasi-sensitive", "insensitive", "drop"
+    "identifier",
+    "quasi-identifier",
+    "sensitive",
+    "quasi-sensitive",
+    "insensitive",
+    "weight",
+    "household",
+    "drop",
 ]
 CollapseName = Literal[
     "set", "constant", "first", "last", "most-frequent", "min", "max", "sum", "mean", "count"
@@ -129,6 +136,12 @@ class Attribute(Part):
         "for sensitive and quasi-sensitive attributes, 'constant' for others, unless said "
         "otherwise.",
     )
+    round: float | None = Field(
+        default=None,
+        gt=0,
+        description="Of a weight: publish it rounded to a multiple of this number, so that a rare "
+        "weight does not identify a row.",
+    )
     allow_identifying: bool = Field(
         default=False,
         description="Publish the column although its values look like direct identifiers "
@@ -157,6 +170,7 @@ class Attribute(Part):
             non_sensitive_values: Collection[str | float | None] | None = ...,
             knowledge: KnowledgeSource | Mapping[str, Any] | None = ...,
             collapse: CollapseRule | CollapseName | None = ...,
+            round: float | None = ...,
             allow_identifying: bool = ...,
             escape: bool = ...,
         ) -> None: ...
@@ -214,6 +228,16 @@ class Attribute(Part):
                 "a distance is for sensitive attributes, not for role '{role}'. Remove it.",
                 {"role": str(self.role)},
             )
+        if self.role is Role.WEIGHT and self.type in (ValueType.TEXT, ValueType.DATE):
+            raise PydanticCustomError(
+                "weight_type", "a weight is a number. Remove 'type', or use 'type: number'."
+            )
+        if self.round is not None and self.role is not Role.WEIGHT:
+            raise PydanticCustomError(
+                "round_role",
+                "'round' is for weights, not for role '{role}'. Remove it.",
+                {"role": str(self.role)},
+            )
         self._sets_fit()
         self._sensitive_values_fit()
         return self
@@ -247,6 +271,11 @@ class Attribute(Part):
                 "'min_support' is for a multi-valued sensitive attribute. Remove it, or add "
                 "'multi_valued' or, where rows of a person are collapsed, 'collapse: set'.",
             )
+
+    @property
+    def value_type(self) -> ValueType | None:
+        """The declared type of its values; a weight is a number in any case."""
+        return ValueType.NUMBER if self.role is Role.WEIGHT else self.type
 
     @property
     def collapse_rule(self) -> CollapseRule:

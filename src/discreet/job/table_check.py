@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import JobError
+from discreet.knowledge.population_figures import PopulationFigures, population_figures
 from discreet.methods.base import Task
 from discreet.methods.shared.judged_persons import counts_on_persons, verdict_on_persons
 from discreet.releases.group_summary import SizeBand, size_bands
 from discreet.releases.wording import of_unit
 from discreet.requirements.attackers.judging import judge_key_sets
+from discreet.requirements.background.delta_presence import DeltaPresence
 from discreet.requirements.base import Requirement, Verdict
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import (
@@ -127,6 +129,7 @@ class Check(Result):
     # by model without a bound: the figure of the table, by attribute ("" for sizes)
     figures: Mapping[str, Mapping[str, float]]
     remarks: tuple[str, ...]  # what the figures do not say
+    population: PopulationFigures | None = None  # the risk of links, where sizes are known
 
     @property
     def ok(self) -> bool:
@@ -158,6 +161,7 @@ class Check(Result):
             "requirements": [one.to_dict() for one in self.requirements],
             "figures": {name: _plain(figures) for name, figures in self.figures.items()},
             "remarks": list(self.remarks),
+            **({} if self.population is None else {"population": self.population.to_dict()}),
         }
 
 
@@ -187,6 +191,15 @@ def check_table(task: Task, persons: Persons | None = None, *, figures: bool = F
         ),
         figures=dict(_measured(task, persons)) if figures else {},
         remarks=tuple(_remarks(task, persons)),
+        population=None if persons is not None else _population(task),
+    )
+
+
+def _population(task: Task) -> PopulationFigures | None:
+    """The risk that rows are linked to the population."""
+    people = None if task.population is None else task.population.persons_fitting(task.table, {})
+    return population_figures(
+        task.table, people=people, size=task.population_size, household=task.household
     )
 
 
@@ -199,10 +212,16 @@ def _require_fit(task: Task, persons: Persons | None) -> None:
         if not one.guides_groups
     ]
     problems += [
-        f"{one.name} compares with a population, which a check has not. Publish with a job that "
-        "names one."
+        f"{one.name} compares with a population, which this check lacks. Check by a job whose "
+        "`population:` names its table."
         for one in task.requirements
-        if one.needs_population
+        if one.needs_population and (task.population is None or isinstance(one, DeltaPresence))
+    ]
+    problems += [
+        f"{one.name} sums up sampling weights, which this check lacks. Check by a job in which a "
+        "column has the role 'weight'."
+        for one in task.requirements
+        if one.needs_weights and task.table.sampling_weights is None
     ]
     problems += [
         f"{one.name} is not judged for attackers who know some columns. Leave it or them out."
@@ -230,6 +249,9 @@ def _verdicts(task: Task, persons: Persons | None) -> list[Verdict | None]:
             for one in task.requirements
         ]
     counts = task.count(classes)
+    if task.population is not None:
+        people = task.population.persons_fitting(task.table, {})
+        counts = replace(counts, population=people)
     return [
         None if one.limits_knowledge else one.full_check(counts, domains)
         for one in task.requirements

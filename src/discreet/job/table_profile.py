@@ -13,7 +13,7 @@ more, those up to the largest size that keeps their number within a thousand, an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from itertools import combinations
 from math import comb
@@ -27,6 +27,7 @@ from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.job.identifying import SEVERAL_ROWS
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
 from discreet.knowledge.links import Links
+from discreet.knowledge.population_figures import PopulationFigures
 from discreet.knowledge.terms import terms_of
 from discreet.requirements.base import Domain
 from discreet.requirements.closeness import earth_movers_distance
@@ -137,6 +138,8 @@ class Profile(Result):
     person: str | None = None  # the column that identifies persons, where it is a proposal
     persons: PersonCounts | None = None  # of the source, where persons are known
     unique_persons: float | None = None  # share with a class of their own
+    population: PopulationFigures | None = None  # the risk of links, where sizes are known
+    lone_weights: Mapping[str, int] = field(default_factory=dict)  # rows with a weight of their own
 
     @property
     def warnings(self) -> list[str]:
@@ -145,6 +148,12 @@ class Profile(Result):
         several = [f"{' '.join(self.repeated)} {remedy}"] if self.repeated else []
         if self.person is not None and self.persons is not None:
             several.append(f"{self.persons.sentence(repr(self.person))} {SEVERAL_ROWS}")
+        several += [
+            f"Column '{name}': {rows:,} rows have a weight that no other row has. An attacker "
+            "who knows the sampling design can tell them apart: publish it rounded ('round: 10')."
+            for name, rows in self.lone_weights.items()
+            if rows
+        ]
         return several + [
             f"Column '{column.name}': {column.nearly_alike:,} values differ from another only in "
             "case, blanks or Unicode form. They count as different values; an attacker reads them "
@@ -177,6 +186,7 @@ def profile_table(
     persons: PersonCounts | None = None,
     unique: float | None = None,
     further: Sequence[Column] = (),
+    population: PopulationFigures | None = None,
 ) -> Profile:
     """Profile a table by its columns' roles; ``further`` columns only by themselves.
 
@@ -225,6 +235,12 @@ def profile_table(
         person=None if person is None else person.name,
         persons=persons if counted is None else counted.counts,
         unique_persons=unique,
+        population=population,
+        lone_weights={
+            column.name: int((column.counts == 1).sum())
+            for column in (*table.with_role(Role.WEIGHT), *further)
+            if column.role is Role.WEIGHT
+        },
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import InputError
 from discreet.hierarchies.covering_classes import coverages_of, fitting_groups
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.classes import Classes, classes_of, group_codes
@@ -61,6 +62,61 @@ class Population:
         class_of_kind[fitting == 1] = group
         people = np.bincount(class_of_kind, self.kinds.size, classes.count + 1)
         return people.astype(np.int64)
+
+    def persons_fitting(
+        self, published: CodedTable, levels: Mapping[str, int]
+    ) -> NDArray[np.int64] | None:
+        """(classes + 1,) The persons whom the cells of each class fit; the last: whom none does.
+
+        A person may fit several classes. None where there are too many pairs to count.
+        """
+        found = self.fits(published, levels)
+        if found is None:
+            return None
+        start, group, classes = found
+        people = np.repeat(self.kinds.size, np.diff(start))
+        fitting = np.bincount(group, people, classes.count).astype(np.int64)
+        outside = int(self.kinds.size[np.diff(start) == 0].sum())
+        return np.append(fitting, outside)
+
+    def recoded(self, table: CodedTable) -> CodedTable:
+        """A table whose quasi-identifiers are numbered as those of the population."""
+        columns = dict(table.columns)
+        for theirs in table.quasi_identifiers:
+            mine = self.table[theirs.name]
+            code = code_of_value(mine, theirs)
+            absent = int(((code < 0) & (theirs.counts > 0)).sum())
+            if absent:
+                raise InputError(
+                    f"population: {absent} values of '{theirs.name}' do not occur in it. It must "
+                    "contain every row of the table; add the rows that it lacks."
+                )
+            codes = code.astype(np.int32)[theirs.codes]
+            columns[theirs.name] = replace(mine, codes=codes)
+        return replace(table, columns=columns)
+
+    def kind_of_row(self, table: CodedTable) -> Codes:
+        """(rows,) The kind of each row of a table that ``recoded`` made."""
+        own, theirs = self.table.quasi_identifiers, table.quasi_identifiers
+        names = [column.name for column in theirs]
+        kinds = [self.table[name].codes[self.kinds.first_row] for name in names]
+        both = [
+            np.concatenate([mine, column.codes]).astype(np.int32)
+            for mine, column in zip(kinds, theirs, strict=True)
+        ]
+        count = self.kinds.count
+        sizes = [column.cardinality for column in theirs]
+        classes = group_codes(both, sizes, count + table.rows).class_of_row
+        kind = np.full(count + table.rows, -1, np.int32)
+        kind[classes[:count]] = np.arange(count)
+        found = kind[classes[count:]]
+        absent = int((found < 0).sum())
+        if absent:
+            raise InputError(
+                f"population: {absent} rows of the table do not occur in it, by their "
+                f"{len(own)} quasi-identifiers. It must contain every row; add those that it lacks."
+            )
+        return found
 
     def same_people(self, other: Population) -> bool:
         """Whether another population has the same persons, by their quasi-identifiers."""

@@ -27,7 +27,7 @@ from discreet.requirements.mutual_information import Information, measure_inform
 from discreet.table.bitmaps import Bitmap
 from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable, Column
-from discreet.table.counts import ClassCounts, count_classes
+from discreet.table.counts import ClassCounts, count_classes, summed_weights
 from discreet.table.entropy import secret_generator
 from discreet.table.past_releases import History
 from discreet.table.persons import Keeping, OneRowEach, Persons
@@ -61,6 +61,8 @@ class Task:
     history: History | None = None  # what a ledger knows; only for methods that need it
     people: NDArray[np.uint64] | None = None  # (rows, 2) keyed hashes, where there is a ledger
     population: Population | None = None  # where a requirement compares with one
+    population_size: int | None = None  # the persons of whom the rows are a random sample
+    household: NDArray[np.int32] | None = None  # (rows,) of figures of risk, never of a method
     correlation: Correlation | None = None  # how values follow each other, where the job says so
     unit: Unit = Unit.ROW  # person where an identifier proves that every person has one row
     persons: OneRowEach | None = None  # where the job names persons, each with one row
@@ -122,7 +124,10 @@ class Task:
         """The counts that the task's requirements need."""
         refined = any(requirement.needs_refined_counts for requirement in self.requirements)
         linked = [self.table[name] for name in self.knowledge]
-        return count_classes(classes, self.table.sensitive, refined=refined, quasi_sensitive=linked)
+        counts = count_classes(
+            classes, self.table.sensitive, refined=refined, quasi_sensitive=linked
+        )
+        return replace(counts, weight=summed_weights(self.table, classes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +274,10 @@ class Method(Named):
     # Whether it meets requirements on the labels that quasi-sensitive terms link to; whether by
     # removing terms, so that it needs such a requirement.
     judges_links: ClassVar[bool] = False
-    judges_population: ClassVar[bool] = False  # whether it meets requirements on a population
+    judges_population: ClassVar[bool] = False  # whether it meets bounds on population sizes
+    judges_presence: ClassVar[bool] = False  # whether it meets δ-presence
+    # Whether its cells span values of the population, so that values are numbered as there.
+    spans_population: ClassVar[bool] = False
     removes_terms: ClassVar[bool] = False
     # Whether groups are judged by counts alone, also by those of kinds or of sensitive values.
     judges_counts: ClassVar[bool] = False

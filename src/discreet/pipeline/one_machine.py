@@ -211,8 +211,9 @@ class LocalReading(Reading):
 
     def measure(self, manifest: Manifest, settings: MeasureSettings) -> dict[str, Any]:
         measures = measure_release(
-            self.tables, self._task, manifest, divergence=settings.divergence
-        )
+            self.tables, self._task, manifest, divergence=settings.divergence,
+            source_rows=self._source_rows,
+        )  # fmt: skip
         return measures.to_dict(private=True)
 
     def same(self, other: Reading) -> bool:

@@ -27,11 +27,13 @@ from discreet.io.knowledge import read_knowledge
 from discreet.io.tables import column_names, read_table
 from discreet.job.identifying import SEVERAL_ROWS, Uses, identifying_values
 from discreet.job.model import Job
+from discreet.job.sampling_weights import with_weights
 from discreet.knowledge.population import Population
 from discreet.knowledge.table import Knowledge
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.methods.shared.judged_persons import unfit_for_persons
 from discreet.pipeline.read import SourceRows, read_source, require_columns, source_of
+from discreet.requirements.background.delta_presence import DeltaPresence
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.bitmaps import Bitmap, expand
 from discreet.table.coded_table import CodedTable, Column
@@ -77,6 +79,7 @@ def prepare_task(
     Only dictionaries and counts are used, so the source may be spread over many machines.
     """
     task, problems = _form(job, source.table, rng, progress)
+    task = replace(task, household=source.household, population_size=job.population_size)
     if source.persons is None and source.kept is None:
         task = _with_unit(task, source.uses)
     else:
@@ -87,9 +90,14 @@ def prepare_task(
     problems += _unfit_for_persons(job, task) + _unfit_for_blind_groups(job, task)
     lacking = _unfit_for_population(job, task)
     problems += lacking
-    if not lacking and any(one.needs_population for one in task.requirements):
-        path = job.folder / str(job.population)
-        task = replace(task, population=Population(*prepare_population(job, path)))
+    if not lacking and job.population is not None:
+        population = Population(*prepare_population(job, job.folder / job.population))
+        task = replace(task, population=population)
+        asked = any(one.needs_population for one in task.requirements)
+        if asked and job.method.spans_population:
+            hierarchies = {**task.hierarchies, **population.hierarchies}
+            table = population.recoded(task.table)
+            task = replace(task, table=table, hierarchies=hierarchies)
     if ledger is not None and source.people is not None:
         from discreet.pipeline.series_history import with_history
 
@@ -104,7 +112,7 @@ def _form(
 ) -> tuple[Task, list[str]]:
     """The task, and the problems found so far."""
     _refuse_own_columns(job, table)
-    table, bitmaps = expand_sets(job, table)
+    table, bitmaps = expand_sets(job, with_weights(job, table))
     marks, problems = sensitive_marks(job, table, bitmaps)
     progress("hierarchies", 0.0)
     hierarchies = _build_hierarchies(job, table)
@@ -112,7 +120,9 @@ def _form(
     knowledge = knowledge_of_job(job)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
     requirements: list[Requirement] = [
-        requirement.with_bits(bits).with_numbered_levels(hierarchies)
+        requirement.with_bits(bits)
+        .with_numbered_levels(hierarchies)
+        .with_sizes_by("weights" if job.population is None else "table")
         for requirement in requirements_for_attackers(job, job.requirements, bits)
     ]
     if job.method.judges_counts:
@@ -241,24 +251,46 @@ def _unfit_for_blind_groups(job: Job, task: Task) -> list[str]:
 
 def _unfit_for_population(job: Job, task: Task) -> list[str]:
     """Return the reasons why classes cannot be compared with a population."""
-    asked = [one.name for one in task.requirements if one.needs_population]
-    if not asked:
-        return []
     problems = []
-    if job.population is None:
+    weights = task.table.sampling_weights
+    if job.population_size is not None and job.population_size < task.table.rows:
         problems.append(
-            "population: is missing. Name a table with the quasi-identifiers of everybody who "
-            f"might be in the source, for {asked[0]}."
+            f"population_size: {job.population_size:,} is less than the {task.table.rows:,} rows "
+            "of the table. State how many persons the rows were sampled from."
         )
-    if not job.method.judges_population:
-        problems.append(
-            f"method: {job.method.name} does not meet {asked[0]}. Use full-domain, which knows the "
-            "cells of every recoding that it tries."
-        )
-    elif job.method.most_suppressed(task.table.rows):
-        problems.append(
-            f"method: {asked[0]} is not judged where rows are suppressed. Use 'suppression: 0'."
-        )
+    for one in task.requirements:
+        if not (one.needs_population or one.needs_weights):
+            continue
+        if one.needs_population and job.population is None:
+            problems.append(
+                "population: is missing. Name a table with the quasi-identifiers of everybody who "
+                f"might be in the source, for {one.name}."
+            )
+        elif one.needs_weights and weights is None:
+            problems.append(
+                f"requirements: {one.name} needs population sizes. Name a table under "
+                "`population:`, or give the column of sampling weights the role 'weight'."
+            )
+        elif one.needs_weights and weights is not None and not (weights > 1).any():
+            problems.append(
+                f"requirements: {one.name}: the weights do not exceed 1, so that rows represent "
+                "no more persons than themselves. Multiply normalized weights by the population's "
+                "size over the number of rows."
+            )
+        if isinstance(one, DeltaPresence) and not job.method.judges_presence:
+            problems.append(
+                f"method: {job.method.name} does not meet {one.name}. Use full-domain, which knows "
+                "the cells of every recoding that it tries."
+            )
+        elif not job.method.judges_population:
+            problems.append(
+                f"method: {job.method.name} does not meet {one.name}. Use full-domain or mondrian, "
+                "which count the population of every class that they try."
+            )
+        elif not one.bears_suppression and job.method.most_suppressed(task.table.rows):
+            problems.append(
+                f"method: {one.name} is not judged where rows are suppressed. Use 'suppression: 0'."
+            )
     return problems
 
 

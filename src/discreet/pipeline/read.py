@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from discreet.errors import InputError, JobError
 from discreet.io.csv.layout import suspect_header
@@ -46,6 +48,7 @@ class SourceRows:
     people: PersonHashes | None = None  # (rows, 2) keyed hashes, where there is a ledger
     sha256: str | None = None  # of the source file
     like: FrameKind = FrameKind.POLARS  # the kind of frame that came in
+    household: NDArray[np.int32] | None = None  # (rows,) the number of each row's household
 
 
 def read_data(job: Job, data: Any = None, tell: Tell = ignore_progress) -> CodedTable:
@@ -62,6 +65,8 @@ def read_source(
     rows of a person; they go no further. Where the job names persons, each has one row after it.
     """
     names = job.with_role(Role.IDENTIFIER)
+    households = job.with_role(Role.HOUSEHOLD)
+    names += households
     order = None if job.person is None else job.person.order
     if order is not None and job.attributes[order].role is Role.DROP:
         names.append(order)
@@ -69,12 +74,19 @@ def read_source(
     columns = dict(table.columns)
     unpublished = {name: columns.pop(name) for name in names}
     table = replace(table, columns=columns, left_out=(*table.left_out, *names))
-    source = SourceRows(table, {name: count_uses(column) for name, column in unpublished.items()})
+    uses = {
+        name: count_uses(column) for name, column in unpublished.items() if name not in households
+    }
+    source = SourceRows(
+        table, uses, household=unpublished[households[0]].codes if households else None
+    )
     people = None if ledger is None else _hash_people(job, unpublished, ledger)
     if job.person is not None:
         persons = persons_of([unpublished[name] for name in job.person.column], table.rows)
         if job.collapses:
             people = None if people is None else people[persons.first_row]
+            if source.household is not None:
+                source = replace(source, household=source.household[persons.first_row])
         source = of_persons(job, job.person, source, persons, unpublished)
     if people is not None:
         require_people(people, " and ".join(job.ledger_person))
@@ -186,7 +198,7 @@ def specs_of_job(job: Job) -> dict[str, ColumnSpec]:
     specs = {
         name: ColumnSpec(
             attribute.role,
-            attribute.type,
+            attribute.value_type,
             attribute.distance,
             attribute.multi_valued,
             attribute.format,

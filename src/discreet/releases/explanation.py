@@ -177,6 +177,8 @@ def _columns(manifest: Manifest) -> list[str]:
             sentences.append(f"{str(role).capitalize()}: {listed}.")
     if by_role.get(Role.INSENSITIVE):
         sentences.append("Published unchanged: " + ", ".join(by_role[Role.INSENSITIVE]) + ".")
+    if by_role.get(Role.WEIGHT):
+        sentences.append("Sampling weight: " + ", ".join(by_role[Role.WEIGHT]) + ".")
     return sentences
 
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.knowledge.population_figures import PopulationFigures, population_figures
 from discreet.methods.base import Task
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
@@ -17,11 +22,41 @@ Utility = Measures | ProjectedMeasures
 
 
 def read_utility(
-    tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
+    tables: Mapping[str, CodedTable],
+    task: Task,
+    manifest: Manifest,
+    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
 ) -> ImpliedReading[Measures] | ImpliedReading[ProjectedMeasures]:
-    """A release of any kind as measures read it, beside the original."""
+    """A release of any kind as measures read it, beside the original.
+
+    ``source_rows`` has the original's row behind each row, by which households are known.
+    """
     found = kind_of(manifest.kind).reading(tables, task, manifest)
+    risk = _population_risk(tables, task, manifest, source_rows or {})
+    found = replace(found, population=risk)
     return found if task.kept is None else replace(found, persons=task.kept)
+
+
+def _population_risk(
+    tables: Mapping[str, CodedTable],
+    task: Task,
+    manifest: Manifest,
+    source_rows: Mapping[str, NDArray[np.int32]],
+) -> PopulationFigures | None:
+    """The risk that published rows are linked to a population; of one row a person alone."""
+    if not kind_of(manifest.kind).has_records or manifest.keeps_rows:
+        return None
+    ((name, table),) = tables.items()
+    people = None
+    if task.population is not None:
+        levels = manifest.method.levels_of(name) or {}
+        try:
+            people = task.population.persons_fitting(table, levels)
+        except InputError:  # cells that no person of the population fits
+            return None
+    row = source_rows.get(name)
+    household = None if task.household is None or row is None else task.household[row]
+    return population_figures(table, people=people, size=task.population_size, household=household)
 
 
 def measure_release(
@@ -32,7 +67,9 @@ def measure_release(
     queries: int = 0,
     seed: int = 0,
     divergence: bool = True,
+    source_rows: Mapping[str, NDArray[np.int32]] | None = None,
 ) -> Utility:
     """Measure a release of any kind against the original; no queries where none are asked for."""
     workload = QueryWorkload(queries=queries) if queries else None
-    return read_utility(tables, task, manifest).measured(workload, seed, divergence=divergence)
+    reading = read_utility(tables, task, manifest, source_rows)
+    return reading.measured(workload, seed, divergence=divergence)

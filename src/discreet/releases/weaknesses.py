@@ -46,6 +46,13 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
             "children or more (downcoding)."
         )
     found += _several_rows(manifest.keeping) if manifest.keeps_rows else []
+    columns = [pair for one in manifest.tables.values() for pair in one.columns.items()]
+    found += [
+        f"Weights: '{name}' shows from which stratum a row was drawn; an attacker who knows "
+        "the sampling design can tell rows with a rare weight apart from others of their group."
+        for name, role in columns
+        if role is Role.WEIGHT
+    ]
     if manifest.suppressed_rows:
         found.append("Suppression: which rows are missing may reveal their values (absence).")
     found.append(

@@ -89,7 +89,8 @@ def check_lines(found: Check) -> list[str]:
         lines += _requirement_lines(one, found)
     if found.figures:
         lines += ["", *figure_lines(found)]
-    said = [*found.remarks, *distance_lines(found)]
+    about = () if found.population is None else found.population.sentences()
+    said = [*about, *found.remarks, *distance_lines(found)]
     return [*lines, "", *said] if said else lines
 
 

@@ -39,6 +39,8 @@ def _parts(profile: Profile) -> Iterator[RenderableType]:
     if profile.risk is not None:
         yield _risk_sentence(profile, profile.risk)
         yield _subsets(profile)
+    if profile.population is not None:
+        yield Text("\n".join(profile.population.sentences()) + "\n")
     if profile.sensitive:
         yield _sensitive(profile)
         yield Text(

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,7 @@ class Domain:
 
 
 Domains = Mapping[str, Domain]
+PopulationSource = Literal["table", "weights"]  # of the population sizes of classes
 PublishedValues = Mapping[str, Collection[str | None]]  # by sensitive attribute
 
 
@@ -115,8 +116,6 @@ class Requirement(Named):
     # Whether methods form groups by it. Otherwise groups are formed without a look at sensitive
     # values, and judged once they are there.
     guides_groups: ClassVar[bool] = True
-    # Whether it compares classes with the persons of a population whom their cells cover.
-    needs_population: ClassVar[bool] = False
     # What is counted where persons have several rows; None where it cannot be judged on persons.
     counted_on_persons: ClassVar[PersonBasis | None] = None
 
@@ -165,6 +164,30 @@ class Requirement(Named):
     def person_basis(self) -> PersonBasis | None:
         """What is counted where persons have several rows; None where it cannot be judged."""
         return None if self.limits_knowledge else self.counted_on_persons
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether it compares classes with the persons of a population whom their cells cover."""
+        return False
+
+    @property
+    def needs_weights(self) -> bool:
+        """Whether it sums up the sampling weights of each class."""
+        return False
+
+    @property
+    def average_bound(self) -> float | None:
+        """The bound on a mean over all rows, to which classes add; None where each is judged."""
+        return None
+
+    def expected(self, counts: ClassCounts) -> Floats:
+        """(classes,) What each class adds to a mean over all rows, times their number."""
+        return np.zeros(counts.classes)
+
+    @property
+    def bears_suppression(self) -> bool:
+        """Whether suppressing other classes leaves the figure of a class as it is."""
+        return True
 
     @property
     def needs_refined_counts(self) -> bool:
@@ -310,6 +333,10 @@ class Requirement(Named):
 
     def with_bits(self, bits: Mapping[str, Sequence[str]]) -> Self:
         """The same requirement where some attributes were replaced by several others."""
+        return self
+
+    def with_sizes_by(self, source: PopulationSource) -> Self:
+        """The same requirement with population sizes from a source, unless it names its own."""
         return self
 
     def with_numbered_levels(self, hierarchies: Mapping[str, Hierarchy]) -> Self:

@@ -38,6 +38,8 @@ _HOMES = {
     "xy-linkability": "discreet.requirements.background.xy_linkability:XyLinkability",
     "guarding-nodes": "discreet.requirements.background.guarding_nodes:GuardingNodes",
     "delta-presence": "discreet.requirements.background.delta_presence:DeltaPresence",
+    "k-map": "discreet.requirements.background.k_map:KMap",
+    "population-risk": "discreet.requirements.background.population_risk:PopulationRisk",
     "m-confidentiality": "discreet.requirements.background.m_confidentiality:MConfidentiality",
     "beta-likeness": "discreet.requirements.value_bounds:BetaLikeness",
     "delta-disclosure": "discreet.requirements.value_bounds:DeltaDisclosure",

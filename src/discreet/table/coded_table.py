@@ -182,7 +182,16 @@ class CodedTable(Derives):
 
     @property
     def insensitive(self) -> list[Column]:
-        return self.with_role(Role.INSENSITIVE)
+        """The columns that are published as they are, a weight among them."""
+        return [column for column in self if column.role.unchanged]
+
+    @property
+    def sampling_weights(self) -> NDArray[np.float64] | None:
+        """(rows,) The persons that each row represents, at least itself; None without a weight."""
+        for column in self.with_role(Role.WEIGHT):
+            assert column.numbers is not None
+            return np.maximum(column.numbers, 1.0)[column.codes]
+        return None
 
     def take(self, rows: NDArray[np.integer]) -> CodedTable:
         """The same table for some rows."""

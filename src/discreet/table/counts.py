@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.classes import FEW, Classes, group_codes
-from discreet.table.coded_table import Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import stable_order
 from discreet.table.kernels.tiers import is_loaded
@@ -98,6 +98,7 @@ class ClassCounts:
     # (classes + 1,) where a population is given: its persons whom the cells of each class cover,
     # and last those whom no class does
     population: NDArray[np.int64] | None = None
+    weight: NDArray[np.float64] | None = None  # (classes,) the sum of sampling weights
 
     @property
     def members(self) -> NDArray[np.int64]:
@@ -146,7 +147,11 @@ class ClassCounts:
                 )
         values = {name: counts.keep(mask) for name, counts in self.values.items()}
         sets = {name: counts.keep(mask) for name, counts in self.sets.items()}
-        return ClassCounts(self.size[mask], values, refined, sets=sets)
+        weight = None if self.weight is None else self.weight[mask]
+        population = None if self.population is None else self.population[np.append(mask, True)]
+        return ClassCounts(
+            self.size[mask], values, refined, sets=sets, population=population, weight=weight
+        )
 
 
 def count_classes(
@@ -161,6 +166,14 @@ def count_classes(
     inner = {c.name: _refine(classes, sensitive, c) for c in sensitive} if refined else None
     sets = {column.name: count_values(classes, column) for column in quasi_sensitive}
     return ClassCounts(classes.size, values, inner, sets=sets)
+
+
+def summed_weights(table: CodedTable, classes: Classes) -> NDArray[np.float64] | None:
+    """(classes,) The sum of the sampling weights of each class; None without weights."""
+    weights = table.sampling_weights
+    if weights is None:
+        return None
+    return np.bincount(classes.class_of_row, weights, classes.count).astype(np.float64)
 
 
 def count_values(classes: Classes, column: Column) -> ValueCounts:

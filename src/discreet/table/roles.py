@@ -13,13 +13,20 @@ class Role(StrEnum):
     SENSITIVE = "sensitive"
     QUASI_SENSITIVE = "quasi-sensitive"
     INSENSITIVE = "insensitive"
+    WEIGHT = "weight"  # the persons of the population that a row represents
+    HOUSEHOLD = "household"  # what rows of one household share; for risks, never published
     DROP = "drop"
     STRUCTURE = "structure"  # made by a release, such as a group's number; never in a job
 
     @property
     def published(self) -> bool:
         """Whether a release carries the column in any form."""
-        return self not in (Role.IDENTIFIER, Role.DROP)
+        return self not in (Role.IDENTIFIER, Role.HOUSEHOLD, Role.DROP)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether cells are published as they are, and say nothing that is protected."""
+        return self in (Role.INSENSITIVE, Role.WEIGHT)
 
 
 class ValueType(StrEnum):

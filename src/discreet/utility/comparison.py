@@ -61,6 +61,8 @@ class Point:
     skill: float | None = None  # learning: 1 as from the original, 0 as from the unlinked baseline
     accuracy: float | None = None
     pinned: float | None = None  # share of generalized cells that show a value which occurs
+    population_risk: float | None = None  # mean risk of a link to the population
+    population_risk_max: float | None = None
     suppressed_rows: int | None = None
     suppressed_share: float | None = None
     dominated: bool = False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from discreet.knowledge.population_figures import PopulationFigures
 from discreet.result import Result
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Figures(Result, ABC):
     query_error: QueryErrors | None = None
     learning: Learning | None = None
     uniform: Mapping[str, float] = field(default_factory=dict)  # as a decomposition's paper reads
+    population: PopulationFigures | None = None  # the risk of links, where sizes are known
 
     @property
     @abstractmethod
@@ -64,6 +66,11 @@ class Figures(Result, ABC):
         lines += [_line(name, figure) for name, figure in self.uniform.items()]
         if self.learning is not None:
             lines += self.learning.lines()
+        if self.population is not None:
+            lines += [
+                f"population risk      {self.population.average:.4f}   mean over rows; at most "
+                f"{self.population.maximum:.4f}"
+            ]
         return lines
 
     def written(self) -> dict[str, Any]:
@@ -75,6 +82,8 @@ class Figures(Result, ABC):
             result |= self.divergence.to_dict()
         if self.learning is not None:
             result["learning"] = self.learning.to_dict()
+        if self.population is not None:
+            result["population"] = self.population.to_dict()
         return result
 
 

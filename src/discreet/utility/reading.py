@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from discreet.knowledge.population_figures import PopulationFigures
 from discreet.table.coded_table import CodedTable
 from discreet.table.persons import Persons
 from discreet.utility.divergence import diverge
@@ -30,6 +31,7 @@ class ImpliedReading(Generic[Found]):
     # of a decomposed release: p2 as its paper reads it
     imply_uniform: Callable[[], Implied] | None = None
     persons: Persons | None = None  # of the original's rows, where one may have several
+    population: PopulationFigures | None = None  # the risk of links to a population
 
     @cached_property
     def implied(self) -> Implied:
@@ -40,6 +42,9 @@ class ImpliedReading(Generic[Found]):
         self, queries: QueryWorkload | None = None, seed: int = 0, *, divergence: bool = True
     ) -> Found:
         """The figures of p2 too; without queries, of small tables alone."""
+        return replace(self._measured(queries, seed, divergence), population=self.population)
+
+    def _measured(self, queries: QueryWorkload | None, seed: int, divergence: bool) -> Found:
         if queries is None:
             divergence = divergence and self.original.rows <= DIVERGENCE_ROWS
         if not self.original.rows or (queries is None and not divergence):

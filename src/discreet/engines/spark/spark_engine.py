@@ -134,6 +134,11 @@ class SparkEngine(Engine[SparkRows, SparkOutcome]):
                 "population: not supported by the engine 'spark', which counts no persons beside "
                 "the rows of the table. Use --engine local."
             )
+        if job.with_role(Role.WEIGHT):
+            raise InputError(
+                f"attributes.{job.with_role(Role.WEIGHT)[0]}: role 'weight' is not supported by "
+                "the engine 'spark'. Use the role 'insensitive', or --engine local."
+            )
         require_keepable(job)
 
     @reporting()

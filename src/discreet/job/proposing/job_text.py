@@ -141,6 +141,7 @@ def propose_job(
         *plan.notes,
         *_sets_of_columns(plan.roles),
         *_values_without_harm(columns, plan.roles),
+        *_risk_of_samples(plan.roles),
     ]
     head = _HEAD + "".join(f"# {note}\n" for note in notes)
     text = f"{head}{source}attributes:\n{''.join(lines)}{unit}{_guarantees(plan)}"
@@ -179,6 +180,15 @@ def _values_without_harm(columns: Iterable[Column], roles: Mapping[str, Proposal
         if values and roles[column.name].role is Role.SENSITIVE:
             entry = _flow({"non_sensitive_values": values})[1:-1]
             yield f"If these values of '{column.name}' are no secret, add to its line: {entry}"
+
+
+def _risk_of_samples(roles: Mapping[str, Proposal]) -> Iterator[str]:
+    """Advise a bound on the risk in the population, which weights estimate."""
+    if any(one.role is Role.WEIGHT for one in roles.values()):
+        yield (
+            "The rows are a sample with weights. To bound the risk in the population add to "
+            "`requirements:` - population-risk: {at_most: 0.09}"
+        )
 
 
 def _guarantees(plan: Plan) -> str:

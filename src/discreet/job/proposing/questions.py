@@ -143,7 +143,10 @@ _BY_ANSWER = {
 def _chosen(
     answers: Mapping[str, str], names: Sequence[str], roles: Mapping[str, Proposal]
 ) -> dict[str, Proposal]:
-    """The role of each column by the answers; columns in none of them are insensitive."""
+    """The role of each column by the answers.
+
+    Columns in none of them are insensitive, unless they are the proposed weight or household.
+    """
     chosen: dict[str, Role] = {}
     for key, role in _BY_ANSWER.items():
         for name in _names(answers[key]):
@@ -152,12 +155,16 @@ def _chosen(
                     f"init --ask: '{name}' is in two answers, as {chosen[name]} and as {role}. "
                     "Give it one."
                 )
+    for name in names:
+        role = roles[name].role
+        kept = role in (Role.WEIGHT, Role.HOUSEHOLD)
+        chosen.setdefault(name, role if kept else Role.INSENSITIVE)
     return {
         name: roles[name]
-        if roles[name].role is chosen.get(name, Role.INSENSITIVE)
+        if roles[name].role is chosen[name]
         else replace(
             roles[name],
-            role=chosen.get(name, Role.INSENSITIVE),
+            role=chosen[name],
             reason="your answer",
             confidence="high",
         )

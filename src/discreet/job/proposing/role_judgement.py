@@ -65,6 +65,7 @@ def suggest_roles(columns: Iterable[Column]) -> dict[str, Proposal]:
     roles |= _followers(table, roles)
     roles |= _beyond_the_known(roles)
     roles |= _shared_identifiers(table, roles)
+    roles |= _one_of_a_sample(table, roles)
     return _with_costs(table, roles)
 
 
@@ -275,7 +276,7 @@ def _followers(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict
             continue
         for name, other, how in ((second, first, "follows from"), (first, second, "determines")):
             role, protected = roles[name], roles[other]
-            loose = role.confidence == "low" or role.role is Role.INSENSITIVE
+            loose = role.confidence == "low" or role.role.unchanged
             if name in changed or other in changed or not loose:
                 continue
             if protected.confidence != "low" and protected.role in _PROTECTED:
@@ -324,11 +325,34 @@ def _shared_identifiers(
     }  # fmt: skip
 
 
+def _one_of_a_sample(
+    columns: Sequence[Column], roles: Mapping[str, Proposal]
+) -> dict[str, Proposal]:
+    """Keep one weight and one household, as a job allows; others become what they are without."""
+    changed: dict[str, Proposal] = {}
+    for role, instead in ((Role.WEIGHT, Role.INSENSITIVE), (Role.HOUSEHOLD, Role.DROP)):
+        found = [column for column in columns if roles[column.name].role is role]
+        fit = [column for column in found if role is Role.HOUSEHOLD or _weighs(column)]
+        fit.sort(key=lambda column: roles[column.name].confidence != "high")
+        for column in found:
+            if column not in fit[:1]:
+                changed[column.name] = replace(roles[column.name], role=instead)
+    return changed
+
+
+def _weighs(column: Column) -> bool:
+    """Whether every cell is a number above 0."""
+    numbers = column.numbers
+    return numbers is not None and not column.has_null and bool((numbers > 0).all())
+
+
 def _with_costs(columns: Sequence[Column], roles: Mapping[str, Proposal]) -> dict[str, Proposal]:
     """Add to each proposal what a wrong role would cost, in unique rows."""
     rows = len(columns[0].codes) if columns else 0
     known = [c for c in columns if roles[c.name].role is Role.QUASI_IDENTIFIER]
-    others = [c for c in columns if roles[c.name].role in (Role.SENSITIVE, Role.INSENSITIVE)]
+    others = [
+        c for c in columns if roles[c.name].role is Role.SENSITIVE or roles[c.name].role.unchanged
+    ]
     now, *more = unique_shares(known, others, rows)
     share = {column.name: found for column, found in zip(others, more, strict=True)}
     for column in known:
@@ -351,7 +375,7 @@ def _cost(role: Role, share: float, now: float) -> str:
             "if it is no secret, groups become larger for nothing; if attackers know it, "
             f"{share:.0%} instead of {now:.0%} of the rows are unique"
         )
-    if role is Role.INSENSITIVE:
+    if role.unchanged:
         return (
             "if it is a secret, nothing protects it; if attackers know it, "
             f"{share:.0%} instead of {now:.0%} of the rows are unique"

@@ -31,8 +31,8 @@ class Sense(NamedTuple):
 class Meaning(Enum):
     """What a column is about."""
 
-    HOUSEHOLD = Sense(_D, "a household's number")
-    SAMPLE_WEIGHT = Sense(_N, "a sampling weight")
+    HOUSEHOLD = Sense(Role.HOUSEHOLD, "a household's number")
+    SAMPLE_WEIGHT = Sense(Role.WEIGHT, "a sampling weight")
     SAMPLE_DESIGN = Sense(_D, "a sampling unit, which stands for a small area")
     PERSON_KEY = Sense(_I, "a person's or a record's number")
     NATIONAL_NUMBER = Sense(_I, "a national, tax or insurance number")

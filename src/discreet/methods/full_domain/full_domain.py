@@ -61,6 +61,7 @@ class FullDomain(Method):
     judges_counts: ClassVar[bool] = True
     judges_attackers: ClassVar[bool] = True
     judges_population: ClassVar[bool] = True
+    judges_presence: ClassVar[bool] = True
     entry: ClassVar[type[MethodEntry]] = FullDomainEntry
     spread: ClassVar[Spread | None] = Spread.COUNTS
     reads_persons: ClassVar[bool] = True

@@ -140,7 +140,7 @@ class PersonRecodings(Recodings):
     @cached_property
     def _judged_around(self) -> list[Requirement]:
         """A class of too few rows has too few persons; their values are not known by rows."""
-        of_rows = [r for r in self.requirements if not r.needs_population]
+        of_rows = [r for r in self.requirements if not (r.needs_population or r.needs_weights)]
         return [r for r in of_rows if isinstance(r, SizeRequirement)]
 
     def _open_cost(self, classes: FrequencySet, passes: Bools, measure: Measure) -> float:

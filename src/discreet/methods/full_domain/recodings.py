@@ -26,7 +26,7 @@ from discreet.methods.shared.frequency_sets import FrequencySet, FrequencySets
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.lattice import Lattice, Node
 from discreet.requirements.base import Requirement, SizeRequirement
-from discreet.table.counts import ClassCounts
+from discreet.table.counts import ClassCounts, summed_weights
 from discreet.typing import Bools
 
 AROUND_LIMIT = 2**20  # counts of values at all nodes
@@ -64,8 +64,9 @@ class Recodings:
         self._easier_upward, self._others = self._split()
         self._cells: CellCost | None = None
         self._population: CoveredPopulation | None = None
-        if task.population is not None:
+        if task.population is not None and any(r.needs_population for r in task.requirements):
             self._population = CoveredPopulation(task.population, self.columns, self.hierarchies)
+        self._weight_of_tuple = summed_weights(table, self.table.classes)
 
     def _split(self) -> tuple[tuple[Requirement, ...], tuple[Requirement, ...]]:
         """Conditions that get easier upward, and the other requirements."""
@@ -92,6 +93,10 @@ class Recodings:
 
     def _counts(self, classes: FrequencySet) -> ClassCounts:
         counts = classes.counts(refined=self._refined)
+        if self._weight_of_tuple is not None and any(r.needs_weights for r in self.requirements):
+            of_class = classes.class_of_tuple
+            weight = np.bincount(of_class, self._weight_of_tuple, classes.classes)
+            counts = replace(counts, weight=weight.astype(np.float64))
         if self._population is None:
             return counts
         return replace(counts, population=self._population.count(classes))
@@ -186,7 +191,7 @@ class Recodings:
     def _judged_around(self) -> list[Requirement]:
         """The requirements that can be judged on one class at all nodes at once."""
         values = max((column.cardinality for column in self.table.sensitive.values()), default=0)
-        of_rows = [r for r in self.requirements if not r.needs_population]
+        of_rows = [r for r in self.requirements if not (r.needs_population or r.needs_weights)]
         if self.lattice.nodes * values > AROUND_LIMIT or self._population is not None:
             return [r for r in of_rows if isinstance(r, SizeRequirement)]
         return [r for r in of_rows if not r.needs_refined_counts]

@@ -34,7 +34,8 @@ Cost: O(distinct tuples · attributes · depth); depth is about log2(tuples / k)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import ClassVar, Literal, NamedTuple
 
@@ -44,12 +45,12 @@ from pydantic import Field
 from discreet.errors import InputError
 from discreet.hierarchies.automatic import AUTOMATIC
 from discreet.hierarchies.hierarchy import Hierarchy
-from discreet.methods.base import Generalized, Method, Spread, Task
+from discreet.methods.base import CellColumn, Generalized, Method, Spread, Task
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.blind_cells import region_cells
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.key_blocks import BlockRecoding, recode_blocks
-from discreet.methods.mondrian.regions import Attributes, Regions, flattened
+from discreet.methods.mondrian.regions import Attributes, Regions, flattened, ranges_of
 from discreet.methods.mondrian.stretches import Stretch
 from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.grouped_rows import merge_equal_cells
@@ -60,7 +61,7 @@ from discreet.requirements.attackers.demands import Demand, limited
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.persons import Keeping
-from discreet.typing import Bools, Codes, Ints
+from discreet.typing import Bools, Codes, Floats, Ints
 
 
 class Mondrian(Method):
@@ -72,6 +73,8 @@ class Mondrian(Method):
     entry: ClassVar[type[MethodEntry]] = LabelledEntry
     spread: ClassVar[Spread | None] = Spread.CUTS
     judges_links: ClassVar[bool] = True
+    judges_population: ClassVar[bool] = True
+    spans_population: ClassVar[bool] = True
 
     cuts: Literal["strict", "relaxed"] = Field(
         default="strict",
@@ -141,7 +144,14 @@ class Mondrian(Method):
         for hierarchy in hierarchies.values():
             require_one_meaning(hierarchy)
         torn = self.cuts == "relaxed" and len(hierarchies) < len(columns)
-        units = Units(table, torn=torn)
+        asked = any(one.needs_population for one in task.requirements)
+        population = task.population if asked else None
+        if torn and population is not None:
+            raise InputError(
+                "mondrian: relaxed cuts would give persons of the population with the same values "
+                "to several classes. Use 'cuts: strict'."
+            )
+        units = Units(table, torn=torn, population=population)
         cut = units.codes[: len(columns)]
         attributes = flattened(columns, hierarchies, cut)
         judge = Judge(task, units, known)
@@ -165,6 +175,8 @@ class Mondrian(Method):
         if self.cells in ("grid", "blind"):
             merged, cells = merge_equal_cells(cells, len(start) - 1)
             class_of_unit = merged[class_of_unit]
+        if units.people is not None:
+            class_of_unit, cells = _with_rows(class_of_unit, units, cells)
         return BlockRecoding(class_of_unit.take(units.of_row), cells)
 
     def _apart(
@@ -181,6 +193,20 @@ class Mondrian(Method):
             [*(top.nodes for top, _ in tops), *(int(one.max(initial=0)) + 1 for one in groups)],
             units.count,
         )
+
+
+def _with_rows(
+    class_of_unit: Codes, units: Units, cells: Mapping[str, CellColumn]
+) -> tuple[Codes, dict[str, CellColumn]]:
+    """The classes that have rows of the table, numbered anew, and their cells."""
+    used = np.unique(class_of_unit[units.weight > 0])
+    number = np.full(int(class_of_unit.max()) + 1, -1, np.int32)
+    number[used] = np.arange(len(used))
+    kept = {
+        name: replace(column, cell_of_class=column.cell_of_class[used])
+        for name, column in cells.items()
+    }
+    return number[class_of_unit], kept
 
 
 def _said(place: str) -> str:
@@ -215,7 +241,9 @@ def partition(
     start = end - apart.size
     stretch = Stretch.whole(order, attributes, judge)
     parts = stretch.measured(start, end)
-    if not judge.passes(order, start, end, parts.size).all():
+    spent = judge.expected(order, start, end, parts.size).sum(axis=1)
+    passes = judge.passes(order, start, end, parts.size).all()
+    if not (passes and judge.meets_averages(order, start, end, parts.size)):
         coarsest = "the whole table as one class" if apart.count == 1 else "the top levels"
         if judge.known and judge.passes_unknown(order, start, end, parts.size).all():
             raise judge.infeasible_where_known()
@@ -233,7 +261,7 @@ def partition(
     waiting = [(stretch, parts)]
     while waiting:
         stretch, parts = waiting.pop()
-        if stretch.too_long(parts):
+        if stretch.too_long(parts) and not judge.averages:  # a mean is spent on all parts alike
             stretch.keep_order(numbers)
             waiting += stretch.apart(parts)
             continue
@@ -244,7 +272,9 @@ def partition(
         closed += int((parts.end - parts.start)[stuck].sum())
         parts = parts.take(~stuck)
         pieces = pieces._replace(first=np.unique(pieces.first))
-        start, end, allowed = _allowed_cuts(order, pieces, parts, attributes, judge)
+        found = _allowed_cuts(order, pieces, parts, attributes, judge)
+        found, spent = _within_averages(order, parts, found, judge, spent)
+        start, end, allowed = found
         if made is not None:
             made += _cuts_of(parts.take(allowed), start, end, stretch.base)
         parts.attempt[~allowed] += 1
@@ -300,6 +330,36 @@ def _allowed_cuts(
     return pieces.start[keep], end[keep], allowed
 
 
+def _within_averages(
+    order: Codes, parts: Regions, pieces: tuple[Ints, Ints, Bools], judge: Judge, spent: Floats
+) -> tuple[tuple[Ints, Ints, Bools], Floats]:
+    """The pieces of the cuts that keep the means over all rows, and which parts they cut.
+
+    ``spent`` has the sum behind each mean so far. A cut only ever adds to it, so those that add
+    least are made first.
+    """
+    start, end, allowed = pieces
+    if not judge.averages or not len(start):
+        return pieces, spent
+    place, at = ranges_of(start, end)
+    after = judge.expected(order, start, end, np.add.reduceat(judge.weight[order[place]], at[:-1]))
+    cut = np.flatnonzero(allowed)
+    cut = cut[np.argsort(parts.start[cut])]
+    before = judge.expected(order, parts.start[cut], parts.end[cut], parts.size[cut])
+    of_cut = np.searchsorted(parts.start[cut], start, "right") - 1
+    added = np.stack([np.bincount(of_cut, row, len(cut)) for row in after]) - before
+    cheapest = np.argsort(added.max(axis=0), kind="stable")
+    total = spent[:, None] + np.cumsum(added[:, cheapest], axis=1)
+    bound = np.array([one.average_bound for one in judge.averages]) * judge.rows
+    made = int((total <= bound[:, None]).all(axis=0).sum())
+    kept = np.zeros(len(cut), bool)
+    kept[cheapest[:made]] = True
+    allowed = np.zeros(len(allowed), bool)
+    allowed[cut[kept]] = True
+    spent = total[:, made - 1] if made else spent
+    return (start[kept[of_cut]], end[kept[of_cut]], allowed), spent
+
+
 def _pool(order: Codes, pieces: Pieces, chosen: Ints, passes: Bools, judge: Judge) -> Ints:
     """Where in the pieces of some parts the pool starts that passes; the first where none does."""
     if not len(chosen):
@@ -323,5 +383,7 @@ def _pool(order: Codes, pieces: Pieces, chosen: Ints, passes: Bools, judge: Judg
 def _check(judge: Judge, order: Codes, start: Ints) -> None:
     """Judge all classes once more, against the table that they are together."""
     size = np.add.reduceat(judge.weight[order], start[:-1])
-    if not judge.passes(order, start[:-1], start[1:], size).all():
+    low, high = start[:-1], start[1:]
+    passes = judge.passes(order, low, high, size).all()
+    if not (passes and judge.meets_averages(order, low, high, size)):
         raise AssertionError("a part that was judged to pass fails at the end")

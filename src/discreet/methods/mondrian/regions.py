@@ -157,7 +157,7 @@ def measure_parts(
     place, at = ranges_of(start, end)
     unit = order.take(place)
     size = np.add.reduceat(weight.take(unit), at[:-1])
-    wide = np.flatnonzero(size >= 2 * least)
+    wide = np.flatnonzero((size >= 2 * least) & (size > 0))
     if len(wide):
         if len(wide) < len(start):
             place, at = ranges_of(start[wide], end[wide])

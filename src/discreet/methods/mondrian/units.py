@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InfeasibleError
+from discreet.knowledge.population import Population
 from discreet.methods.base import Task
 from discreet.methods.mondrian.regions import ranges_of
 from discreet.methods.shared.frequency_sets import OnDemand, refine
@@ -25,22 +26,41 @@ from discreet.table.counts import (
     sum_counts,
 )
 from discreet.table.kernels.lists import entries_of, starts_of
-from discreet.typing import Bools, Codes, Ints
+from discreet.typing import Bools, Codes, Floats, Ints
+
+PEOPLE, ROWS, WEIGHT = "people", "rows", "weight"  # sums over the units of a class
 
 FEW = 16  # units of a long piece that are judged first
 
 
 class Units:
-    """What is never torn: the distinct tuples of quasi-identifiers, or (``torn``) single rows."""
+    """What is never torn: the distinct tuples of quasi-identifiers, or (``torn``) single rows.
 
-    def __init__(self, table: CodedTable, *, torn: bool) -> None:
+    With a population these are its distinct tuples, of which the table may have no row: the cells
+    of a class then span the population's values, so that it covers all persons of its region.
+    """
+
+    def __init__(
+        self, table: CodedTable, *, torn: bool, population: Population | None = None
+    ) -> None:
         self.torn = torn
+        self.people: Ints | None = None  # (units,) the persons of the population
+        self.sampling_weights = table.sampling_weights
         self.sensitive = {column.name: column for column in table.sensitive}
         self.rows = table.entries
+        self.codes: Codes  # (quasi-identifiers, units)
         columns = table.quasi_identifiers
+        if population is not None:
+            self.people = population.kinds.size
+            of_row = population.kind_of_row(table)
+            rows = np.bincount(of_row, minlength=len(self.people))
+            first = population.kinds.first_row
+            self._classes = Classes(of_row, first, rows)
+            self.codes = np.array([population.table[c.name].codes[first] for c in columns])
+            return
         self._classes = _single_rows(table.rows) if torn else table.classes
         chosen = self._classes.first_row
-        self.codes: Codes = np.empty((len(columns), len(chosen)), np.int32)
+        self.codes = np.empty((len(columns), len(chosen)), np.int32)
         for number, column in enumerate(columns):
             self.codes[number] = column.codes if torn else column.codes[chosen]
 
@@ -62,6 +82,15 @@ class Units:
             return count_values(self._classes, column)
         ones = np.ones(self.rows, np.int64)
         return ValueCounts(np.arange(self.rows + 1), column.codes, ones, column.cardinality)
+
+    def sums(self, *, weighted: bool) -> dict[str, Ints | Floats]:
+        """By name what is added up over the units of a class, beside their values: (units,)."""
+        found: dict[str, Ints | Floats] = {}
+        if self.people is not None:
+            found |= {PEOPLE: self.people, ROWS: self.weight}
+        if weighted and self.sampling_weights is not None:
+            found[WEIGHT] = np.bincount(self.of_row, self.sampling_weights, self.count)
+        return found
 
     @cached_property
     def signatures(self) -> Classes:
@@ -89,6 +118,11 @@ class Judge:
         self.known = tuple(known)  # requirements where values of sensitive attributes are known
         self.domains = task.domains
         self.least = max((r.least_rows for r in self.requirements), default=1)
+        if units.people is not None and self.least == 1:
+            self.least = 0  # a piece without rows is not published, and may be cut off
+        self._sums = units.sums(weighted=any(r.needs_weights for r in self.requirements))
+        self.averages = [r for r in self.requirements if r.average_bound is not None]
+        self.rows = int(units.weight.sum())
         self.weight = units.weight
         self._absorbing = all(requirement.absorbing for requirement in self.requirements)
         self._units = units
@@ -105,10 +139,11 @@ class Judge:
         other.weight = self.weight[order]
         other._number = order if self._number is None else self._number[order]
         other._by_unit = {name: _taken(values, order) for name, values in self._by_unit.items()}
+        other._sums = {name: of_unit[order] for name, of_unit in self._sums.items()}
         return other
 
     def passes(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Bools:
-        """Return which of some pieces pass."""
+        """Return which of some pieces pass, whatever the mean over all of them is."""
         passes = self.passes_unknown(order, start, end, size)
         for demand in self.known:
             entries = self.held_together(order, start, end)
@@ -123,10 +158,11 @@ class Judge:
         """The same for attackers who know no sensitive value.
 
         Of long pieces a few units are judged first, which is enough where all requirements absorb.
+        Pieces without rows are not published, and pass.
         """
-        passes = np.zeros(len(start), bool)
+        passes: Bools = np.asarray(size == 0)
         few = max(FEW, self.least)
-        long = np.flatnonzero(end - start >= 2 * few)
+        long = np.flatnonzero((end - start >= 2 * few) & ~passes)
         if len(long) and self._absorbing:  # a piece passes if some of its units alone do
             place = start[long, None] + (end - start)[long, None] * np.arange(few) // few
             unit = order[place]  # (pieces, few)
@@ -141,8 +177,27 @@ class Judge:
     def _judged(self, counts: ClassCounts) -> Bools:
         passes = np.ones(len(counts.size), bool)
         for requirement in self.requirements:
-            passes &= requirement.passes(counts, self.domains)
+            if requirement.average_bound is None:
+                passes &= requirement.passes(counts, self.domains)
         return passes
+
+    def meets_averages(self, order: Codes, start: Ints, end: Ints, size: Ints) -> bool:
+        """Return whether pieces that are all of the table have low enough means."""
+        if not self.averages:
+            return True
+        shown = np.flatnonzero(size)
+        counts = self.counts(order, start[shown], end[shown], size[shown])
+        return all(bool(r.passes(counts, self.domains).all()) for r in self.averages)
+
+    def expected(self, order: Codes, start: Ints, end: Ints, size: Ints) -> Floats:
+        """(means, pieces) What each piece adds to each mean that is bounded."""
+        found = np.zeros((len(self.averages), len(start)))
+        shown = np.flatnonzero(size)
+        if self.averages and len(shown):
+            counts = self.counts(order, start[shown], end[shown], size[shown])
+            for number, requirement in enumerate(self.averages):
+                found[number, shown] = requirement.expected(counts)
+        return found
 
     def infeasible_where_known(self) -> InfeasibleError:
         """The error where the whole table fails for an attacker who knows a sensitive value."""
@@ -173,6 +228,13 @@ class Judge:
         """The counts of lists of units, of such lengths."""
         names = tuple(self._units.sensitive)
         piece = np.repeat(np.arange(len(length)), length)
+        sums = {
+            name: np.bincount(piece, of_unit[unit], len(length)).astype(np.float64)
+            for name, of_unit in self._sums.items()
+        }
+        if ROWS in sums:
+            some = self._sums[ROWS][unit] > 0
+            unit, piece = unit[some], piece[some]
 
         def count(name: str | None) -> ValueCounts:
             by_unit = self._of_unit(name)
@@ -195,7 +257,15 @@ class Judge:
             return refine(of_class, row, entries.count, len(length), self._units.sensitive, name)
 
         inner = OnDemand(names, refined) if self._refined else None
-        return ClassCounts(size, OnDemand(names, count), inner, sets=OnDemand(self._linked, count))
+        people = sums.get(PEOPLE)
+        return ClassCounts(
+            size,
+            OnDemand(names, count),
+            inner,
+            sets=OnDemand(self._linked, count),
+            population=None if people is None else np.append(people, 0).astype(np.int64),
+            weight=sums.get(WEIGHT),
+        )
 
     def _of_unit(self, name: str | None) -> ValueCounts:
         if name not in self._by_unit:

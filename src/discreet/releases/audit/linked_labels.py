@@ -74,7 +74,7 @@ def public_promise(promise: Promise, manifest: Manifest) -> Promise:
     """Return a guarantee as a release states it: without figures that need the original.
 
     The distance from a prior that was estimated from the original is such a figure, and so are
-    the figures achieved for persons with several rows and for presence in a population.
+    the figures achieved for persons with several rows and those of a population table.
     """
     requirement = promise.to_requirement()
     if requirement.needs_population or (manifest.keeps_rows and not manifest.keeping.numbered):

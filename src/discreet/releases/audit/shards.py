@@ -25,8 +25,10 @@ from discreet.releases.manifest import Manifest, Promise
 from discreet.releases.registry import kind_of
 from discreet.releases.release_tally import ReleaseTally
 from discreet.requirements.attackers.judging import judge_key_sets
+from discreet.requirements.background.delta_presence import DeltaPresence
 from discreet.requirements.base import Domain, Requirement, Verdict
 from discreet.table.coded_table import CodedTable
+from discreet.table.counts import summed_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,7 @@ def judge_shard(
     views = kind.views(tables, domains_of(tables, manifest) | linked, refined=refined)
     verdicts = tuple(
         _verdict_in_population(requirement, views, tables, manifest, original)
-        if requirement.needs_population
+        if requirement.needs_population or requirement.needs_weights
         else underivable(requirement, linked, manifest)
         or _not_blind(requirement, tables, manifest, original)
         or _verdict_for_attackers(requirement, tables, manifest, views)
@@ -85,24 +87,35 @@ def _verdict_in_population(
     manifest: Manifest,
     original: Task | None,
 ) -> Verdict | str:
-    """Judge a guarantee about presence in a population, or return why it cannot be derived."""
+    """Judge a guarantee about a population, or return why it cannot be derived.
+
+    Sums of published weights follow from the files; who fits a group needs the population.
+    """
+    if not kind_of(manifest.kind).has_records:
+        return "it is judged on generalized releases alone"
+    if manifest.suppressed_rows and not requirement.bears_suppression:
+        return "it is judged on generalized releases of all rows alone"
+    ((name, table),) = tables.items()
+    (view,) = views
+    if requirement.needs_weights:
+        weight = summed_weights(table, table.classes)
+        if weight is None:
+            return "the release has no column of sampling weights"
+        return requirement.full_check(replace(view.counts, weight=weight), view.domains)
     if original is None or original.population is None:
         return (
             "it compares the groups with the population that the publisher's job names. "
             "Add --original JOB"
         )
-    kind = kind_of(manifest.kind)
-    if not kind.has_records or manifest.suppressed_rows:
-        return "it is judged on generalized releases of all rows alone"
-    ((name, table),) = tables.items()
+    population, levels = original.population, manifest.method.levels_of(name) or {}
+    alone = isinstance(requirement, DeltaPresence)  # a person is in one group, or in none
     try:
-        covered = original.population.covered(table, manifest.method.levels_of(name) or {})
+        people = (population.covered if alone else population.persons_fitting)(table, levels)
     except InputError:  # cells that no person of the population fits
         return Verdict(False, {})
-    if covered is None:
+    if people is None:
         return "the cells of several groups cover the same persons of the population"
-    (view,) = views
-    return requirement.full_check(replace(view.counts, population=covered), view.domains)
+    return requirement.full_check(replace(view.counts, population=people), view.domains)
 
 
 def _verdict_for_attackers(

@@ -22,7 +22,7 @@ from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
 from discreet.typing import Codes
 
-PUBLIC = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE)  # what is beside a person's group
+PUBLIC = (Role.QUASI_IDENTIFIER, Role.INSENSITIVE, Role.WEIGHT)  # what is beside a person's group
 
 
 def random_numbers(

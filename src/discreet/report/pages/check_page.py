@@ -74,6 +74,9 @@ def _sections(found: Check) -> Iterator[Section]:
         yield Section("Classes that fail", sentences(said), "Failing classes")
     if found.figures:
         yield Section("Figures of the table", _figures(found), "Figures")
+    if found.population is not None:
+        said_of = sentences(found.population.sentences())
+        yield Section("Risk in the population", said_of, "Population")
     drawn = figures(check_charts(found))
     if drawn:
         yield Section("Sizes of classes", drawn, "Sizes")

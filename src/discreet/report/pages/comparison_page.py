@@ -32,6 +32,8 @@ COLUMNS = (
     ("associations lost", "association", ".1%"),
     ("learning skill", "skill", ".2f"),
     ("pinned", "pinned", ".1%"),
+    ("population risk", "population_risk", ".2%"),
+    ("greatest population risk", "population_risk_max", ".2%"),
     ("left out", "suppressed_share", ".1%"),
     ("seconds", "seconds", ".1f"),
 )

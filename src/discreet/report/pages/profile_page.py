@@ -15,6 +15,7 @@ from discreet.report.pieces import (
     figures,
     joined,
     paragraph,
+    sentences,
     subheading,
     table,
 )
@@ -83,6 +84,9 @@ def _sections(profile: Profile) -> Iterator[Section]:
     drawn = figures(profile_charts(profile))
     if drawn:
         yield Section("Which rows are unique", drawn, "Risk")
+    if profile.population is not None:
+        said = sentences(profile.population.sentences())
+        yield Section("Risk in the population", said, "Population")
     if profile.sensitive:
         yield Section("The strongest feasible guarantees", _promises(profile), "Guarantees")
     if profile.associations:

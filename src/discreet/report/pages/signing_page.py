@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.job.model import Job
+from discreet.knowledge.population_figures import PopulationFigures
 from discreet.releases.analyst_errors import AnalystError
 from discreet.releases.explanation import (
     certain_attackers,
@@ -122,6 +123,10 @@ def _summary(
             joined([paragraph(said), worst_attackers(review.attacks)]),
             "Attackers",
         )
+    known = private.get("utility", {}).get("population")
+    if known:
+        about = sentences(PopulationFigures.of(known).sentences())
+        yield Section("Risk in the population", about, "Population")
     lost = _lost(review, private)
     if lost:
         yield Section("What analysts lose", lost, "Utility")

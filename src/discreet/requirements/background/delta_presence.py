@@ -32,10 +32,17 @@ class DeltaPresence(SizeRequirement):
     name: ClassVar[str] = "delta-presence"
     figure_name: ClassVar[str] = "upper"
     smaller_is_better: ClassVar[bool] = True
-    needs_population: ClassVar[bool] = True
 
     lower: float = Field(default=0, ge=0, le=1, description="The least belief in presence.")
     upper: float = Field(ge=0, le=1, description="The greatest belief in presence.")
+
+    @property
+    def needs_population(self) -> bool:
+        return True
+
+    @property
+    def bears_suppression(self) -> bool:
+        return False  # a suppressed row is a person of the table whom no class shows
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -57,7 +57,7 @@ class ProjectedKind(Kind):
                 for column in task.table
                 if column.role is Role.QUASI_IDENTIFIER
                 or column.name in projection.attributes
-                or (column.role is Role.INSENSITIVE and number == 0)
+                or (column.role.unchanged and number == 0)
             ]
             name = projection_name(number)
             tables[name] = recoded_table(name, own, projection.recoding)
@@ -65,7 +65,7 @@ class ProjectedKind(Kind):
 
     def forms(self, tables: int) -> Mapping[str, Form]:
         own = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
-        first = (*own, Role.INSENSITIVE)
+        first = (*own, Role.INSENSITIVE, Role.WEIGHT)
         return {projection_name(i): Form(own if i else first) for i in range(max(tables, 1))}
 
     def suppressed(self, outcome: Projected) -> int:

@@ -1,0 +1,131 @@
+"""The risk that the rows of a table are linked to their persons in the population."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.knowledge.individual_risk import household_risks, risk_from_weights
+from discreet.knowledge.population import Population
+from discreet.table.classes import Classes
+from discreet.table.coded_table import CodedTable
+from discreet.table.counts import summed_weights
+from discreet.typing import Floats
+
+THRESHOLD = 0.09  # EMA policy 0070 and Health Canada
+SOURCES = {
+    "table": "counted in the population table",
+    "weights": "estimated from sampling weights",
+    "size": "estimated from the population's size",
+}
+
+
+@dataclass(frozen=True)
+class HouseholdRisk:
+    """The risk that at least one member of a household is linked."""
+
+    households: int
+    average: float
+    maximum: float
+
+
+@dataclass(frozen=True)
+class PopulationFigures:
+    """Risks of the rows of a table, by the persons of the population in their classes."""
+
+    source: str  # a key of ``SOURCES``
+    persons: float  # of the population
+    smallest: float  # the persons of the population in the smallest class: k of k-map
+    average: float  # risk
+    maximum: float
+    rows_above: int  # with a risk above the threshold
+    threshold: float = THRESHOLD
+    households: HouseholdRisk | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data, without those that are not known."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def of(cls, known: Mapping[str, Any]) -> PopulationFigures:
+        """Read the figures that ``to_dict`` wrote."""
+        households = known.get("households")
+        found = None if households is None else HouseholdRisk(**households)
+        return cls(**{**known, "households": found})
+
+    def sentences(self) -> Iterator[str]:
+        """Return the figures in sentences, for a terminal and for pages."""
+        yield (
+            f"Population of {self.persons:,.0f} persons, {SOURCES[self.source]}: a row is linked "
+            f"to its person with {self.average:.2%} on average and at most {self.maximum:.2%}; "
+            f"{self.rows_above:,} rows are above {self.threshold:.0%}. The smallest class has "
+            f"{self.smallest:,.4g} persons."
+        )
+        if self.households is not None:
+            found = self.households
+            yield (
+                f"At least one member is linked, of {found.households:,} households: with "
+                f"{found.average:.2%} on average and at most {found.maximum:.2%}."
+            )
+
+
+def population_figures(
+    table: CodedTable,
+    *,
+    people: NDArray[np.int64] | None = None,
+    size: float | None = None,
+    household: NDArray[np.int32] | None = None,
+) -> PopulationFigures | None:
+    """Measure the risks of a table's rows; None where nothing is known of a population.
+
+    ``people`` has the persons whom each class fits, and last those whom none does. Else sampling
+    weights of the table are summed up, and else rows represent the population of a size equally.
+    ``household`` has the number of each row's household.
+    """
+    classes = table.classes
+    if not table.rows or not table.quasi_identifiers or table.weights is not None:
+        return None
+    weight = summed_weights(table, classes)
+    if people is not None:
+        source, persons, known = "table", float(people.sum()), people[:-1].astype(np.float64)
+        risk = 1 / np.maximum(known, 1.0)
+    elif weight is not None:
+        source, persons, known = "weights", float(weight.sum()), weight
+        risk = risk_from_weights(classes.size, known)
+    elif size is not None:
+        source, persons = "size", max(size, float(table.rows))
+        known = (classes.size * (persons / table.rows)).astype(np.float64)
+        risk = risk_from_weights(classes.size, known)
+    else:
+        return None
+    return PopulationFigures(
+        source,
+        persons,
+        float(known.min()),
+        float(risk @ classes.size) / table.rows,
+        float(risk.max()),
+        int(classes.size[risk > THRESHOLD].sum()),
+        households=None if household is None else _households(risk, classes, household),
+    )
+
+
+def _households(risk: Floats, classes: Classes, household: NDArray[np.int32]) -> HouseholdRisk:
+    number = np.unique(household, return_inverse=True)[1]
+    found = household_risks(risk[classes.class_of_row], number)
+    return HouseholdRisk(len(found), float(found.mean()), float(found.max()))
+
+
+def persons_of_classes(
+    table: CodedTable, population: Population | None
+) -> NDArray[np.int64] | None:
+    """(classes + 1,) The persons with the values of each class of an original, and all others."""
+    if population is None:
+        return None
+    recoded = population.recoded(table)
+    kind = population.kind_of_row(recoded)[table.classes.first_row]
+    known = population.kinds.size[kind]
+    return np.append(known, population.rows - int(known.sum()))

@@ -1,0 +1,344 @@
+"""k-map and population risk: releases against a population or weights, from their files."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from tests import naive
+from tests.knowledge.test_individual_risk import by_definition
+
+import discreet as dc
+
+QUASI = ["age", "zip"]
+ATTRIBUTES = {
+    "age": {
+        "role": "quasi-identifier",
+        "type": "integer",
+        "hierarchy": {"intervals": [5, 20, 100]},
+    },
+    "zip": {"role": "quasi-identifier", "hierarchy": {"mask": "right"}},
+    "ill": {"role": "sensitive"},
+}
+PEOPLE = st.lists(
+    st.tuples(
+        st.sampled_from([20, 21, 30, 33, 47]),
+        st.sampled_from(["01", "02", "11"]),
+        st.booleans(),  # whether the person is in the table
+        st.sampled_from([1, 2.5, 4, 7.25]),  # the weight of the row
+    ),
+    min_size=1,
+    max_size=16,
+).filter(lambda people: any(one[2] for one in people))
+METHODS = ["full-domain", "mondrian", {"mondrian": {"cells": "levels"}}]
+few = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def job_of(folder, people, requirements, method="full-domain", *, by="table", **weight):
+    """Write the population and the table in it, and return the job."""
+    frame = pl.DataFrame(people, ["age", "zip", "inside", "w"], orient="row")
+    frame.select(QUASI).write_csv(folder / "people.csv")
+    own = frame.filter("inside").drop("inside").with_columns(ill=pl.lit("flu"))
+    own.write_csv(folder / "table.csv")
+    return dc.Job(
+        source={"path": folder / "table.csv"},
+        population=str(folder / "people.csv") if by == "table" else None,
+        attributes={**ATTRIBUTES, "w": {"role": "weight", **weight}},
+        requirements=requirements if isinstance(requirements, list) else [requirements],
+        method=method,
+    )
+
+
+def fits(person, row):
+    return naive.covers(row["age"], str(person[0])) and naive.covers(
+        row["zip"], person[1], mask=True
+    )
+
+
+def naive_sizes(rows, people, by):
+    """(rows, persons of the population) of each class, from the files alone and the population."""
+    found = []
+    for group in naive.classes(rows, QUASI):
+        if by == "table":
+            persons = Fraction(sum(fits(person, group[0]) for person in people))
+        else:
+            persons = sum(max(Fraction(row["w"]), Fraction(1)) for row in group)
+        found.append((len(group), persons))
+    return found
+
+
+def naive_risk(rows, persons, by):
+    return by_definition(rows, float(persons)) if by == "weights" else float(1 / persons)
+
+
+def naive_figure(name, sizes, by, of="maximum"):
+    if name == "k-map":
+        return float(min(persons for _, persons in sizes))
+    risks = [(rows, naive_risk(rows, persons, by)) for rows, persons in sizes]
+    if of == "maximum":
+        return max(risk for _, risk in risks)
+    return sum(rows * risk for rows, risk in risks) / sum(rows for rows, _ in risks)
+
+
+def whole(people, by):
+    """The rows and persons of the one class of all."""
+    rows = [one for one in people if one[2]]
+    persons = len(people) if by == "table" else sum(Fraction(one[3]) for one in rows)
+    return [(len(rows), Fraction(persons))]
+
+
+REQUIRED = [
+    {"k-map": {"k": 3}},
+    {"k-map": {"k": 7}},
+    {"population-risk": {"at_most": 0.3}},
+    {"population-risk": {"at_most": 0.3, "of": "average"}},
+]
+
+
+@few
+@given(
+    people=PEOPLE,
+    required=st.sampled_from(REQUIRED),
+    method=st.sampled_from(METHODS),
+    by=st.sampled_from(["table", "weights"]),
+)
+def test_what_is_published_meets_the_bound_by_its_files(people, required, method, by):
+    ((name, asked),) = required.items()
+    of = asked.get("of", "maximum")
+    assume(by == "table" or any(one[2] and one[3] > 1 for one in people))
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        job = job_of(folder, people, required, method, by=by)
+        try:
+            made = dc.publish(None, job, seed=1).save(folder / "release")
+        except dc.InfeasibleError:
+            best = naive_figure(name, whole(people, by), by, of)
+            assert best < asked["k"] if name == "k-map" else best > asked["at_most"]
+            return
+        rows = naive.read_csv(made / "records.csv")
+        figure = naive_figure(name, naive_sizes(rows, people, by), by, of)
+        if name == "k-map":
+            assert figure >= asked["k"]
+        else:
+            assert figure <= asked["at_most"] + 1e-9
+        (promise,) = dc.audit(made, original=job).promises
+        assert promise.holds
+        (achieved,) = promise.achieved.values()
+        assert achieved == pytest.approx(figure)
+        (stated,) = naive.read_manifest(made)["promises"]
+        assert stated["parameters"]["by"] == by
+        if by == "table":  # who is in the population is not in the files
+            assert stated["achieved"] == {}
+            (unproved,) = dc.audit(made).unproved
+            assert "Add --original JOB" in unproved.unproved
+        else:
+            assert list(stated["achieved"].values()) == pytest.approx([figure])
+            (alone,) = dc.audit(made).promises
+            assert alone.holds
+
+
+@settings(few, max_examples=6)
+@given(people=PEOPLE, required=st.sampled_from(REQUIRED), by=st.sampled_from(["table", "weights"]))
+def test_the_search_finds_the_least_height_of_all_recodings(people, required, by):
+    """Brute force: every node is judged from the cells that it would publish."""
+    ((name, asked),) = required.items()
+    assume(by == "table" or any(one[2] and one[3] > 1 for one in people))
+    inside = [one for one in people if one[2]]
+
+    def cell(person, age, zip_code):
+        steps = [1, 5, 20, 100]
+        masked = person[1][: 2 - zip_code] + "*" * zip_code
+        return (person[0] // steps[age] if age < 4 else 0, masked)
+
+    heights = []
+    for age, zip_code in product(range(5), range(3)):
+        groups = {}
+        for one in inside:
+            groups.setdefault(cell(one, age, zip_code), []).append(one)
+        sizes = [
+            (
+                len(rows),
+                Fraction(sum(cell(one, age, zip_code) == key for one in people))
+                if by == "table"
+                else sum(Fraction(one[3]) for one in rows),
+            )
+            for key, rows in groups.items()
+        ]
+        figure = naive_figure(name, sizes, by, asked.get("of", "maximum"))
+        good = figure >= asked["k"] if name == "k-map" else figure <= asked["at_most"] + 1e-12
+        if good:
+            heights.append(age + zip_code)
+    with tempfile.TemporaryDirectory() as place:
+        searched = {"full-domain": {"minimize": "height"}}
+        job = job_of(Path(place), people, required, searched, by=by)
+        if not heights:
+            with pytest.raises(dc.InfeasibleError):
+                dc.publish(None, job)
+            return
+        assert sum(dc.publish(None, job).manifest.method.levels.values()) == min(heights)
+
+
+MANY = [(20 + i % 9, f"{i % 3}1", i % 4 == 0, 4.0 + i % 3) for i in range(120)]
+
+
+def test_mondrian_makes_more_classes_for_a_mean_than_for_each_row(tmp_path):
+    classes = {}
+    for of in ("maximum", "average"):
+        required = {"population-risk": {"at_most": 0.08, "of": of}}
+        release = dc.publish(None, job_of(tmp_path, MANY, required, "mondrian", by="weights"))
+        classes[of] = release.private["utility"]["classes"]
+        assert release.audit.promises[0].achieved["at_most"] <= 0.08
+    assert classes["average"] > classes["maximum"] > 1
+
+
+def test_a_class_of_a_sample_covers_the_persons_of_its_region(tmp_path):
+    """A single row needs a cell that covers others of the population, not its own values."""
+    people = [(20 + i, "01", i == 5, 10.0) for i in range(12)]
+    release = dc.publish(None, job_of(tmp_path, people, {"k-map": {"k": 4}}, "mondrian"))
+    place = release.save(tmp_path / "release")
+    (row,) = naive.read_csv(place / "records.csv")
+    assert sum(fits(person, row) for person in people) >= 4
+    assert row["age"] != "25"
+
+
+def test_suppression_is_allowed_where_other_rows_do_not_matter(tmp_path):
+    method = {"full-domain": {"suppression": 0.3}}
+    people = [*MANY, (90, "51", True, 1.0)]
+    job = job_of(tmp_path, people, {"k-map": {"k": 6}}, method, by="weights")
+    release = dc.publish(None, job)
+    assert release.manifest.suppressed_rows >= 1
+    assert release.audit.promises[0].holds
+    average = {"population-risk": {"at_most": 0.2, "of": "average"}}
+    with pytest.raises(dc.JobError, match="not judged where rows are suppressed"):
+        dc.publish(None, job_of(tmp_path, people, average, method, by="weights"))
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("local-recoding", "local-recoding does not meet k-map. Use full-domain or mondrian"),
+        ("anatomy", "anatomy does not meet k-map. Use full-domain or mondrian"),
+    ],
+)
+def test_other_methods_refuse(tmp_path, method, said):
+    given_method = {"anatomy": {"l": 1}} if method == "anatomy" else method
+    with pytest.raises(dc.JobError, match=said):
+        dc.publish(None, job_of(tmp_path, MANY, {"k-map": {"k": 3}}, given_method, by="weights"))
+
+
+def test_what_is_missing_is_named(tmp_path):
+    job = job_of(tmp_path, MANY, {"k-map": {"k": 3}}, by="weights")
+    plain = dc.Job(
+        source=job.source,
+        attributes={**ATTRIBUTES, "w": {"role": "drop"}},
+        requirements=[{"k-map": {"k": 3}}],
+    )
+    with pytest.raises(dc.JobError, match="k-map needs population sizes. Name a table under"):
+        dc.publish(None, plain)
+    by_table = job_of(tmp_path, MANY, {"k-map": {"k": 3, "by": "table"}}, by="weights")
+    with pytest.raises(dc.JobError, match="population: is missing"):
+        dc.publish(None, by_table)
+    normalized = [(*one[:3], 0.5) for one in MANY]
+    with pytest.raises(dc.JobError, match="Multiply normalized weights"):
+        dc.publish(None, job_of(tmp_path, normalized, {"k-map": {"k": 3}}, by="weights"))
+    outside = job_of(tmp_path, MANY, {"k-map": {"k": 3}}, "mondrian")
+    pl.DataFrame({"age": [20], "zip": ["01"]}).write_csv(tmp_path / "people.csv")
+    with pytest.raises(dc.InputError, match="must contain every row of the table"):
+        dc.publish(None, outside)
+
+
+@pytest.mark.parametrize("weight", ["-1", "0", "", "nan"])
+def test_weights_must_be_numbers_above_0(tmp_path, weight):
+    job = job_of(tmp_path, MANY, {"k-map": {"k": 3}}, by="weights")
+    text = (tmp_path / "table.csv").read_text().splitlines()
+    (tmp_path / "table.csv").write_text("\n".join([*text, f"20,01,{weight},flu"]) + "\n")
+    with pytest.raises(dc.InputError, match="[Cc]olumn 'w'"):
+        dc.publish(None, job)
+
+
+def test_a_forged_weight_is_found(tmp_path):
+    job = job_of(tmp_path, MANY, {"k-map": {"k": 6}}, by="weights")
+    place = dc.publish(None, job).save(tmp_path / "release")
+    rows = naive.read_csv(place / "records.csv")
+    rows[0]["w"] = "1000"
+    pl.DataFrame(rows).write_csv(place / "records.csv")
+    manifest = naive.read_manifest(place)
+    from discreet.releases.manifest import sha256_of
+
+    manifest["tables"]["records"]["sha256"] = sha256_of(place / "records.csv")
+    naive.write_manifest(place, manifest)
+    assert not dc.audit(place, original=job).ok
+
+
+def test_rounded_weights_are_published_and_judged(tmp_path):
+    job = job_of(tmp_path, MANY, {"k-map": {"k": 5}}, by="weights", round=5)
+    place = dc.publish(None, job).save(tmp_path / "release")
+    rows = naive.read_csv(place / "records.csv")
+    assert {row["w"] for row in rows} == {"5"}
+    sizes = naive_sizes(rows, MANY, "weights")
+    (promise,) = dc.audit(place, original=job).promises
+    assert promise.achieved["k"] == float(min(persons for _, persons in sizes))
+    assert dc.audit(place).ok
+
+
+def test_figures_are_private_and_in_profile_check_measure_and_compare(tmp_path):
+    household = pl.Series("hh", [i // 2 for i in range(30)])
+    job = job_of(tmp_path, MANY, {"k-map": {"k": 25}}, "mondrian", by="weights")
+    table = pl.read_csv(tmp_path / "table.csv", schema_overrides={"zip": pl.String})
+    table.with_columns(household).write_csv(tmp_path / "table.csv")
+    job = dc.Job(
+        source=job.source,
+        attributes={**job.attributes, "hh": {"role": "household"}},
+        requirements=job.requirements,
+        method=job.method,
+    )
+    rows = naive.read_csv(tmp_path / "table.csv")
+    before = [naive_risk(n, p, "weights") for n, p in naive_sizes(rows, [], "weights")]
+    profile = dc.profile(None, job)
+    assert profile.population.maximum == pytest.approx(max(before))
+    assert "linked to its person" in str(profile)
+    found = dc.check(tmp_path / "table.csv", job)
+    assert found.population.to_dict() == profile.population.to_dict()
+    assert not found.ok
+    release = dc.publish(None, job)
+    place = release.save(tmp_path / "release")
+    published = naive.read_csv(place / "records.csv")
+    sizes = naive_sizes(published, [], "weights")
+    private = json.loads((tmp_path / "release.private.json").read_text())["utility"]["population"]
+    assert private["average"] == pytest.approx(naive_figure("", sizes, "weights", "average"))
+    assert private["smallest"] == float(min(persons for _, persons in sizes))
+    assert private["households"]["households"] == 15
+    assert "households" not in (place / "manifest.json").read_text()
+    assert "hh" not in published[0]
+    assert "Risk in the population" in release.private_page().html()
+    assert "Risk in the population" not in (place / "report.html").read_text()
+    checked = dc.check(place / "records.csv", job)
+    assert checked.ok
+    assert checked.population.average == pytest.approx(private["average"])
+    measured = dc.measure(place, original=job)
+    assert measured.population.average == pytest.approx(private["average"])
+    (point,) = dc.compare(None, job, methods=["mondrian"], queries=0).points
+    assert point.population_risk == pytest.approx(private["average"])
+    assert point.population_risk_max == pytest.approx(private["maximum"])
+
+
+def test_a_population_table_gives_exact_figures(tmp_path):
+    job = job_of(tmp_path, MANY, {"k-map": {"k": 3}}, "mondrian")
+    rows = naive.read_csv(tmp_path / "table.csv")
+    sizes = naive_sizes(rows, MANY, "table")
+    profile = dc.profile(None, job)
+    assert profile.population.source == "table"
+    assert profile.population.persons == len(MANY)
+    assert profile.population.average == pytest.approx(naive_figure("", sizes, "table", "average"))
+    place = dc.publish(None, job).save(tmp_path / "release")
+    checked = dc.check(place / "records.csv", job)
+    assert checked.ok
+    published = naive_sizes(naive.read_csv(place / "records.csv"), MANY, "table")
+    assert checked.population.smallest == float(min(persons for _, persons in published))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks import (
     arx,
+    attackers,
     attacks,
     check,
     codip,
@@ -52,6 +53,7 @@ PARTS = {
     "quasi-sensitive": quasi_sensitive.results,
     "persons": persons.results,
     "republication": republication.results,
+    "attackers": attackers.results,
     "attacks": attacks.results,
     "hospital": hospital.results,
     "measures": measures.results,

@@ -72,6 +72,7 @@ _HOME_OF_NAME = {
     "Codip": "discreet.methods.codip.codip",
     "Anatomy": "discreet.methods.decomposition.anatomy",
     "Decomposition": "discreet.methods.decomposition.decomposition",
+    "TopDown": "discreet.methods.top_down.top_down",
     "Mondrian": "discreet.methods.mondrian.mondrian",
     "MsaDiversity": "discreet.methods.msa_diversity.msa_diversity",
     "LocalRecoding": "discreet.methods.local_recoding.local_recoding",
@@ -91,6 +92,7 @@ _HOME_OF_NAME = {
     "MDiversity": "discreet.requirements.diversity",
     "TCloseness": "discreet.requirements.closeness",
     "AlphaKAnonymity": "discreet.requirements.value_bounds",
+    "KmAnonymity": "discreet.requirements.attackers.km_anonymity",
     "LkcPrivacy": "discreet.requirements.attackers.lkc_privacy",
     "GradedAlphaKAnonymity": "discreet.requirements.background.graded_alpha",
     "PSensitiveKAnonymity": "discreet.requirements.background.p_sensitive",
@@ -180,6 +182,7 @@ if TYPE_CHECKING:
     from discreet.methods.series.beliefs.correlation import Correlation as Correlation
     from discreet.methods.series.m_invariance.m_invariance import MInvariance as MInvariance
     from discreet.methods.series.rho_different.rho_different import RhoDifferent as RhoDifferent
+    from discreet.methods.top_down.top_down import TopDown as TopDown
     from discreet.pipeline.release import Release as Release
     from discreet.releases.audit.audit import Audit as Audit
     from discreet.releases.exporting.codebook import Codebook as Codebook
@@ -189,6 +192,7 @@ if TYPE_CHECKING:
     from discreet.releases.manifest import Manifest as Manifest
     from discreet.releases.read_release import read_release as read_release
     from discreet.report.evidence.document import Evidence as Evidence
+    from discreet.requirements.attackers.km_anonymity import KmAnonymity as KmAnonymity
     from discreet.requirements.attackers.lkc_privacy import LkcPrivacy as LkcPrivacy
     from discreet.requirements.background.delta_presence import DeltaPresence as DeltaPresence
     from discreet.requirements.background.graded_alpha import (

@@ -27,6 +27,7 @@ def without_salary(seed):
 CASES = {
     "full-domain": (dc.FullDomain(suppression=0.1), {}),
     "mondrian": (dc.Mondrian(), {}),
+    "top-down": (dc.TopDown(), {}),
     "local-recoding": (dc.LocalRecoding(), {}),
     "msa-diversity": (
         dc.MsaDiversity(),

@@ -17,6 +17,7 @@ Entry = dict[str, Any]  # of a job file
 METHODS = (
     "full-domain", "mondrian", "local-recoding", "msa-diversity", "decomposition", "anatomy",
     "codip", "quasi-sensitive", "m-invariance", "rho-different", "li-ye", "gal", "mmdcf",
+    "top-down",
 )  # fmt: skip
 SERIES = ("m-invariance", "rho-different")
 IDENTIFIER = "name"
@@ -395,6 +396,10 @@ def _quasi_sensitive(draw: random.Random, case: Case, names: list[str]) -> None:
         case.requirements.append(requirement(draw, names))
 
 
+def _top_down(draw: random.Random, case: Case, names: list[str]) -> None:
+    case.requirements = class_requirements(draw, names)
+
+
 def _li_ye(draw: random.Random, case: Case, names: list[str]) -> None:
     case.parameters = {"alpha_qi": draw.randint(1, 4), "alpha_sa": draw.randint(1, 3)}
     if draw.random() < 0.3:
@@ -419,6 +424,7 @@ def _mmdcf(draw: random.Random, case: Case, names: list[str]) -> None:
 PARAMETERS: dict[str, Callable[[random.Random, Case, list[str]], None]] = {
     "full-domain": _full_domain,
     "mondrian": _mondrian,
+    "top-down": _top_down,
     "local-recoding": _local_recoding,
     "msa-diversity": _msa_diversity,
     "decomposition": _decomposition,

@@ -58,7 +58,7 @@ ELSEWHERE = {
     "pd-recursive-cl-diversity", "npd-recursive-cl-diversity", "qs-cl-diversity", "qs-t-closeness",
     "conditional-l-diversity", "graded-alpha-k-anonymity", "ke-anonymity",
     "guarding-nodes", "delta-presence", "m-confidentiality", "lkc-privacy", "k-map",
-    "population-risk",
+    "population-risk", "km-anonymity",
 }  # fmt: skip
 
 

@@ -140,6 +140,7 @@ def name_of(case: object) -> str:
 # Promises about the readers of a sensitive table or about a series of releases: classes are never
 # merged to reach them. Presence in a population has a test of its own.
 NOT_OF_CLASSES = {
+    "km-anonymity",
     "conditional-l-diversity", "delta-presence", "k-map", "population-risk", "m-invariance",
     "m-invariance-in-series",
     "rho-different", "rho-different-in-series", "bcf-anonymity-in-series",

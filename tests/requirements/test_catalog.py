@@ -47,6 +47,7 @@ EXAMPLES: list[Requirement] = [
     TCloseness(t=0.3),
     AlphaKAnonymity(alpha=0.5, k=3, value="HIV"),
     REQUIREMENTS["lkc-privacy"](l=3, k=5, c=0.5),
+    REQUIREMENTS["km-anonymity"](k=5, m=2, attribute="purchases"),
     REQUIREMENTS["k-anonymity"](k=3, attackers={"a": ["age"], "b": {"any": 2, "knows": "ill"}}),
     REQUIREMENTS["graded-alpha-k-anonymity"](alpha={"HIV": 0.1}, others=0.5, k=3),
     REQUIREMENTS["p-sensitive-k-anonymity"](p=3, k=5, attribute="ill"),

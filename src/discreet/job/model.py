@@ -254,7 +254,7 @@ class Job(Part):
                     f"{place} at a level is met by full-domain, mondrian, local-recoding and "
                     f"codip, not by {self.method.name}. Use one of these, or remove 'level'."
                 )
-            if role is Role.QUASI_SENSITIVE:
+            if role is Role.QUASI_SENSITIVE and not requirement.judged_on_items:
                 problems += self._unlinked(place, requirement.named or tuple(known))
         problems += self._claimed_twice()
         for role in (Role.WEIGHT, Role.HOUSEHOLD):
@@ -304,7 +304,11 @@ class Job(Part):
         if not requirement.limits_knowledge and not self.attackers:
             return problems
         named = f"{place}: {requirement.name}"
-        if not self.method.judges_attackers:
+        if requirement.judged_on_items:
+            if not self.method.judges_items:
+                able = ", ".join(one.name for one in METHODS.built_in.values() if one.judges_items)
+                problems.append(f"{named} is met by {able}, not by {self.method.name}. Use that.")
+        elif not self.method.judges_attackers:
             able = ", ".join(one.name for one in METHODS.built_in.values() if one.judges_attackers)
             problems.append(
                 f"{named} for attackers who know some columns is met by {able}, not by "

@@ -142,6 +142,13 @@ class Attribute(Part):
         description="Of a weight: publish it rounded to a multiple of this number, so that a rare "
         "weight does not identify a row.",
     )
+    importance: float = Field(
+        default=1.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Of a quasi-identifier: how much its information loss weighs against that of "
+        "others.",
+    )
     allow_identifying: bool = Field(
         default=False,
         description="Publish the column although its values look like direct identifiers "
@@ -171,6 +178,7 @@ class Attribute(Part):
             knowledge: KnowledgeSource | Mapping[str, Any] | None = ...,
             collapse: CollapseRule | CollapseName | None = ...,
             round: float | None = ...,
+            importance: float = ...,
             allow_identifying: bool = ...,
             escape: bool = ...,
         ) -> None: ...
@@ -210,6 +218,12 @@ class Attribute(Part):
                 "knowledge_role",
                 "a knowledge table is for quasi-sensitive attributes, not for role '{role}'. "
                 "Remove it, or change the role.",
+                {"role": str(self.role)},
+            )
+        if self.importance != 1 and self.role is not Role.QUASI_IDENTIFIER:
+            raise PydanticCustomError(
+                "importance_role",
+                "an importance is for quasi-identifiers, not for role '{role}'. Remove it.",
                 {"role": str(self.role)},
             )
         if self.escape and self.role is Role.QUASI_SENSITIVE:

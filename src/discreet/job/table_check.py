@@ -259,6 +259,16 @@ def _verdicts(task: Task, persons: Persons | None) -> list[Verdict | None]:
 
 
 def _checked_for_attackers(requirement: Requirement, task: Task) -> CheckedRequirement:
+    if requirement.judged_on_items:
+        found_items = requirement.judge_items(task.table)
+        return CheckedRequirement(
+            requirement,
+            found_items.holds,
+            found_items.achieved,
+            found_items.by_attribute,
+            FailingClasses(0, 0, {}),
+            found_items.vacuous_for,
+        )
     quasi = [column.name for column in task.table.quasi_identifiers]
     found = judge_key_sets(
         requirement, requirement.key_sets(quasi), task.table, task.domains, by_length=True

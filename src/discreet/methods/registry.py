@@ -25,6 +25,7 @@ from discreet.plugins import Registry
 _HOMES = {
     "full-domain": "discreet.methods.full_domain.full_domain:FullDomain",
     "mondrian": "discreet.methods.mondrian.mondrian:Mondrian",
+    "top-down": "discreet.methods.top_down.top_down:TopDown",
     "local-recoding": "discreet.methods.local_recoding.local_recoding:LocalRecoding",
     "msa-diversity": "discreet.methods.msa_diversity.msa_diversity:MsaDiversity",
     "decomposition": "discreet.methods.decomposition.decomposition:Decomposition",

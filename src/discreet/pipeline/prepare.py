@@ -112,7 +112,7 @@ def _form(
 ) -> tuple[Task, list[str]]:
     """The task, and the problems found so far."""
     _refuse_own_columns(job, table)
-    table, bitmaps = expand_sets(job, with_weights(job, table))
+    table, bitmaps = expand_sets(job, _with_importance(job, with_weights(job, table)))
     marks, problems = sensitive_marks(job, table, bitmaps)
     progress("hierarchies", 0.0)
     hierarchies = _build_hierarchies(job, table)
@@ -139,6 +139,16 @@ def _form(
         knowledge,
     )
     return task, problems
+
+
+def _with_importance(job: Job, table: CodedTable) -> CodedTable:
+    """Return the table whose columns know how much their information loss weighs."""
+    weighed = {
+        name: replace(table[name], importance=attribute.importance)
+        for name, attribute in job.attributes.items()
+        if attribute.importance != 1 and name in table.columns
+    }
+    return replace(table, columns={**table.columns, **weighed}) if weighed else table
 
 
 def requirements_for_attackers(

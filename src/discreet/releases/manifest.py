@@ -105,7 +105,8 @@ class Promise(_Part):
         """What to say where it excludes nothing."""
         if self.vacuous_for is None:
             return None
-        asked = ", ".join(f"{k} = {v}" for k, v in self.parameters.items() if k != "attribute")
+        left_out = ("attribute", "attackers")
+        asked = ", ".join(f"{k} = {v}" for k, v in self.parameters.items() if k not in left_out)
         named = " and ".join(f"'{name}'" for name in self.vacuous_for if name)
         if not named:
             return f"{self.requirement} ({asked}) excludes nothing: it protects no row."

@@ -26,6 +26,11 @@ def known_weaknesses(manifest: Manifest) -> list[str]:
         found.append(
             "Sensitive values: if a whole group shares one value, it is disclosed (homogeneity)."
         )
+    if any(r.limits_knowledge for r in requirements):
+        found.append(
+            "Knowledge: an attacker who knows more of a target than the guarantees assume is not "
+            "bounded by them (homogeneity)."
+        )
     found += kind_of(manifest.kind).weaknesses(manifest)
     if _naive(requirements):
         found.append(
@@ -92,4 +97,7 @@ def _reads_sensitive(manifest: Manifest, requirements: list[Requirement]) -> boo
     """Return whether the method chose groups by sensitive values and quasi-identifiers together."""
     if manifest.method.blind_to_quasi_identifiers and not manifest.keeps_rows:
         return False
-    return any(not isinstance(r, SizeRequirement) and r.guides_groups for r in requirements)
+    return any(
+        not isinstance(r, SizeRequirement) and r.guides_groups and not r.judged_on_items
+        for r in requirements
+    )

@@ -86,6 +86,8 @@ def risk_verdict(
     if attacks.omitted:
         listed = ", ".join(attacks.omitted)
         remarks.append(f"Not everything was tried: {listed}. The list of attackers says why.")
+    if attacks.ok and _limits_knowledge(manifest):
+        words = {LOOK for _ in words}  # the attacks assume more knowledge than the guarantees do
     word = REFUSE if REFUSE in words else LOOK if words or remarks else READY
     return RiskVerdict(word, figures, tuple(remarks))
 
@@ -99,10 +101,20 @@ def _shortcomings(manifest: Manifest, utility: Mapping[str, Any]) -> Iterator[st
             yield f"The guarantee '{promise.requirement}' excludes nothing."
         elif promise.unproved is not None:
             yield f"The guarantee '{promise.requirement}' was not checked: {promise.unproved}."
+    if _limits_knowledge(manifest):
+        yield (
+            "Guarantees hold for attackers who know some columns. The attacks assume one who knows "
+            "every quasi-identifier, whom they do not bound: publish only if nobody knows more "
+            "than the guarantees say."
+        )
     yield from uncovered(manifest)
     loss = utility.get("loss")
     if loss is not None and loss >= EMPTY:
         yield f"The quasi-identifiers say next to nothing: {loss:.0%} of their information is lost."
+
+
+def _limits_knowledge(manifest: Manifest) -> bool:
+    return any(promise.to_requirement().limits_knowledge for promise in manifest.promises)
 
 
 def _figures(attacks: AttackReport, limits: SignOff) -> Iterator[RiskFigure]:

@@ -21,7 +21,7 @@ from discreet.by_name import Named
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.knowledge.links import Links
 from discreet.requirements.attackers.attacker import Attacker, KeySets
-from discreet.table.coded_table import Column
+from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.person_counts import PersonBasis
 from discreet.table.roles import Distance, Role
@@ -116,6 +116,8 @@ class Requirement(Named):
     # Whether methods form groups by it. Otherwise groups are formed without a look at sensitive
     # values, and judged once they are there.
     guides_groups: ClassVar[bool] = True
+    # Whether it is judged on the items of sets, not on classes.
+    judged_on_items: ClassVar[bool] = False
     # What is counted where persons have several rows; None where it cannot be judged on persons.
     counted_on_persons: ClassVar[PersonBasis | None] = None
 
@@ -139,7 +141,7 @@ class Requirement(Named):
     @property
     def judged_for_attackers(self) -> bool:
         """Whether it can be judged on groups of rows with the same cells in some columns."""
-        return self.guides_groups and not self.needs_population
+        return self.guides_groups and not (self.needs_population or self.needs_weights)
 
     def for_attackers(self, attackers: Mapping[str, Attacker]) -> Self:
         """The same for the attackers of a job, unless it has its own."""
@@ -326,6 +328,10 @@ class Requirement(Named):
         classes does better; only leaving rows out might.
         """
         return self.check(whole, domains).achieved
+
+    def judge_items(self, table: CodedTable) -> Verdict:
+        """Judge the sets of a table; only where ``judged_on_items``."""
+        raise NotImplementedError
 
     def problems(self, domains: Domains) -> list[str]:
         """What is wrong with it for a table with these sensitive attributes, in sentences."""

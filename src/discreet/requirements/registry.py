@@ -29,6 +29,7 @@ _HOMES = {
     "t-closeness": "discreet.requirements.closeness:TCloseness",
     "alpha-k-anonymity": "discreet.requirements.value_bounds:AlphaKAnonymity",
     "lkc-privacy": "discreet.requirements.attackers.lkc_privacy:LkcPrivacy",
+    "km-anonymity": "discreet.requirements.attackers.km_anonymity:KmAnonymity",
     "graded-alpha-k-anonymity": (
         "discreet.requirements.background.graded_alpha:GradedAlphaKAnonymity"
     ),

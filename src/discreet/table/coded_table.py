@@ -60,6 +60,7 @@ class Column(Derives):
     separator: str | None = None  # between the members of a multi-valued cell
     weights: NDArray[np.int64] | None = None  # (entries,) the rows that each represents; None: one
     total: NDArray[np.int64] | None = None  # (values,) in the whole table, where this is a part
+    importance: float = 1.0  # of a quasi-identifier: how much its loss of information weighs
 
     @property
     def cardinality(self) -> int:

@@ -78,6 +78,7 @@ def measures_of(
             height=None if levels is None else sum(levels.values()),
         ),
         loss_by_attribute={name: mean[name] for name in quasi},
+        importance={c.name: c.importance for c in original.quasi_identifiers},
         loss_by_sensitive={name: mean[name] for name in sensitive},
         entropy=sum(
             _given_up(sums.bits[column.name] + whole, bits_of_values(column))

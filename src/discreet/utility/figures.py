@@ -95,13 +95,17 @@ class Measures(Figures):
     loss_by_attribute: Mapping[str, float]  # quasi-identifiers
     loss_by_sensitive: Mapping[str, float]  # above 0 where sensitive values are left open
     entropy: float  # non-uniform, bits, Σ over all quasi-identifier cells
+    importance: Mapping[str, float] = field(default_factory=dict)  # of quasi-identifiers; else 1
     counts: Mapping[str, int | float] = field(default_factory=dict)  # counterfeits, masked cells, …
     further: Mapping[str, Any] = field(default_factory=dict)  # what only one kind of release has
     terms: Mapping[str, TermMeasures] = field(default_factory=dict)  # quasi-sensitive attributes
 
     @property
     def loss(self) -> float:
-        return _mean(self.loss_by_attribute)
+        weights = [self.importance.get(name, 1.0) for name in self.loss_by_attribute]
+        if not weights:
+            return 0.0
+        return float(np.average(list(self.loss_by_attribute.values()), weights=weights))
 
     @property
     def loss_sensitive(self) -> float | None:

@@ -29,6 +29,7 @@ LINKED = ({"k-anonymity": {"k": 3}}, {"qs-t-closeness": {"t": 0.5, "attribute": 
 REQUIREMENTS: dict[str, Any] = {
     "full-domain": SAFE,
     "mondrian": SAFE,
+    "top-down": ({"lkc-privacy": {"l": 2, "k": 3, "c": 0.9}},),
     "local-recoding": SAFE,
     "msa-diversity": ({"m-diversity": {"l": 2}},),
     "codip": ({"k-anonymity": {"k": 3}}, {"t-closeness": {"t": 0.6}}),

@@ -7,6 +7,7 @@ general one, and suppressing rows never lowers them.
 
 ========== ============================================================== =======================
 loss       mean over the cells of the share of the domain that each covers a suppressed cell is 1
+           weighted by the importance of each column
 entropy    Σ over cells −log2(freq(original) / freq(generalized))          a suppressed cell has
                                                                            freq(generalized) = n
 height     Σ levels                                                        nothing added
@@ -46,12 +47,16 @@ def cell_cost(
     """The cell cost of a measure; None for a measure on classes."""
     pairs = list(zip(columns, hierarchies, strict=True))
     if measure == "loss":
-        cells = max(rows * len(columns), 1)
+        weights = sum(column.importance for column in columns)
+        of_cell = [column.importance / max(rows * weights, 1e-300) for column in columns]
         return CellCost(
-            tuple(_loss_of_levels(column.counts, hierarchy) / cells for column, hierarchy in pairs),
             tuple(
-                tuple((1.0 - level.loss[level.node_of_leaf]) / cells for level in hierarchy.levels)
-                for hierarchy in hierarchies
+                _loss_of_levels(column.counts, hierarchy) * weight
+                for (column, hierarchy), weight in zip(pairs, of_cell, strict=True)
+            ),
+            tuple(
+                tuple((1.0 - level.loss[level.node_of_leaf]) * weight for level in hierarchy.levels)
+                for hierarchy, weight in zip(hierarchies, of_cell, strict=True)
             ),
             1e-12,
         )

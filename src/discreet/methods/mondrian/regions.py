@@ -39,6 +39,7 @@ class Attributes(NamedTuple):
     loss_at: Ints  # (levels,) where a level's losses start
     node_of_leaf: Codes
     loss: NDArray[np.float64]
+    importance: NDArray[np.float64]  # (attributes,) by which a width is multiplied
 
 
 class Regions(NamedTuple):
@@ -114,6 +115,7 @@ def flattened(
         _offsets([level.nodes for level in of_level]),
         np.concatenate(nodes),
         np.concatenate([np.zeros(0), *(level.loss for level in of_level)]),
+        np.array([column.importance for column in columns]),
     )
 
 
@@ -167,6 +169,7 @@ def measure_parts(
             level[wide, a], width[:, a] = _widths(
                 attributes, a, attributes.key[a].take(unit), at[:-1]
             )
+            width[:, a] *= attributes.importance[a]
         widest = np.argsort(-width, axis=1, kind="stable")  # of equals the earlier
         width = np.take_along_axis(width, widest, axis=1)
         by_width[wide] = np.where(width < 0, -1, widest)

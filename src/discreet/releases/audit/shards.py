@@ -127,6 +127,9 @@ def _verdict_for_attackers(
     """Judge a guarantee for attackers who know some columns; None where one knows all."""
     if not requirement.limits_knowledge:
         return None
+    if requirement.judged_on_items:
+        holding = [table for table in tables.values() if table.quasi_sensitive]
+        return requirement.judge_items(holding[0]) if len(holding) == 1 else Verdict(False, {})
     if not kind_of(manifest.kind).has_records:
         return "it is judged on the cells of one table with all columns"
     ((_, table),) = tables.items()

@@ -39,6 +39,8 @@ METHODS = [
     {"full-domain": {"suppression": 0.3}},
     *({"mondrian": {"cells": cells}} for cells in ("free", "levels", "grid", "blind")),
     {"mondrian": {"cuts": "relaxed"}},
+    {"top-down": {}},
+    {"top-down": {}},
 ]
 ATTACKERS = st.sampled_from(
     [

@@ -1,0 +1,199 @@
+"""Top-down specialization: cells start as ``*`` and become finer as long as every group passes.
+
+Mohammed, Fung, Hung and Lee, "Anonymizing healthcare data" (2009), for attackers who know any few
+of many columns; Fung, Wang and Yu, "Top-down specialization" (2005), for the search.
+
+=========================  ====================================================================
+papers                     here
+=========================  ====================================================================
+solution cut               ``TaxonomyCuts``: the cells of each column
+valid specialization       every group of every combination passes (``key_counts``)
+Score                      the information loss of all its rows that a specialization removes
+anti-monotonicity          a child that fails is never tried again (docs/theory/attackers.md)
+=========================  ====================================================================
+
+Departures. (1) A cell is not specialized as a whole: children whose groups fail keep the cell of
+their parent, if they pass together; else passing children join them, the smallest first, twice as
+many each time. So one rare value does not keep its column from being published. (2) The
+score does not weigh what a specialization costs in rows: dividing by log2(rows / rows of the
+smallest child) lost more on every survey that was tried. It depends on the cell alone, so each
+candidate is judged once. (3) Any
+class requirement can be asked for, for any sets of columns. (4) Cells of which all rows have one
+node become that node, which splits no group.
+
+Cost: a candidate with r rows costs r steps for each combination of its column with others, so all
+candidates of one level of all columns cost n steps for each combination.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from heapq import heappop, heappush
+from typing import Any, ClassVar
+
+import numpy as np
+
+from discreet.errors import InfeasibleError, InputError
+from discreet.hierarchies.hierarchy import public_place
+from discreet.methods.base import Generalized, Method, Task
+from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.shared.infeasibility import infeasible
+from discreet.methods.shared.tight_cells import cells_of_nodes, require_one_meaning
+from discreet.methods.top_down.item_removal import without_rare_items
+from discreet.methods.top_down.key_counts import KeyGroups
+from discreet.methods.top_down.manifest_entry import TopDownEntry
+from discreet.methods.top_down.taxonomy_cuts import Candidate, TaxonomyCuts
+from discreet.requirements.attackers.demands import demands_of
+from discreet.requirements.attackers.km_anonymity import KmAnonymity
+from discreet.table.classes import classes_of, group_codes
+from discreet.typing import Bools, Codes, Ints
+
+
+class TopDown(Method):
+    """Make cells finer from the top, as long as every group that an attacker can form passes."""
+
+    name: ClassVar[str] = "top-down"
+    judges_counts: ClassVar[bool] = True
+    judges_attackers: ClassVar[bool] = True
+    judges_items: ClassVar[bool] = True
+    entry: ClassVar[type[MethodEntry]] = TopDownEntry
+
+    @property
+    def needs_hierarchies(self) -> bool:
+        return True
+
+    def most_suppressed(self, rows: int) -> int:
+        return 0
+
+    def run(self, task: Task) -> Generalized:
+        """The finest cells that the search finds, or InfeasibleError."""
+        table = task.table
+        if not table.rows:
+            raise InputError("top-down: the table has no rows. Check the source.")
+        columns = table.quasi_identifiers
+        hierarchies = [task.hierarchies[column.name] for column in columns]
+        for hierarchy in hierarchies:
+            require_one_meaning(hierarchy)
+        on_items = [one for one in task.requirements if isinstance(one, KmAnonymity)]
+        search = Specialization(
+            replace(task, requirements=[r for r in task.requirements if not r.judged_on_items])
+        )
+        search.run()
+        cuts = search.cuts
+        classes = group_codes(
+            list(cuts.codes), [cuts.cells(a) for a in range(len(columns))], table.rows
+        )
+        cells = {}
+        for a, (column, hierarchy) in enumerate(zip(columns, hierarchies, strict=True)):
+            own = cuts.codes[a, classes.first_row]
+            cells[column.name] = cells_of_nodes(hierarchy, *cuts.level_and_node(a, own))
+        places = {h.column: public_place(h.place) for h in hierarchies}
+        private: dict[str, Any] = {
+            "judged_cells": search.judged, "specialized_cells": search.specialized
+        }  # fmt: skip
+        sets = {}
+        for column in table.quasi_sensitive:
+            own = [one for one in on_items if not one.named or column.name in one.named]
+            changed, removed = without_rare_items(column, own)
+            if changed is not None:
+                sets[column.name] = changed
+                private.setdefault("removed_items", {})[column.name] = removed
+        return Generalized(
+            classes.class_of_row, cells, {"hierarchies": places}, private=private, row_cells=sets
+        )
+
+
+class Specialization:
+    """The search: the most rewarding cell first, each once."""
+
+    def __init__(self, task: Task) -> None:
+        table = task.table
+        self.task = task
+        columns = table.quasi_identifiers
+        self.cuts = TaxonomyCuts(columns, [task.hierarchies[column.name] for column in columns])
+        sensitive = {column.name: column for column in table.sensitive}
+        number = {column.name: a for a, column in enumerate(columns)}
+        domains = task.domains
+        self.demands = [
+            (KeyGroups(demand, sensitive, domains), {number[name] for name in demand.keys.columns})
+            for demand in demands_of(task.requirements, table)
+        ]
+        self.judged = 0
+        self.specialized = 0
+
+    def run(self) -> None:
+        """Specialize until no candidate is left."""
+        self._require_feasible()
+        heap: list[tuple[float, int, int]] = []
+        waiting: dict[tuple[int, int], Candidate] = {}
+
+        def push(attribute: int, cell: int) -> None:
+            found = self.cuts.candidate(attribute, cell)
+            if found is not None:
+                waiting[attribute, cell] = found
+                heappush(heap, (-found.score, attribute, cell))
+
+        for attribute in range(len(self.cuts.columns)):
+            push(attribute, 0)
+        while heap:
+            _, attribute, cell = heappop(heap)
+            chosen = waiting.pop((attribute, cell))
+            self.judged += 1
+            children = self._passing(chosen)
+            if children:
+                self.specialized += 1
+                for made in self.cuts.specialize(chosen, children):
+                    push(attribute, made)
+            self.task.progress(TopDown.name, self.judged / (self.judged + len(heap)))
+
+    def _passing(self, chosen: Candidate) -> list[int]:
+        """The children that can have cells of their own while the others keep the parent's."""
+        children = len(chosen.nodes)
+        failed = self._failing(chosen, chosen.rows, chosen.child, children)
+        size = np.bincount(chosen.child, minlength=children)
+        passing = sorted(np.flatnonzero(~failed).tolist(), key=lambda child: -size[child])
+        joining = 1
+        while passing and len(passing) < children:
+            inside = np.flatnonzero(~np.isin(chosen.child, passing))
+            alike = np.zeros(len(inside), np.int32)
+            if not self._failing(chosen, chosen.rows[inside], alike, 1).any():
+                break
+            passing = passing[: max(len(passing) - joining, 0)]
+            joining *= 2
+        return sorted(passing)
+
+    def _failing(self, chosen: Candidate, rows: Ints, child: Codes, children: int) -> Bools:
+        """(children,) Which fail for some attacker."""
+        cuts = self.cuts
+        cells = [cuts.cells(a) for a in range(len(cuts.columns))]
+        failed = np.zeros(children, bool)
+        for groups, columns in self.demands:
+            if chosen.attribute not in columns:
+                continue
+            left = np.flatnonzero(~failed[child])
+            partners = sorted(
+                (a for a in columns if a != chosen.attribute and cells[a] > 1),
+                key=lambda a: min(cuts.sizes[a]),
+            )
+            failed |= groups.failing(rows[left], child[left], children, cuts.codes, cells, partners)
+        return failed
+
+    def _require_feasible(self) -> None:
+        """Raise where the table fails although no column says anything."""
+        rows = np.arange(self.task.table.rows)
+        whole = np.zeros(len(rows), np.int32)
+        for groups, _ in self.demands:
+            if not groups.failing(rows, whole, 1, self.cuts.codes, [], []).any():
+                continue
+            said = "top-down: no recoding meets the requirements, not even '*' in every cell"
+            known = groups.demand.keys.known
+            if known:
+                listed = " and ".join(f"'{name}'" for name in known)
+                raise InfeasibleError(
+                    f"{said}: it fails for an attacker who knows the value of {listed} and no "
+                    "column: too few rows have one of its values, or they share another value. To "
+                    f"make it feasible: remove {listed} from 'knows'; or ask for less.",
+                    [],
+                )
+            counts = self.task.count(classes_of([], self.task.table.rows))
+            raise infeasible(said, groups.demand.requirements, counts, self.task.domains)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -127,3 +128,17 @@ def test_cheap_candidates_that_cover_the_blocks_come_first(monkeypatch):
     assert set(of_blocks) == {local_recoding.LOW_CEILINGS[0]}
     assert of_bound == local_recoding.FIRST_CEILING
     assert release.private["method"]["loss"] == 0
+
+
+def test_large_tables_whose_units_are_put_side_by_side_have_the_same_classes(monkeypatch):
+    rng = np.random.default_rng(2)
+    size, q = rng.integers(0, 60, 120), rng.choice(list("abc"), 120)
+    s = rng.choice(list("xyz"), 120)
+    table = frame(size.tolist(), q.tolist(), s.tolist())
+    asked = job([{"k-anonymity": {"k": 3}}, {"distinct-l-diversity": {"l": 2}}], ranges=True)
+    once = dc.publish(table, asked, seed=1)
+    monkeypatch.setattr("discreet.methods.local_recoding.candidates.CACHED", 4)
+    again = dc.publish(table, asked, seed=1)
+    assert cells(again) == cells(once)
+    for figure in ("loss", "lower_bound"):
+        assert again.private["method"][figure] == pytest.approx(once.private["method"][figure])

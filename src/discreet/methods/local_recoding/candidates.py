@@ -26,11 +26,15 @@ from discreet.methods.local_recoding.group_needs import (
 )
 from discreet.methods.local_recoding.hulls import Space, cell_cost
 from discreet.methods.shared.list_orders import sort_by_key
+from discreet.table.classes import pack_keys
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lengthening import lengthened
+from discreet.table.kernels.lists import stable_order
 from discreet.typing import Floats, Ints, Ints32
 
+CACHED = 2**15  # units whose ranks the processor's cache holds
 LOWERED = 0.7  # the next ceiling, where candidates are too many
+SPARSE = 16  # stretches with fewer units for each row of a group are thinned out before sorting
 
 
 class Candidates(NamedTuple):
@@ -49,13 +53,22 @@ def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> C
     At a ceiling of 0 only exact tuples are left, which always fit.
     """
     limit = max(limit, len(space.rows))
+    units = None
+    if len(space.rows) > CACHED:  # units that meet in stretches side by side in memory
+        key, bound = pack_keys(list(space.rank.T[:2]), space.values[:2].tolist(), len(space.rows))
+        units = stable_order(key, bound)
+        space, needs = space.take(units, space.rows[units]), needs.take(units)
     given = space, needs, new_tally(needs), _cheapest_of_levels(space)
     while True:
         cheapest = np.full(len(space.rows), ceiling)
-        found = enumerate_candidates(*given, ceiling + 1e-12, limit, cheapest)
-        if found[0]:
-            return Candidates(*found[1:], ceiling, cheapest)
+        fits, start, member, cost = enumerate_candidates(*given, ceiling + 1e-12, limit, cheapest)
+        if fits:
+            break
         ceiling = ceiling * LOWERED if ceiling > 1e-3 else 0.0
+    if units is not None:
+        member = units.astype(np.int32)[member]
+        cheapest[units] = cheapest.copy()
+    return Candidates(start, member, cost, ceiling, cheapest)
 
 
 # Compiled: walks through all hulls in depth; most stretches are of a few units.
@@ -81,6 +94,7 @@ def enumerate_candidates(
     high = np.zeros(attributes, np.int32)
     spent = np.zeros(attributes + 1)
     room = np.empty((2, units), np.int32)  # for sorting
+    crowd = np.empty(space.values.max(), np.int64)  # the rows below each node
     start, cost = np.empty(1 << 12, np.int64), np.empty(1 << 12, np.float64)
     member = np.empty(1 << 14, np.int32)
     pairs = found = 0
@@ -94,10 +108,18 @@ def enumerate_candidates(
                 unit = buffer[depth - 1, begin + p] if depth else p
                 buffer[depth, p] = unit
                 key[depth, p] = space.rank[unit, depth]
-            sort_by_key(buffer[depth], 0, end - begin, key[depth], room[0], room[1])
-            for p in range(end - begin):
-                held[depth, p] = space.rows[buffer[depth, p]]
+            if count[depth] <= SPARSE * needs.rows and space.levels[depth] > 0:
+                count[depth] = _keep_crowded(
+                    space, buffer[depth], key[depth], count[depth], depth, of_levels,
+                    ceiling - total, needs.rows, crowd,
+                )  # fmt: skip
             descends = False
+            if count[depth] == 0:
+                depth -= 1
+                continue
+            sort_by_key(buffer[depth], 0, count[depth], key[depth], room[0], room[1])
+            for p in range(count[depth]):
+                held[depth, p] = space.rows[buffer[depth, p]]
         left = ceiling - spent[depth]
         ranks = key[depth, : count[depth]]
         begin, end = _next_stretch(
@@ -164,6 +186,39 @@ def _cheapest_of_levels(space: Space) -> Floats:
             of_level = space.loss[first + level * values : first + (level + 1) * values]
             cheapest[j, level] = of_level.min(initial=np.inf)
     return cheapest
+
+
+# Compiled: called for every short stretch of the walk.
+@kernel
+def _keep_crowded(
+    space: Space,
+    units: Ints32,
+    ranks: Ints32,
+    count: int,
+    depth: int,
+    of_levels: Floats,
+    left: float,
+    least: int,
+    crowd: Ints,
+) -> int:
+    """Keep the units that share a node with enough rows at the highest level to be looked at.
+
+    The others are in no candidate, and most short stretches have no such node at all.
+    """
+    highest = 0
+    while highest + 1 < space.levels[depth] and of_levels[depth, highest + 1] <= left:
+        highest += 1
+    base = space.first[depth] + highest * space.values[depth]
+    for p in range(count):
+        crowd[space.node[base + ranks[p]]] = 0
+    for p in range(count):
+        crowd[space.node[base + ranks[p]]] += space.rows[units[p]]
+    kept = 0
+    for p in range(count):
+        if crowd[space.node[base + ranks[p]]] >= least:
+            units[kept], ranks[kept] = units[p], ranks[p]
+            kept += 1
+    return kept
 
 
 # Compiled: called for every step of the walk.

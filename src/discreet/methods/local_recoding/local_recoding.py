@@ -183,6 +183,7 @@ class Recoding:
         self._opening: Opening | None = None  # of the whole table, where it is one block
         self._low = True  # whether the next block is tried with a low ceiling
         self._low_pairs = 0  # of candidates and units below it, in all blocks
+        self._first_pairs = 0  # below the usual one, in all blocks
 
     def _space(self) -> Space:
         hierarchies = [self.hierarchies.get(column.name) for column in self.columns]
@@ -303,6 +304,7 @@ class Recoding:
             if self._low:
                 return opening, LOW_CEILINGS[1:] + CEILINGS
         opening = open_candidates(space, needs, FIRST_CEILING, limit)
+        self._first_pairs += len(opening.candidates.member)
         if whole:
             self._opening = opening
         return opening, CEILINGS
@@ -356,8 +358,10 @@ class Recoding:
         space, needs, opening = self.space, self.promises.needs, self._opening
         if opening is None or opening.candidates.ceiling < plan.bound_ceiling:
             ceiling = plan.bound_ceiling
+            if ceiling >= FIRST_CEILING and self._first_pairs > plan.pairs:
+                ceiling = FIRST_CEILING * LOWERED  # the table has the candidates of its blocks
             while ceiling > LOW_CEILINGS[0] - 1e-9 and self._low_pairs > plan.pairs:
-                ceiling *= LOWERED  # the table has the candidates of its blocks, and more
+                ceiling *= LOWERED  # and more
             opening = open_candidates(space, needs, ceiling, plan.pairs)
         bound, _ = improve_prices(
             opening.candidates, space.rows, needs, opening.price, reached, plan.bound_steps

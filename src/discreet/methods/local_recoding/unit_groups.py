@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.methods.local_recoding.hulls import Space, cell_costs, hull_costs
-from discreet.table.counts import order_by_class
+from discreet.table.kernels.lists import stable_order
 from discreet.typing import Floats, Ints, Ints32
 
 
@@ -43,7 +43,8 @@ class UnitGrouping:
         Pieces of the same unit and group become one; those without rows are dropped. The units
         of a group are in order.
         """
-        order = np.lexsort((unit, group))
+        order = stable_order(unit, len(space.rows))
+        order = order[stable_order(group[order], int(group.max(initial=-1)) + 1)]
         order = order[rows[order] > 0]
         unit, group, rows = unit[order], group[order], rows[order]
         first = (np.diff(group, prepend=-1) != 0) | (np.diff(unit, prepend=-1) != 0)
@@ -129,13 +130,16 @@ def hulls_of(
     attributes = space.rank.shape[1]
     low = np.full((groups, attributes), np.iinfo(np.int32).max, np.int32)
     high = np.full((groups, attributes), -1, np.int32)
-    same = np.zeros(len(unit), np.int32)
-    start, order = order_by_class(group.astype(np.int32), same, groups, 1)
-    some = np.flatnonzero(np.diff(start))
+    if (np.diff(group) < 0).any():
+        order = stable_order(group, groups)
+        unit, group, rows = unit[order], group[order], rows[order]
+    some = np.flatnonzero(np.bincount(group, minlength=groups))
     if len(some):
-        rank = space.rank[unit[order]]
-        low[some] = np.minimum.reduceat(rank, start[some], axis=0)
-        high[some] = np.maximum.reduceat(rank, start[some], axis=0)
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        rank = space.rank[unit].T.copy()  # a short list is read faster on its own
+        for attribute in range(attributes):
+            low[some, attribute] = np.minimum.reduceat(rank[attribute], first)
+            high[some, attribute] = np.maximum.reduceat(rank[attribute], first)
     size = np.bincount(group, rows, groups).astype(np.int64)
     cost = np.zeros(groups)
     cost[some] = hull_costs(space, low[some], high[some])

@@ -193,7 +193,10 @@ def count_values(classes: Classes, column: Column) -> ValueCounts:
 def sum_counts(
     of_class: Ints, value: Codes, count: Ints, shape: tuple[int, int], reference: Ints | None = None
 ) -> ValueCounts:
-    """Add the counts of entries with the same class and value; there are ``shape`` of both."""
+    """Add the counts of entries with the same class and value; there are ``shape`` of both.
+
+    Counts below 0 take others away; what sums to 0 is left out.
+    """
     classes, cardinality = shape
     key = of_class * cardinality + value
     if classes * cardinality <= SPARSE * len(key):
@@ -206,6 +209,8 @@ def sum_counts(
         first = np.flatnonzero(np.diff(key, prepend=-1))
         found = key[first]
         sums = np.add.reduceat(count[order], first) if len(first) else count
+        if not sums.all():
+            found, sums = found[sums != 0], sums[sums != 0]
     start = np.searchsorted(found, np.arange(classes + 1) * cardinality)
     value = (found % cardinality).astype(np.int32)
     return ValueCounts(start, value, sums.astype(np.int64), cardinality, reference)

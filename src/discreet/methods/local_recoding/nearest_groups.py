@@ -39,17 +39,17 @@ class GroupTree(NamedTuple):
     cost: Floats  # (nodes,) of the most expensive group
 
 
-def nearest_of_all(made: UnitGrouping, groups: Ints, count: int) -> tuple[Ints, Floats]:
+def nearest_of_all(made: UnitGrouping, groups: Ints, wanted: Ints) -> tuple[Ints, Floats]:
     """The groups that are cheapest to join with each of some, and what all rows pay more.
 
-    Cheapest first; −1 and ∞ where there are fewer.
+    As many as are wanted for each, cheapest first; −1 and ∞ where there are fewer.
     """
     hulls = made.low, made.high, made.size, made.cost
     if len(groups) <= COMPARED:
         tree = _leaf(np.arange(made.count, dtype=np.int32), *hulls)
     else:
         tree = _tree(made.space, *hulls)
-    return _nearest(made.space, *hulls, tree, groups, count)
+    return _nearest(made.space, *hulls, tree, groups, wanted)
 
 
 def nearest_of_one(groups: UnitGroups, group: int, count: int) -> Ints:
@@ -60,7 +60,8 @@ def nearest_of_one(groups: UnitGroups, group: int, count: int) -> Ints:
     others = (group + np.arange(1, len(groups.size), dtype=np.int32)) % len(groups.size)
     others = others[groups.size[others] > 0]
     hulls = groups.low, groups.high, groups.size, groups.cost
-    near, _ = _nearest(groups.space, *hulls, _leaf(others, *hulls), np.array([group]), count)
+    wanted = np.array([count])
+    near, _ = _nearest(groups.space, *hulls, _leaf(others, *hulls), np.array([group]), wanted)
     own: Ints = near[0]
     return own
 
@@ -75,22 +76,7 @@ def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> 
     middle = ((low + high) // 2).astype(np.int32)
     alike = np.ones(len(size), np.int64)
     order = np.arange(len(size), dtype=np.int32)
-    begin: list[int] = []
-    end: list[int] = []
-    second: list[int] = []
-    open_ = [(0, len(size), -1)]  # begin, end, and whose second side it is
-    while open_:
-        first, last, parent = open_.pop()
-        if parent >= 0:
-            second[parent] = len(begin)
-        if last - first > LEAF:
-            place = int(cut(space, middle, alike, order[first:last], 1))
-            if not place:  # all have the same middle
-                place = (last - first) // 2
-            open_ += [(first + place, last, len(begin)), (first, first + place, -1)]
-        begin.append(first)
-        end.append(last)
-        second.append(-1)
+    begin, end, second = _cut_all(space, middle, alike, order)
     ends = np.stack([begin, end], axis=1).ravel()
 
     def of_nodes(reduce: np.ufunc, figure: NDArray[Any]) -> Any:
@@ -99,14 +85,42 @@ def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> 
 
     return GroupTree(
         order,
-        np.array(begin),
-        np.array(end),
-        np.array(second),
+        begin,
+        end,
+        second,
         of_nodes(np.maximum, low),
         of_nodes(np.minimum, high),
         of_nodes(np.minimum, size),
         of_nodes(np.maximum, cost),
     )
+
+
+# Compiled: cuts thousands of nodes, most of a few groups.
+@kernel
+def _cut_all(space: Space, middle: Ints32, alike: Ints, order: Ints32) -> tuple[Ints, Ints, Ints]:
+    """Cut all groups down to leaves: where each node begins and ends, and its second side."""
+    count = len(order)
+    begin, end = np.empty(2 * count + 1, np.int64), np.empty(2 * count + 1, np.int64)
+    second = np.full(2 * count + 1, -1)
+    open_ = np.empty((count + 1, 3), np.int64)  # begin, end, and whose second side it is
+    open_[0, 0], open_[0, 1], open_[0, 2] = 0, count, -1
+    waiting, nodes = 1, 0
+    while waiting:
+        waiting -= 1
+        first, last, parent = open_[waiting, 0], open_[waiting, 1], open_[waiting, 2]
+        if parent >= 0:
+            second[parent] = nodes
+        if last - first > LEAF:
+            place = cut(space, middle, alike, order[first:last], 1)
+            if not place:  # all have the same middle
+                place = (last - first) // 2
+            open_[waiting, 0], open_[waiting, 1], open_[waiting, 2] = first + place, last, nodes
+            waiting += 1
+            open_[waiting, 0], open_[waiting, 1], open_[waiting, 2] = first, first + place, -1
+            waiting += 1
+        begin[nodes], end[nodes] = first, last
+        nodes += 1
+    return begin[:nodes], end[:nodes], second[:nodes]
 
 
 # Compiled: a search through the tree for every failing group.
@@ -119,30 +133,30 @@ def _nearest(
     cost: Floats,
     tree: GroupTree,
     groups: Ints,
-    count: int,
+    wanted: Ints,
 ) -> tuple[Ints, Floats]:
-    near = np.full((len(groups), count), -1, np.int64)
-    added = np.full((len(groups), count), np.inf)
+    near = np.full((len(groups), wanted.max()), -1, np.int64)
+    added = np.full((len(groups), wanted.max()), np.inf)
     open_ = np.empty(len(tree.begin) + 1, np.int64)
     least = np.empty(len(tree.begin) + 1)  # what each open node adds at least
     for i in range(len(groups)):
-        f = groups[i]
+        f, worst = groups[i], wanted[i] - 1
         open_[0], least[0] = 0, -np.inf
         waiting = 1
         while waiting:
             waiting -= 1
             node = open_[waiting]
-            if least[waiting] >= added[i, -1] - ROUNDING:
+            if least[waiting] >= added[i, worst] - ROUNDING:
                 continue
             if tree.second[node] < 0:
                 for g in tree.order[tree.begin[node] : tree.end[node]]:
                     joined, more, j = 0.0, 0.0, 0
-                    while j < low.shape[1] and more < added[i, -1]:  # else given up
+                    while j < low.shape[1] and more < added[i, worst]:  # else given up
                         at_least = min(low[f, j], low[g, j])
                         joined += cell_cost(space, j, at_least, max(high[f, j], high[g, j]))
                         more = size[f] * (joined - cost[f]) + size[g] * (joined - cost[g])
                         j += 1
-                    place = count - 1
+                    place = worst
                     if g == f or more >= added[i, place]:
                         continue
                     while place > 0 and added[i, place - 1] > more:

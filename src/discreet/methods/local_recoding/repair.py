@@ -52,7 +52,7 @@ def repair(made: UnitGrouping, promises: Promises) -> UnitGrouping:
         if not len(failing):
             break
         borrows = _one_row_helps(counted, promises, failing)
-        near, added = nearest_of_all(made, failing, LENDERS if borrows.any() else NEAREST)
+        near, added = nearest_of_all(made, failing, np.where(borrows, LENDERS, NEAREST))
         joins = _joins(failing, near[:, :NEAREST], added[:, :NEAREST])
         loans = _loans(made, failing[borrows], near[borrows], promises.least)
         remedies = Remedies(*(np.concatenate(both) for both in zip(joins, loans, strict=True)))

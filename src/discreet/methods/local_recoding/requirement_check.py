@@ -14,7 +14,7 @@ from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitMember
 from discreet.methods.shared.frequency_sets import OnDemand, refine
 from discreet.requirements.base import SizeRequirement
 from discreet.table.classes import Classes, group_codes
-from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
+from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, sum_counts
 from discreet.typing import Bools, Floats, Ints
 
 FAR = 1e6  # for unbounded figures
@@ -124,26 +124,21 @@ class Promises:
         row = self._row_of_unit[unit]
         size = np.bincount(of_class, rows, groups).astype(np.int64)
 
-        def summed(*names: str) -> tuple[Ints, Ints]:
-            """A piece for each combination of a group and values, and its rows."""
-            columns = [self._sensitive[name] for name in names]
+        def count(name: str) -> ValueCounts:
+            column = self._sensitive[name]
+            shape = groups, column.cardinality
+            return sum_counts(group, column.codes[row], rows, shape, column.counts)
+
+        def refined(name: str) -> RefinedCounts:
+            """From a piece for each combination of a group and values."""
+            columns = self._sensitive.values()
             pairs = group_codes(
                 [of_class, *(column.codes[row] for column in columns)],
                 [groups, *(column.cardinality for column in columns)],
                 len(row),
             )
             total = np.bincount(pairs.class_of_row, rows, pairs.count).astype(np.int64)
-            return pairs.first_row[total > 0], total[total > 0]
-
-        def count(name: str) -> ValueCounts:
-            column = self._sensitive[name]
-            piece, total = summed(name)
-            value = column.codes[row[piece]]
-            start, order = order_by_class(of_class[piece], value, groups, column.cardinality)
-            return ValueCounts(start, value[order], total[order], column.cardinality, column.counts)
-
-        def refined(name: str) -> RefinedCounts:
-            piece, total = summed(*self._sensitive)
+            piece, total = pairs.first_row[total > 0], total[total > 0]
             return refine(of_class[piece], row[piece], total, groups, self._sensitive, name)
 
         names = tuple(self._sensitive)

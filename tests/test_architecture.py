@@ -21,7 +21,7 @@ PACKAGE = Path(discreet.__file__).parent
 ORDER = [
     "errors", "extras", "typing", "plugins", "by_name", "result", "table", "hierarchies",
     "knowledge", "requirements", "methods", "io", "utility", "ledger", "releases", "attacks", "job",
-    "report", "pipeline", "engines", "api", "cli", "testing", "__main__",
+    "report", "pipeline", "engines", "api", "studio", "cli", "testing", "__main__",
 ]  # fmt: skip
 ENGINE_LIBRARIES = {"pyspark"}
 

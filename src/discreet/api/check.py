@@ -237,6 +237,18 @@ def _task(
         if column.name not in (*person, *households)
     }
     table = with_weights(job, replace(table, columns=columns))
+    task = judged_task(job, table, requirements)
+    population = None
+    if job.population is not None and place is None:
+        population = Population(*prepare_population(job, job.folder / job.population))
+    task = replace(
+        task, population=population, population_size=job.population_size, household=household
+    )
+    return task, persons
+
+
+def judged_task(job: Job, table: CodedTable, requirements: Sequence[Requirement]) -> Task:
+    """Prepare a coded table, whose columns have the roles of a job, for requirements on it."""
     table, bitmaps = expand_sets(job, table)
     bits = {name: bitmap.bits for name, bitmap in bitmaps.items()}
     marks, problems = sensitive_marks(job, table, bitmaps)
@@ -250,18 +262,7 @@ def _task(
     if job.method.judges_counts:
         required = of_sensitive_values(required, table, marks)
     task = task_of_check(job, table, required)
-    population = None
-    if job.population is not None and place is None:
-        population = Population(*prepare_population(job, job.folder / job.population))
-    task = replace(
-        task,
-        bitmaps=bitmaps,
-        knowledge=knowledge_of_job(job),
-        population=population,
-        population_size=job.population_size,
-        household=household,
-    )
-    return task, persons
+    return replace(task, bitmaps=bitmaps, knowledge=knowledge_of_job(job))
 
 
 def task_of_check(job: Job, table: CodedTable, requirements: Sequence[Requirement]) -> Task:

@@ -20,10 +20,10 @@ from discreet.cli import (
     hierarchies,
     keys,
     ledger,
+    machine,
     publishing,
     simulation,
     table_checks,
-    warming,
 )
 
 app = typer.Typer(
@@ -70,7 +70,8 @@ app.command("evidence")(exporting.evidence)
 app.command("schema")(beginning.schema)
 app.command("demo")(publishing.demo)
 app.command("simulate-series")(simulation.simulate_series)
-app.command("warm-up")(warming.warm_up)
+app.command("studio")(machine.studio)
+app.command("warm-up")(machine.warm_up)
 app.add_typer(hierarchies.app, name="hierarchy")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(keys.app, name="keys")

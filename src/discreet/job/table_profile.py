@@ -215,11 +215,11 @@ def profile_table(
     others = [column for column in quasi_identifiers if column not in sensitive]
     classes = classes_of(others, table.entries, table.weights)
     risks = _subset_risks(quasi_identifiers, table)
-    found = tuple(_sensitive(c, classes, (hierarchies or {}).get(c.name)) for c in sensitive)
+    found = tuple(sensitive_profile(c, classes, (hierarchies or {}).get(c.name)) for c in sensitive)
     names = tuple(column.name for column in quasi_identifiers)
     return Profile(
         rows=table.rows,
-        columns=tuple(_column(column, proposals) for column in (*table, *further)),
+        columns=tuple(column_profile(column, proposals) for column in (*table, *further)),
         quasi_identifiers=names,
         risk=next((risk for risk in risks if risk.columns == names), None),
         subsets=tuple(sorted(risks, key=lambda r: (len(r.columns), -r.average_risk, r.columns))),
@@ -286,7 +286,8 @@ def _linked(column: Column, links: Links) -> LinkProfile:
     )
 
 
-def _column(column: Column, proposals: Mapping[str, Proposal] | None) -> ColumnProfile:
+def column_profile(column: Column, proposals: Mapping[str, Proposal] | None) -> ColumnProfile:
+    """Profile one column; its role is the proposed one where roles are not known."""
     missing = int(column.counts[-1]) if column.has_null else 0
     occurring = int((column.counts > 0).sum())
     role = column.role if proposals is None else proposals[column.name].role
@@ -375,7 +376,10 @@ def _risk(combined: _Combinations, columns: Sequence[Column], rows: int) -> Subs
     )
 
 
-def _sensitive(column: Column, classes: Classes, hierarchy: Hierarchy | None) -> SensitiveProfile:
+def sensitive_profile(
+    column: Column, classes: Classes, hierarchy: Hierarchy | None
+) -> SensitiveProfile:
+    """Bound what can be guaranteed about a sensitive attribute, by the counts of its values."""
     rows = int(column.counts.sum())
     return SensitiveProfile(
         name=column.name,

@@ -13,11 +13,11 @@ import yaml
 from discreet.hierarchies.automatic import propose
 from discreet.job.identifying import count_uses, words_of
 from discreet.job.model import Job
-from discreet.job.proposing.presets import Plan, plan_for
+from discreet.job.proposing.presets import Plan, Preset, plan_for
 from discreet.job.proposing.questions import Ask, ask_plan
 from discreet.job.proposing.role_judgement import Proposal, suggest_person, suggest_roles
 from discreet.job.proposing.standard_codes import StandardHierarchy, standard_of
-from discreet.job.proposing.untyped_table import read_untyped
+from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
 from discreet.job.proposing.vocabulary import Meaning
 from discreet.table.coded_table import Column
 from discreet.table.persons import CollapseRule, PersonCounts, persons_of, varying_persons
@@ -106,6 +106,18 @@ def propose_job(
     ``tell`` says what is not possible.
     """
     untyped = read_untyped(data, options=options, table=table, query=query)
+    return propose_for(untyped, folder, preset=preset, ask=ask, tell=tell)
+
+
+def propose_for(
+    untyped: UntypedTable,
+    folder: Path,
+    *,
+    preset: str | Preset | None = None,
+    ask: Ask | None = None,
+    tell: Callable[[str], object] = str,
+) -> ProposedJob:
+    """Propose a job for a table that was read; as ``propose_job``."""
     columns = untyped.table
     roles = suggest_roles(columns)
     person = suggest_person(columns, roles)

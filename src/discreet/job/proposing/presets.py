@@ -73,15 +73,17 @@ class Plan:
     notes: Sequence[str] = ()
 
 
-def plan_for(preset: str | None, columns: Sequence[Column], roles: Mapping[str, Proposal]) -> Plan:
+def plan_for(
+    preset: str | Preset | None, columns: Sequence[Column], roles: Mapping[str, Proposal]
+) -> Plan:
     """Return what a preset makes of proposed roles."""
-    known = PRESETS["research" if preset is None else preset]
+    known = preset if isinstance(preset, Preset) else PRESETS[preset or "research"]
     if known is None:
         return _safe_harbor(columns, roles)
     if known.drops_unknown:
         roles = {name: _published_knowingly(one) for name, one in roles.items()}
     requirements = requirements_for(known, columns, roles)
-    notes = [] if preset is None else [f"Preset '{preset}'."]
+    notes = [f"Preset '{preset}'."] if isinstance(preset, str) else []
     return Plan(roles, requirements, {"mondrian": {}}, {}, known.attacks, notes)
 
 

@@ -1,0 +1,87 @@
+"""A release folder for a page: its manifest, guarantees in words, and the record of sign-offs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import InputError, ReleaseError
+from discreet.io.atomic import write_private
+from discreet.releases.explanation import explain, guarantee_line
+from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
+
+SIGN_OFFS = "sign_offs"
+LONGEST_NOTE = 10_000  # characters
+
+
+def summarize_release(folder: Path) -> dict[str, Any]:
+    """Return what a release says of itself, as plain data."""
+    manifest = Manifest.load(folder)
+    return {
+        "manifest": json.loads(manifest.to_json()),
+        "explanation": explain(manifest),
+        "tables": [
+            {"name": name, "rows": table.rows, "columns": list(table.columns)}
+            for name, table in manifest.tables.items()
+        ],
+        "promises": [
+            {
+                **promise.model_dump(mode="json"),
+                "text": guarantee_line(promise, manifest.unit),
+                "warning": promise.warning,
+            }
+            for promise in manifest.promises
+        ],
+        "signed": sign_offs(folder),
+    }
+
+
+def private_record(folder: Path) -> Path:
+    """Return the place of a release's private record."""
+    folder = folder.resolve()
+    return folder.with_name(f"{folder.name}.private.json")
+
+
+def sign_offs(folder: Path) -> list[dict[str, Any]]:
+    """Return the sign-offs in the private record of a release; none without a record."""
+    place = private_record(folder)
+    found: list[dict[str, Any]] = _read(place).get(SIGN_OFFS, []) if place.is_file() else []
+    return found
+
+
+def sign_off_release(folder: Path, name: str, note: str, verdict: str | None) -> dict[str, Any]:
+    """Record in the private record of a release who signs it off, and for which manifest."""
+    name, note = name.strip(), note.strip()
+    if not name:
+        raise InputError("A sign-off needs the name of the person who signs.")
+    if len(name) + len(note) > LONGEST_NOTE:
+        raise InputError(f"Name and note have more than {LONGEST_NOTE:,} characters. Shorten them.")
+    place = private_record(folder)
+    if not place.is_file():
+        raise ReleaseError(
+            f"{place}: the private record of the release is missing, so nobody can sign it off "
+            "here. Put it beside the release."
+        )
+    record = _read(place)
+    signed = {
+        "name": name,
+        "note": note,
+        "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "manifest_sha256": sha256_of(folder / FILE_NAME),
+        "verdict": verdict,
+    }
+    record.setdefault(SIGN_OFFS, []).append(signed)
+    write_private(place, json.dumps(record, indent=1) + "\n")
+    return signed
+
+
+def _read(place: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        record = None
+    if not isinstance(record, dict):
+        raise ReleaseError(f"{place}: not a private record that discreet wrote.")
+    return record

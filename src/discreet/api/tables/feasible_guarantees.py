@@ -1,0 +1,126 @@
+"""What can be guaranteed about a table at best, before any method runs.
+
+Every requirement is closed under merging, so its figure is best where all rows are one class. A
+requirement that fails even there is infeasible for every method that forms classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from discreet.api.check import judged_task
+from discreet.api.tables.opened_table import OpenedTable
+from discreet.errors import DiscreetError
+from discreet.io.frames import code_series
+from discreet.job.model import Job
+from discreet.job.table_check import CheckedRequirement, check_table
+from discreet.job.table_profile import sensitive_profile
+from discreet.methods.base import Task
+from discreet.requirements.base import Requirement
+from discreet.table.classes import classes_of
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.column_spec import ColumnSpec
+from discreet.table.persons import Persons
+from discreet.table.roles import Role
+
+JUDGED = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+
+
+def feasible_guarantees(opened: OpenedTable, job: Job) -> dict[str, Any]:
+    """Return for each requirement of a job its figure now and at best, as plain data."""
+    table = _table_of(opened, job)
+    person = None if job.person is None or len(job.person.column) > 1 else job.person.column[0]
+    persons = opened.persons(person)
+    classes = classes_of(table.quasi_identifiers, table.rows)
+    return {
+        "rows": table.rows,
+        "persons": None if persons is None else persons.count,
+        "requirements": [_judged(job, table, persons, one) for one in job.requirements],
+        "sensitive": [
+            {
+                **asdict(found),
+                "least_suppressed": {
+                    str(ell): part for ell, part in found.least_suppressed.items()
+                },
+            }
+            for column in table.sensitive
+            for found in [sensitive_profile(column, classes, None)]
+        ],
+    }
+
+
+def _table_of(opened: OpenedTable, job: Job) -> CodedTable:
+    """The columns of a job that requirements judge, by its types and roles."""
+    columns = {
+        name: _as_declared(opened.column(name), job, name)
+        for name, attribute in job.attributes.items()
+        if attribute.role in JUDGED and attribute.columns is None and name in opened.table.columns
+    }
+    return CodedTable(columns, opened.table.rows)
+
+
+def _as_declared(column: Column, job: Job, name: str) -> Column:
+    attribute = job.attributes[name]
+    spec = ColumnSpec(
+        attribute.role,
+        attribute.type or column.type,
+        attribute.distance,
+        attribute.multi_valued,
+    )
+    found = code_series(column.text.alias(name), spec, (), f"Column '{name}'")
+    return replace(found, codes=found.codes[column.codes])
+
+
+def _judged(
+    job: Job, table: CodedTable, persons: Persons | None, requirement: Requirement
+) -> dict[str, Any]:
+    """Judge one requirement on the table as it is, and on the whole table as one class."""
+    said: dict[str, Any] = {
+        "requirement": requirement.name,
+        "parameters": requirement.parameters(),
+        "sentence": requirement.sentence(),
+    }
+    try:
+        task = judged_task(job, table, [requirement])
+        now = check_table(task, persons).requirements
+        best = check_table(_in_one_class(task), persons).requirements
+    except DiscreetError as error:
+        return {**said, "feasible": None, "text": str(error)}
+    failing = sum(one.failing.members for one in now)
+    units = table.rows if persons is None else persons.count
+    feasible = all(one.holds for one in best)
+    figure = _figures(best)
+    return {
+        **said,
+        "now": _figures(now),
+        "holds_now": all(one.holds for one in now),
+        "failing_share_now": min(failing / max(units, 1), 1.0),
+        "best": figure,
+        "feasible": feasible,
+        "text": (
+            f"At best {figure}: all rows in one class."
+            if feasible
+            else f"Infeasible: even with all rows in one class {figure}."
+        ),
+    }
+
+
+def _in_one_class(task: Task) -> Task:
+    kept = {c.name: c for c in task.table if c.role is not Role.QUASI_IDENTIFIER}
+    return replace(task, table=CodedTable(kept, task.table.rows, task.table.left_out))
+
+
+def _figures(found: Sequence[CheckedRequirement]) -> str:
+    achieved: dict[str, float] = {}
+    for one in found:
+        achieved |= one.achieved
+    return ", ".join(f"{name} = {_shown(value)}" for name, value in achieved.items()) or "–"
+
+
+def _shown(value: float) -> str:
+    if not math.isfinite(value):
+        return "∞"
+    return f"{value:,.0f}" if value == int(value) else f"{value:.3g}"

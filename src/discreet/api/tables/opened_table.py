@@ -1,0 +1,257 @@
+"""A table that stays in memory: its columns, proposed roles, and the risk of quasi-identifiers.
+
+The table is read and coded once. Every question after that is answered from codes, so that a page
+can ask again with every click.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import InputError
+from discreet.job.model import Job
+from discreet.job.proposing.job_text import ProposedJob, propose_for
+from discreet.job.proposing.presets import PRESETS, Preset
+from discreet.job.proposing.role_judgement import Proposal, suggest_roles
+from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
+from discreet.job.table_profile import column_profile
+from discreet.table.classes import group_codes
+from discreet.table.coded_table import CodedTable, Column
+from discreet.table.persons import Persons, persons_of
+from discreet.table.roles import Role
+
+FIRST_ROWS = 20
+MOST_FREQUENT = 10  # values of a column that are listed
+MASK = "•••••"
+BANDS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 99), (100, None))  # sizes of classes
+PRESET_TEXTS = {
+    "alike-5-3": "5 people alike, 3 diagnoses among them",
+    "public": "Public use: anyone may read it",
+    "research": "Research use: receivers are bound by a contract",
+    "internal": "Internal use: colleagues alone",
+    "cms-11": "No cell of fewer than 11 people (Centers for Medicare and Medicaid Services)",
+    "hipaa-safe-harbor": "HIPAA Safe Harbor: 18 identifiers removed or coarsened",
+}
+ALIKE = Preset(5, 3)
+
+
+class OpenedTable:
+    """A table in memory, typed by its values."""
+
+    def __init__(self, untyped: UntypedTable) -> None:
+        self._untyped = untyped
+
+    @classmethod
+    def of_file(cls, path: Path, options: Mapping[str, Any] | None = None) -> OpenedTable:
+        """Read a file by options of its source, such as ``{"delimiter": ";"}``."""
+        return cls(read_untyped(path, options=options))
+
+    @classmethod
+    def of_job(cls, job: Job) -> OpenedTable:
+        """Read the table of a job, a file or a table of a database."""
+        source = job.source
+        if source is None:
+            raise InputError("The job has no source. Add 'source: {path: …}' to it.")
+        if source.url is not None:
+            return cls(read_untyped(source.url, table=source.table, query=source.query))
+        placed = source.placed(job.folder)
+        given = source.model_fields_set - {"path", "url", "table", "query"}
+        options = {name: getattr(source, name) for name in given}
+        return cls(read_untyped(placed.path, options=options))
+
+    @property
+    def table(self) -> CodedTable:
+        """The coded table."""
+        return self._untyped.table
+
+    def source_from(self, folder: Path) -> dict[str, Any]:
+        """Return the ``source`` of a job in a folder."""
+        return self._untyped.source_from(folder)
+
+    @cached_property
+    def roles(self) -> dict[str, Proposal]:
+        """The proposed role of each column."""
+        return suggest_roles(self.table)
+
+    def propose(self, preset: str | None, folder: Path) -> ProposedJob:
+        """Propose a job, with the guarantees of a preset."""
+        known: str | Preset | None = preset
+        if preset == "alike-5-3":
+            known = ALIKE
+        elif preset is not None and preset not in PRESETS:
+            listed = ", ".join(PRESET_TEXTS)
+            raise InputError(f"There is no preset '{preset}'. Known: {listed}.")
+        return propose_for(self._untyped, folder, preset=known)
+
+    def column(self, name: str) -> Column:
+        """Return a column by its name."""
+        if name not in self.table.columns:
+            raise InputError(f"The table has no column '{name}'.")
+        return self.table[name]
+
+    def describe(self) -> dict[str, Any]:
+        """Return columns, and first rows with identifiers masked, as plain data."""
+        hidden = {name for name, one in self.roles.items() if one.role is Role.IDENTIFIER}
+        rows = np.arange(min(FIRST_ROWS, self.table.rows))
+        columns = list(self.table)
+        cells = [
+            [MASK] * len(rows) if column.name in hidden else _texts(column, rows)
+            for column in columns
+        ]
+        described = [
+            {
+                "name": column.name,
+                "role": str(self.roles[column.name].role),
+                "type": str(column.type),
+                "distinct": found.distinct,
+                "missing": found.missing,
+                "nearly_alike": found.nearly_alike,
+                "masked": column.name in hidden,
+                "top": [] if column.name in hidden else top_values(column),
+            }
+            for column in columns
+            for found in [column_profile(column, self.roles)]
+        ]
+        return {
+            "rows": self.table.rows,
+            "columns": described,
+            "first": [list(row) for row in zip(*cells, strict=True)],
+        }
+
+    def persons(self, person: str | None) -> Persons | None:
+        """Return the persons that a column identifies; None where each has one row."""
+        if person is None:
+            return None
+        column = self.column(person)
+        found = column.once("persons", lambda: persons_of([column], self.table.rows))
+        return None if found.count == self.table.rows else found
+
+    def risk(self, quasi: Sequence[str], person: str | None = None) -> dict[str, Any]:
+        """Measure how well an attacker who knows some columns tells rows, or persons, apart."""
+        columns = [self.column(name) for name in dict.fromkeys(quasi)]
+        persons = self.persons(person)
+        rows = self.table.rows
+        if persons is None:
+            whole = _Rows.of(columns, rows)
+            without = [whole.without(column.name) for column in columns]
+        else:
+            whole = _Rows.of(columns, rows, persons)
+            without = [
+                _Rows.of([one for one in columns if one is not column], rows, persons)
+                for column in columns
+            ]
+        alone = [_Rows.of([column], rows, persons) for column in columns]
+        return {
+            "rows": rows,
+            "persons": None if persons is None else persons.count,
+            "classes": whole.classes,
+            "unique": whole.unique,
+            **whole.figures(),
+            "highest_risk": 1 / whole.least if columns else 1 / max(whole.units, 1),
+            "sizes": whole.bands(),
+            "without": [
+                {"column": column.name, **found.figures()}
+                for column, found in zip(columns, without, strict=True)
+            ],
+            "alone": [
+                {"column": column.name, **found.figures()}
+                for column, found in zip(columns, alone, strict=True)
+            ],
+        }
+
+
+class _Rows:
+    """The classes of rows that agree in some columns."""
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        codes: Mapping[str, NDArray[np.int32]],  # (combinations,) of each column
+        count: NDArray[np.int64],  # (combinations,) rows
+        members: NDArray[np.int64],  # (combinations,) rows, or persons where these are counted
+        rows: int,
+        units: int,
+        unique: int,
+    ) -> None:
+        self._columns, self._codes, self._count, self._members = columns, codes, count, members
+        self._rows, self.units, self.unique = rows, units, unique
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], rows: int, persons: Persons | None = None) -> _Rows:
+        """Group the rows of a table."""
+        classes = group_codes([c.codes for c in columns], [c.cardinality for c in columns], rows)
+        codes = {column.name: column.codes[classes.first_row] for column in columns}
+        if persons is None:
+            unique = int((classes.size == 1).sum())
+            return cls(columns, codes, classes.size, classes.size, rows, rows, unique)
+        pairs = group_codes(
+            [classes.class_of_row, persons.number.astype(np.int32)],
+            [classes.count, persons.count],
+            rows,
+        ).first_row  # a row of each person in each class
+        own = classes.class_of_row[pairs]
+        members = np.bincount(own, minlength=classes.count)
+        alone = persons.number[pairs][members[own] == 1]
+        unique = int((np.bincount(alone, minlength=persons.count) > 0).sum())
+        return cls(columns, codes, classes.size, members, rows, persons.count, unique)
+
+    def without(self, name: str) -> _Rows:
+        """Group anew without a column; only where rows are counted."""
+        columns = [column for column in self._columns if column.name != name]
+        merged = group_codes(
+            [self._codes[column.name] for column in columns],
+            [column.cardinality for column in columns],
+            len(self._count),
+            self._count,
+        )
+        unique = int((merged.size == 1).sum())
+        return _Rows(columns, {}, merged.size, merged.size, self._rows, self._rows, unique)
+
+    @property
+    def classes(self) -> int:
+        return len(self._count)
+
+    @property
+    def least(self) -> int:
+        """The members of the smallest class."""
+        return int(self._members.min(initial=max(self.units, 1)))
+
+    def figures(self) -> dict[str, float]:
+        """Return the share of unique members, and the mean chance to pick the right one."""
+        risk = float((self._count / np.maximum(self._members, 1)).sum()) / max(self._rows, 1)
+        return {"unique_share": self.unique / max(self.units, 1), "average_risk": risk}
+
+    def bands(self) -> list[dict[str, Any]]:
+        """Return the rows by the size of their class."""
+        found: list[dict[str, Any]] = []
+        for low, high in BANDS:
+            inside = self._members >= low
+            if high is not None:
+                inside &= self._members <= high
+            rows = int(self._count[inside].sum())
+            if rows:
+                found.append({"from": low, "to": high, "rows": rows, "share": rows / self._rows})
+        return found
+
+
+def top_values(column: Column) -> list[list[Any]]:
+    """Return the most frequent values and their rows."""
+    order = np.argsort(-column.counts, kind="stable")[: MOST_FREQUENT + 1]
+    texts = column.text.gather(pl.Series(order)).to_list()
+    found = [
+        [text, int(column.counts[code])]
+        for text, code in zip(texts, order, strict=True)
+        if text is not None and column.counts[code]
+    ]
+    return found[:MOST_FREQUENT]
+
+
+def _texts(column: Column, rows: NDArray[np.int64]) -> list[str | None]:
+    return column.text.gather(pl.Series(column.codes[rows])).to_list()

@@ -1,0 +1,102 @@
+"""What leaves the private folder: a zip, or a folder of this machine."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, Response
+
+from discreet import ReleaseError
+
+MANIFEST = "manifest.json"
+PRIVATE_ENDINGS = (".private.json", ".private.html", ".private.rows.csv")
+README = """\
+release/         to publish: tables, manifest.json, report.html
+release.private* the publisher's record, which must not be published
+job.yaml         the job; 'discreet publish job.yaml' runs it again beside its table
+"""
+
+
+def zipped(folder: Path, name: str, files: Iterable[tuple[str, Path]]) -> Response:
+    """Return files as a zip, which is written to a folder and removed once it is sent."""
+    handle, written = tempfile.mkstemp(suffix=".zip", dir=folder)
+    place = Path(written)
+    try:
+        with (
+            os.fdopen(handle, "wb") as stream,
+            zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            for inside, file in files:
+                archive.write(file, inside)
+    except BaseException:
+        place.unlink(missing_ok=True)
+        raise
+    return FileResponse(
+        place,
+        media_type="application/zip",
+        filename=name,
+        background=BackgroundTask(place.unlink, missing_ok=True),
+    )
+
+
+def files_below(folder: Path, inside: str) -> list[tuple[str, Path]]:
+    """Return the files of a folder with their names in a zip."""
+    return [
+        (f"{inside}/{file.relative_to(folder).as_posix()}", file)
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    ]
+
+
+def private_files(release: Path, inside: str) -> list[tuple[str, Path]]:
+    """Return the private files beside a release."""
+    beside = [(ending, release.with_name(release.name + ending)) for ending in PRIVATE_ENDINGS]
+    return [(inside + ending, file) for ending, file in beside if file.is_file()]
+
+
+def save_release(
+    release: Path, target: Path, others: Iterable[tuple[str, Path]], *, force: bool
+) -> list[str]:
+    """Copy a release, whole or not at all, with its private record and job beside it.
+
+    ``others`` are further files by their name beside the release. Returns all that was written.
+    """
+    if not target.parent.is_dir():
+        raise ReleaseError(f"{target.parent}: there is no such folder. Make it first.")
+    if os.path.lexists(target):
+        if not force:
+            raise ReleaseError(f"{target} already exists. Choose another name, or replace it.")
+        if not (target / MANIFEST).is_file():
+            raise ReleaseError(f"{target} is not a release, so it is not replaced.")
+    partial = target.with_name(f".{target.name}.partial-{secrets.token_hex(8)}")
+    try:
+        shutil.copytree(release, partial)
+        if os.path.lexists(target):
+            shutil.rmtree(target)
+        partial.rename(target)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    written = [str(target)]
+    for inside, file in [*private_files(release, target.name), *others]:
+        place = target.parent / inside
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(file.read_bytes())
+        written.append(str(place))
+    return written
+
+
+def attachment(text: str, name: str) -> Response:
+    """Return text as a file to save."""
+    headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text.encode(), media_type="text/yaml; charset=utf-8", headers=headers)

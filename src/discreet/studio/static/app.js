@@ -1,0 +1,157 @@
+// The page: its head with the steps, the screen that the address names, and the job behind one click.
+
+import { download, get, once, post } from "./lib/api.js";
+import { Draft, inSession } from "./lib/draft.js";
+import { announce, h, replace } from "./lib/dom.js";
+import { button, english, failure, notice, saveText, select, waiting } from "./lib/pieces.js";
+import { address, go, route } from "./lib/route.js";
+import { LANGUAGES, current, preferred, speak, t } from "./lib/words.js";
+import compare from "./screens/compare.js";
+import guarantees from "./screens/guarantees.js";
+import hierarchies from "./screens/hierarchies.js";
+import publish from "./screens/publish.js";
+import releases from "./screens/releases.js";
+import roles from "./screens/roles.js";
+import table from "./screens/table.js";
+
+const SCREENS = { table, roles, hierarchies, guarantees, compare, publish, releases };
+const FREE = new Set(["table", "releases"]); // need no table
+const ALIVE = 20_000; // milliseconds
+
+let leaving = new AbortController();
+let drafted = null; // the draft of the screen
+
+function head(screen, tableId, draft) {
+  const steps = Object.keys(SCREENS).map((name, place) => {
+    const words = [h("b", { "aria-hidden": "true" }, String(place + 1)), t(`${name}.step`)];
+    const reachable = tableId || FREE.has(name);
+    const link = reachable
+      ? h("a", { href: address(name, tableId), "aria-current": name === screen ? "step" : null }, words)
+      : h("span", {}, words);
+    return h("li", {}, link);
+  });
+  const language = select(Object.entries(LANGUAGES), current(), change, { "aria-label": t("language"), id: "language" });
+  const job = draft ? button(t("job.open"), () => showJob(draft), { id: "open-job" }) : null;
+  const about = draft ? t("head.about", { name: draft.info.name, n: draft.info.rows }) : "";
+  replace(
+    document.getElementById("head"),
+    h(
+      "div",
+      { class: "bar" },
+      h("a", { class: "brand", href: "#/table" }, "discreet studio"),
+      h("span", { class: "about", title: about }, about),
+      h("span", { class: "end" }, job, language, button(t("stop"), stop, { id: "stop" })),
+    ),
+    h("nav", { "aria-label": t("steps") }, h("ol", { class: "steps" }, steps)),
+  );
+  document.querySelector(".steps [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+}
+
+async function change(language) {
+  await speak(language, (name) => get(`/strings/${name}.json`));
+  await show(false);
+  document.getElementById("language").focus();
+}
+
+async function stop() {
+  leaving.abort();
+  clearInterval(breathing);
+  await post("/api/stop").catch(() => {});
+  drafted = null;
+  replace(document.getElementById("head"));
+  replace(document.getElementById("main"), h("h1", {}, t("stopped.title")), h("p", {}, t("stopped.text")));
+}
+
+/** Show the screen of the address. */
+async function show(moved = true) {
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
+  const { screen: named, table: tableId, given } = route();
+  const screen = named in SCREENS ? named : "table";
+  const main = document.getElementById("main");
+  document.getElementById("skip").textContent = t("skip");
+  replace(main, waiting());
+  drafted = null;
+  try {
+    const draft = tableId ? await Draft.open(tableId) : null;
+    if (signal.aborted) return;
+    if (!draft && !FREE.has(screen)) return void go("table");
+    drafted = draft;
+    head(screen, tableId, draft);
+    document.title = `${t(`${screen}.title`)} · discreet studio`;
+    const body = h("div", { class: "body", data: { screen } });
+    replace(main, h("h1", {}, t(`${screen}.title`)), h("p", { class: "intro" }, t(`${screen}.intro`)), body);
+    if (moved) main.focus();
+    await SCREENS[screen]({ body, table: tableId, given, draft, signal });
+  } catch (error) {
+    if (signal.aborted) return;
+    head(screen, "", null);
+    const gone = error.status === 404 ? notice("warn", h("p", {}, t("error.gone"))) : failure(error);
+    replace(main, h("h1", {}, t(`${screen}.title`)), gone, h("p", {}, h("a", { href: "#/table" }, t("error.start"))));
+  }
+  if (!signal.aborted) main.dataset.ready = `${screen} ${current()}`;
+}
+
+/** Show the job that this page would run: to read, to edit as text, to save, to run by the command line. */
+async function showJob(draft) {
+  const dialog = document.getElementById("job");
+  const title = h("h2", { id: "job-title" }, t("job.title"));
+  const place = h("div", {}, waiting());
+  const close = button(t("close"), () => dialog.close(), { class: "main" });
+  replace(dialog, title, h("p", {}, t("job.intro")), place, h("div", { class: "row end" }, close));
+  dialog.showModal();
+  try {
+    const found = await post(`/api/tables/${draft.table}/job`, { job: draft.job });
+    const said = h("div", { "aria-live": "polite" });
+    const edit = h("textarea", { "aria-label": t("job.text"), spellcheck: "false", value: found.yaml, rows: "18" });
+    edit.value = found.yaml;
+    const use = button(t("job.use"), async () => {
+      try {
+        const read = await post(`/api/tables/${draft.table}/job/read`, { yaml: edit.value });
+        if (read.problems?.length) return void replace(said, problemList(read.problems));
+        draft.use(read.job);
+        dialog.close();
+        await show(false);
+        announce(t("job.used"));
+      } catch (error) {
+        replace(said, failure(error));
+      }
+    });
+    const save = button(t("job.save"), () => saveText("job.yaml", edit.value));
+    const zip = found.files?.length
+      ? button(t("job.zip"), () => download(`/api/tables/${draft.table}/job.zip`, { job: draft.job }, "job.zip"))
+      : null;
+    replace(
+      place,
+      found.problems?.length ? problemList(found.problems) : notice("good", h("p", {}, t("job.sound"))),
+      h("p", {}, t("job.command")),
+      h("pre", { tabindex: "0" }, h("code", {}, found.command)),
+      edit,
+      said,
+      h("div", { class: "row" }, use, save, zip),
+    );
+  } catch (error) {
+    replace(place, failure(error));
+  }
+}
+
+function problemList(problems) {
+  return notice("bad", h("strong", {}, t("job.problems", { n: problems.length })), h("ul", {}, problems.map((one) => english(one, "li"))));
+}
+
+let breathing = 0;
+
+async function begin() {
+  await speak(preferred(), (name) => get(`/strings/${name}.json`));
+  const session = await once("/api/session");
+  inSession(session.session ?? session.version);
+  if (session.opened && !location.hash) history.replaceState(null, "", address("table", session.opened));
+  addEventListener("hashchange", () => show());
+  breathing = setInterval(() => post("/api/alive").catch(() => {}), ALIVE);
+  await show(false);
+}
+
+begin().catch((error) => {
+  replace(document.getElementById("main"), h("h1", {}, "discreet studio"), failure(error));
+});

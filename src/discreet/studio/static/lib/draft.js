@@ -1,0 +1,99 @@
+// The job that this tab is editing, one for each table. It is kept in the tab's own storage, so that a
+// reload keeps it, two tabs never share one, and it is gone with the tab.
+
+import { get, once } from "./api.js";
+
+const LISTENERS = new Set();
+let session = "";
+
+/** Name the server's session: drafts of another one are never read. */
+export function inSession(name) {
+  session = name;
+}
+
+const place = (table) => `discreet ${session} ${table}`;
+
+/** The job for a table, with what the table and the proposal for it say. */
+export class Draft {
+  constructor(table, info, proposal, job) {
+    this.table = table;
+    this.info = info;
+    this.proposal = proposal;
+    this.job = job;
+  }
+
+  /** Return the draft for a table: as it was left, else the job it was opened with, else the proposal. */
+  static async open(table) {
+    const info = await once(`/api/tables/${table}`);
+    const proposal = await once(`/api/tables/${table}/proposal`);
+    const kept = sessionStorage.getItem(place(table));
+    const job = kept ? JSON.parse(kept) : (info.job ?? proposal.job);
+    return new Draft(table, info, proposal, structuredClone(job));
+  }
+
+  get names() {
+    return this.info.columns.map((one) => one.name);
+  }
+
+  /** The columns that have a role, in the order of the table. */
+  withRole(...roles) {
+    return this.names.filter((name) => roles.includes(this.role(name)));
+  }
+
+  role(name) {
+    return this.job.attributes[name]?.role ?? "drop";
+  }
+
+  /** The columns that name a person, if the job has any. */
+  get person() {
+    const given = this.job.person;
+    if (!given) return [];
+    return [given.column ?? given].flat();
+  }
+
+  /** Change the job and keep it. */
+  change(edit) {
+    edit(this.job);
+    this.keep();
+  }
+
+  /** Put another job in its place. */
+  use(job) {
+    this.job = structuredClone(job);
+    this.keep();
+  }
+
+  keep() {
+    sessionStorage.setItem(place(this.table), JSON.stringify(this.job));
+    for (const listener of LISTENERS) listener(this);
+  }
+
+  /** Give a column another role: what the proposal knows of it in this role, else what the role needs. */
+  setRole(name, role) {
+    this.change((job) => {
+      const proposed = this.proposal.job.attributes[name];
+      const old = job.attributes[name] ?? {};
+      if (proposed?.role === role) job.attributes[name] = structuredClone(proposed);
+      else {
+        const made = { role };
+        if (old.type) made.type = old.type;
+        if (old.format) made.format = old.format;
+        if (role === "quasi-identifier") made.hierarchy = old.hierarchy ?? "automatic";
+        job.attributes[name] = made;
+      }
+      if (role !== "identifier" && this.person.includes(name)) delete job.person;
+    });
+  }
+
+  /** Ask the server to read the job as it is now. */
+  async refreshed() {
+    this.info = await get(`/api/tables/${this.table}`);
+    return this;
+  }
+}
+
+/** Call a function after every change of a draft, until the signal. */
+export function onChange(listener, signal) {
+  LISTENERS.add(listener);
+  signal.addEventListener("abort", () => LISTENERS.delete(listener));
+}

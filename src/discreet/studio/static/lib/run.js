@@ -1,0 +1,115 @@
+// Work that takes a while: start it, follow it by server-sent events, cancel it. Its number is in the
+// address, so a reload finds it again.
+
+import { get, post } from "./api.js";
+import { announce, h, replace } from "./dom.js";
+import { button, english, failure, notice } from "./pieces.js";
+import { has, number, percent, t } from "./words.js";
+
+const ENDED = new Set(["done", "failed", "refused", "cancelled"]);
+
+/** What a run is doing, in the language of the page where it is known. */
+function doing(run) {
+  if (has(`phase.${run.phase}`)) return t(`phase.${run.phase}`);
+  return run.text ? english(run.text) : t("run.waiting");
+}
+
+/** The step that a phase belongs to. What methods and attacks call their own phases is not listed. */
+function stepOf(phase, phases, reached) {
+  const at = phases.indexOf(phase);
+  if (at >= 0 || phase === "starting") return at;
+  return phases.indexOf(reached >= phases.indexOf("writing") ? "attacks" : "searching");
+}
+
+/** Show a run in an element until it ends; return it then. `phases` are listed while it runs. */
+export async function follow(id, place, { signal, phases = [] }) {
+  let run = await get(`/api/runs/${id}`, signal);
+  if (ENDED.has(run.state)) {
+    replace(place);
+    return run;
+  }
+  const bar = h("progress", { max: 1, "aria-label": t("run.progress") });
+  const words = h("p", { class: "doing" });
+  const steps = phases.map((phase) => h("li", { data: { phase } }, t(`phase.${phase}`)));
+  const cancel = button(t("run.cancel"), async () => {
+    cancel.disabled = true;
+    replace(cancel, t("run.cancelling"));
+    await post(`/api/runs/${id}/cancel`).catch(() => {});
+  }, { class: "cancel" });
+  const status = h("div", { class: "running", data: { run: id } }, words, bar, steps.length ? h("ol", { class: "phases" }, steps) : null, cancel);
+  replace(place, status);
+  let told = "";
+  let reached = -1;
+  const show = (now) => {
+    run = now;
+    if (now.share === null || now.share === undefined) bar.removeAttribute("value");
+    else bar.value = now.share;
+    const share = now.share > 0 ? ` · ${percent(now.share)}` : "";
+    replace(words, doing(now), `${share} · ${t("run.seconds", { n: Math.round(now.seconds ?? 0) })}`);
+    if (now.state === "running") reached = Math.max(reached, stepOf(now.phase, phases, reached));
+    steps.forEach((one, place) => (one.className = place < reached ? "done" : place === reached ? "now" : ""));
+    if (now.phase !== told) announce(has(`phase.${now.phase}`) ? t(`phase.${now.phase}`) : (now.text ?? ""));
+    told = now.phase;
+  };
+  show(run);
+  return new Promise((resolve, reject) => {
+    const events = new EventSource(`/api/runs/${id}/events`);
+    const close = () => events.close();
+    signal.addEventListener("abort", close);
+    events.addEventListener("progress", (event) => show(JSON.parse(event.data)));
+    const end = (ended) => {
+      replace(place);
+      announce(t(`state.${ended.state}`));
+      resolve(ended);
+    };
+    events.addEventListener("end", () => {
+      close();
+      get(`/api/runs/${id}`, signal).then(end, reject); // with its result
+    });
+    events.addEventListener("error", async () => {
+      if (signal.aborted) return;
+      try {
+        run = await get(`/api/runs/${id}`); // the stream may have been cut: it opens again by itself
+        if (!ENDED.has(run.state)) return;
+        close();
+        end(run);
+      } catch (error) {
+        close();
+        reject(error);
+      }
+    });
+  });
+}
+
+/** What to show of a run that did not succeed; nothing for one that did. */
+export function outcome(run) {
+  if (run.state === "done") return null;
+  if (run.state === "cancelled") return notice("warn", h("strong", {}, t("state.cancelled")), h("p", {}, t("run.nothing_left")));
+  const title = run.state === "refused" ? t("state.refused") : t("state.failed");
+  const said = run.error ?? {};
+  const problems = said.problems ?? [];
+  return h(
+    "div",
+    { class: "notice bad", role: "alert", data: { state: run.state } },
+    h("strong", {}, title),
+    english(typeof said === "string" ? said : (said.error ?? said.message ?? ""), "p"),
+    problems.length > 1 ? h("ul", {}, problems.map((one) => english(one, "li"))) : null,
+  );
+}
+
+/** Follow a run and then show its result, or why there is none. */
+export async function followed(id, place, options, show) {
+  const status = h("div", {});
+  replace(place, status);
+  try {
+    const run = await follow(id, status, options);
+    if (options.signal.aborted) return;
+    const problem = outcome(run);
+    if (problem) replace(place, problem);
+    else await show(run, place);
+  } catch (error) {
+    if (!options.signal.aborted) replace(place, failure(error));
+  }
+}
+
+export const tookSeconds = (run) => t("run.took", { n: number(Math.round((run.seconds ?? 0) * 10) / 10) });

@@ -6,7 +6,7 @@ LOWEST := .venv-lowest
 LOCK := requirements/development.txt
 PIP := pip install --quiet --disable-pip-version-check
 
-.PHONY: setup demo test test-one explore mass lint lowest package container lock bench docs notebooks coverage \
+.PHONY: setup demo studio test test-one explore mass lint lowest package container lock bench docs notebooks coverage \
 	screenshots fresh clean
 
 setup: $(VENV)/.installed
@@ -23,6 +23,11 @@ $(VENV)/.tested: $(VENV)/.installed
 
 demo: setup
 	$(BIN)/discreet demo
+
+# A page in the browser with the demo's table.
+studio: setup
+	$(BIN)/python -m $(PIP) --constraint $(LOCK) --editable '.[studio]'
+	$(BIN)/discreet studio --demo
 
 test: $(VENV)/.tested
 	tests/install-servers

@@ -157,8 +157,11 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, *arguments: str) -> Iterator[Served]:
-    """Start ``discreet studio`` and stop it with Ctrl-C, which must leave nothing."""
+def served(folder: Path, *arguments: str, killed: bool = False) -> Iterator[Served]:
+    """Start ``discreet studio`` and stop it with Ctrl-C, which must leave nothing.
+
+    ``killed`` says that the test kills it.
+    """
     temporary = folder / "temporary"
     temporary.mkdir()
     logs = folder / "server.log"
@@ -188,5 +191,8 @@ def served(folder: Path, *arguments: str) -> Iterator[Served]:
                 raise
             finally:
                 process.stdout.close()
+    if killed:
+        assert status == -signal.SIGKILL
+        return
     assert status == 0, logs.read_text()
     assert list(temporary.iterdir()) == []

@@ -28,7 +28,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True)
-class Question:
+class Asked:
     """A request without what a server needs: parts of its path, its query, and its JSON."""
 
     path: Mapping[str, str]
@@ -66,7 +66,7 @@ class Question:
         return float(found)
 
 
-Handler = Callable[[Question], Any]
+Handler = Callable[[Asked], Any]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -76,7 +76,7 @@ def endpoint(handler: Handler) -> Endpoint:
     async def answer(request: Request) -> Response:
         try:
             given = await read_json(request) if request.method == "POST" else {}
-            question = Question(request.path_params, request.query_params, given)
+            question = Asked(request.path_params, request.query_params, given)
             found = await run_in_threadpool(handler, question)
         except Exception as error:
             return failure(error)

@@ -79,6 +79,7 @@ def _routes(session: StudioSession) -> list[Route | Mount]:
         get("/api/choices", s.choices),
         get("/api/places", s.places),
         post("/api/ledgers", s.ledger),
+        post("/api/ledgers/runs", s.start_series_run),
         get("/api/tables", s.list_tables),
         Route("/api/tables", _upload_table(session), methods=["POST"]),
         get(table, s.describe_table),

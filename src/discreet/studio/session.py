@@ -17,7 +17,7 @@ from discreet.api.shared.release_summary import sign_off_release, sign_offs
 from discreet.api.tables.job_choices import job_choices
 from discreet.api.tables.job_mapping import read_mapping
 from discreet.studio.access import REPORT_POLICY
-from discreet.studio.answers import Question, RefusedError
+from discreet.studio.answers import Asked, RefusedError
 from discreet.studio.downloads import (
     attachment,
     files_below,
@@ -39,7 +39,7 @@ from discreet.studio.work import COMPARISON, JOB, PAGE, PREVIEW, RELEASE, RISK
 
 LANGUAGES = ("en", "de", "tr")
 TABLE_RUNS = ("publish", "preview", "compare", "costs")
-RELEASE_RUNS = ("audit", "attack", "measure", "series")
+RELEASE_RUNS = ("audit", "attack", "measure")
 MOST_NODES = 2000  # of a hierarchy's level that a page may ask for
 
 
@@ -66,7 +66,7 @@ class StudioSession:
 
     # The session
 
-    def describe(self, _: Question) -> Any:
+    def describe(self, _: Asked) -> Any:
         opened = self.opened
         return {
             "version": __version__,
@@ -77,27 +77,27 @@ class StudioSession:
             "languages": list(LANGUAGES),
         }
 
-    def alive(self, _: Question) -> Any:
+    def alive(self, _: Asked) -> Any:
         return {}
 
-    def stop(self, _: Question) -> Any:
+    def stop(self, _: Asked) -> Any:
         self.stopping = True
         return {}
 
-    def choices(self, _: Question) -> Any:
+    def choices(self, _: Asked) -> Any:
         if self._choices is None:
             self._choices = job_choices()
         return self._choices
 
-    def places(self, question: Question) -> Any:
+    def places(self, question: Asked) -> Any:
         return list_places(question.query.get("path"))
 
-    def ledger(self, question: Question) -> Any:
+    def ledger(self, question: Asked) -> Any:
         return describe_ledger(question.text("path"), question.given.get("key"))
 
     # Tables
 
-    def open_table(self, question: Question) -> Any:
+    def open_table(self, question: Asked) -> Any:
         if question.given.get("demo"):
             return self.tables.open_demo().describe()
         options = question.given.get("options") or {}
@@ -105,7 +105,7 @@ class StudioSession:
             raise RefusedError(422, "'options' must be an object.")
         return self.tables.open_path(Path(question.text("path")), options).describe()
 
-    def list_tables(self, _: Question) -> Any:
+    def list_tables(self, _: Asked) -> Any:
         return {
             "tables": [
                 {
@@ -118,68 +118,56 @@ class StudioSession:
             ]
         }
 
-    def _table(self, question: Question) -> StudioTable:
+    def _table(self, question: Asked) -> StudioTable:
         return self.tables[question.path["table"]]
 
-    def describe_table(self, question: Question) -> Any:
+    def describe_table(self, question: Asked) -> Any:
         return self._table(question).describe()
 
-    def close_table(self, question: Question) -> Any:
+    def close_table(self, question: Asked) -> Any:
         table = self._table(question)
         for run in self.runs.of(table=table.number):
             self.runs.remove(run.number)
         self.tables.close(table.number)
         return {}
 
-    def proposal(self, question: Question) -> Any:
+    def proposal(self, question: Asked) -> Any:
         return self._table(question).proposal(question.query.get("preset"))
 
-    def risk(self, question: Question) -> Any:
+    def risk(self, question: Asked) -> Any:
         person = question.given.get("person")
         if person is not None and not isinstance(person, str):
             raise RefusedError(422, "'person' must be the name of a column.")
         return self._table(question).opened.risk(question.texts("quasi"), person or None)
 
-    def hierarchy(self, question: Question) -> Any:
-        given = question.given
+    def hierarchy(self, question: Asked) -> Any:
         at_most = int(question.number("at_most") or 200)
-        return self._table(question).hierarchy(
-            question.text("attribute"),
-            given.get("hierarchy"),
-            given.get("type"),
-            min(at_most, MOST_NODES),
-        )
+        return self._table(question).hierarchy(question.given, min(at_most, MOST_NODES))
 
-    def edit_hierarchy(self, question: Question) -> Any:
+    def edit_hierarchy(self, question: Asked) -> Any:
         edits = question.given.get("edits")
         if not isinstance(edits, list) or not all(isinstance(one, dict) for one in edits):
             raise RefusedError(422, "'edits' must be a list of objects.")
-        return self._table(question).edited(
-            question.text("attribute"),
-            question.given.get("hierarchy"),
-            edits,
-            question.given.get("type"),
-        )
+        return self._table(question).edited(question.given)
 
     def uploaded_hierarchy(self, number: str, file: Path, query: Mapping[str, str]) -> Any:
         """Keep an uploaded hierarchy file beside the table, if it fits its column."""
         table = self.tables[number]
         name = file_name(query.get("name", ""))
-        attribute = query.get("attribute", "")
         folder = table.folder / HIERARCHIES
         folder.mkdir(mode=0o700, exist_ok=True)
         place = folder / name
         before = place.read_bytes() if place.is_file() else None
         shutil.move(file, place)
         try:
-            return table.hierarchy(attribute, f"{HIERARCHIES}/{name}", query.get("type"), 200)
+            return table.hierarchy({**query, "hierarchy": f"{HIERARCHIES}/{name}"}, 200)
         except BaseException:
             place.unlink()
             if before is not None:
                 place.write_bytes(before)
             raise
 
-    def job(self, question: Question) -> Any:
+    def job(self, question: Asked) -> Any:
         table, job = self._table(question), question.mapping("job")
         text = table.text_of(job)
         return {
@@ -189,7 +177,7 @@ class StudioSession:
             "command": "discreet publish job.yaml",
         }
 
-    def zipped_job(self, question: Question) -> Response:
+    def zipped_job(self, question: Asked) -> Response:
         table, job = self._table(question), question.mapping("job")
         written = self.private.path / f"job-{secrets.token_hex(8)}.yaml"
         written.write_text(table.text_of(job), encoding="utf-8")
@@ -199,13 +187,13 @@ class StudioSession:
         finally:
             written.unlink()
 
-    def read_job(self, question: Question) -> Any:
+    def read_job(self, question: Asked) -> Any:
         table = self._table(question)
         job = read_mapping(question.text("yaml"))
         job.pop("source", None)
         return {"job": job, "problems": _problems(table, job)}
 
-    def feasibility(self, question: Question) -> Any:
+    def feasibility(self, question: Asked) -> Any:
         try:
             found = self._table(question).feasibility(question.mapping("job"))
         except JobError as error:
@@ -214,7 +202,7 @@ class StudioSession:
 
     # Runs
 
-    def start_table_run(self, question: Question) -> Any:
+    def start_table_run(self, question: Asked) -> Any:
         table, kind = self._table(question), question.text("kind")
         if kind not in TABLE_RUNS:
             raise RefusedError(422, f"A table has runs of the kinds {', '.join(TABLE_RUNS)}.")
@@ -243,16 +231,13 @@ class StudioSession:
         run.mapping = job
         return {"run": run.number}
 
-    def start_release_run(self, question: Question) -> Any:
+    def start_release_run(self, question: Asked) -> Any:
         number = question.path["release"]
         place, kind, given = self.releases[number], question.text("kind"), question.given
         if kind not in RELEASE_RUNS:
             raise RefusedError(422, f"A release has runs of the kinds {', '.join(RELEASE_RUNS)}.")
         request: dict[str, Any] = {"release": str(place), "seconds": question.number("seconds")}
-        if kind == "series":
-            request["ledger"] = question.text("ledger")
-            request |= {"key": given["key"]} if given.get("key") else {}
-        elif given.get("original"):
+        if given.get("original"):
             request["original"] = str(absolute(question.text("original")))
         elif given.get("table"):
             table = self.tables[question.text("table")]
@@ -261,10 +246,14 @@ class StudioSession:
             raise RefusedError(422, f"To {kind} a release, name its job file as 'original'.")
         return {"run": self.runs.start(kind, request, release=number).number}
 
-    def start_run_on_run(self, question: Question) -> Any:
+    def start_series_run(self, question: Asked) -> Any:
+        request = {"ledger": question.text("ledger"), "key": question.given.get("key")}
+        return {"run": self.runs.start("series", request).number}
+
+    def start_run_on_run(self, question: Asked) -> Any:
         run, kind = self._run(question), question.text("kind")
-        if kind not in RELEASE_RUNS[:3]:
-            raise RefusedError(422, f"A release has runs of the kinds {RELEASE_RUNS[:3]}.")
+        if kind not in RELEASE_RUNS:
+            raise RefusedError(422, f"A release has runs of the kinds {RELEASE_RUNS}.")
         place = self._published(run)
         request = {
             "release": str(place),
@@ -274,7 +263,7 @@ class StudioSession:
         }
         return {"run": self.runs.start(kind, request, table=run.table).number}
 
-    def _run(self, question: Question) -> StudioRun:
+    def _run(self, question: Asked) -> StudioRun:
         return self.runs[question.path["run"]]
 
     def _published(self, run: StudioRun) -> Path:
@@ -285,27 +274,27 @@ class StudioSession:
         output = run.request.get("output")
         return run.file(RELEASE) if output is None else Path(output)
 
-    def list_runs(self, question: Question) -> Any:
+    def list_runs(self, question: Asked) -> Any:
         found = self.runs.of(question.query.get("table"), question.query.get("release"))
         return {"runs": [run.describe(with_result=False) for run in found]}
 
-    def describe_run(self, question: Question) -> Any:
+    def describe_run(self, question: Asked) -> Any:
         run = self._run(question)
         said = run.describe()
         if run.kind == "publish" and said["result"] is not None:
             said["result"]["signed"] = sign_offs(self._published(run))
         return said
 
-    def cancel_run(self, question: Question) -> Any:
+    def cancel_run(self, question: Asked) -> Any:
         run = self._run(question)
         run.cancel()
         return run.describe()
 
-    def remove_run(self, question: Question) -> Any:
+    def remove_run(self, question: Asked) -> Any:
         self.runs.remove(self._run(question).number)
         return {}
 
-    def report(self, question: Question) -> Response:
+    def report(self, question: Asked) -> Response:
         run = self._run(question)
         if run.kind != "publish":
             return _page(run.file(PAGE))
@@ -314,13 +303,13 @@ class StudioSession:
             return _page(release / REPORT)
         return _page(release.with_name(f"{release.name}.private.html"))
 
-    def preview(self, question: Question) -> Any:
+    def preview(self, question: Asked) -> Any:
         return self._run(question).read(PREVIEW)
 
-    def points(self, question: Question) -> Any:
+    def points(self, question: Asked) -> Any:
         return self._run(question).read(COMPARISON)
 
-    def point(self, question: Question) -> Any:
+    def point(self, question: Asked) -> Any:
         """The job by the method and setting of a compared release."""
         run = self._run(question)
         _ = run.read(COMPARISON)
@@ -333,10 +322,10 @@ class StudioSession:
         )
         return {"label": label, "job": {**run.mapping, **chosen}}
 
-    def run_risk(self, question: Question) -> Any:
+    def run_risk(self, question: Asked) -> Any:
         return self._run(question).read(RISK)
 
-    def job_file(self, question: Question) -> Response:
+    def job_file(self, question: Asked) -> Response:
         run = self._run(question)
         if "job" not in run.request:
             raise RefusedError(404, "The run has no job.")
@@ -352,7 +341,7 @@ class StudioSession:
             files += [(name, table.folder / name) for name in table.files_of(run.mapping)]
         return files
 
-    def download(self, question: Question) -> Response:
+    def download(self, question: Asked) -> Response:
         run = self._run(question)
         release = self._published(run)
         files = [*files_below(release, RELEASE), *self._beside(run)]
@@ -360,7 +349,7 @@ class StudioSession:
             files += private_files(release, RELEASE)
         return zipped(self.private.path, "release.zip", files)
 
-    def save(self, question: Question) -> Any:
+    def save(self, question: Asked) -> Any:
         run = self._run(question)
         release, target = self._published(run), absolute(question.text("path"))
         others = [
@@ -370,7 +359,7 @@ class StudioSession:
         force = bool(question.given.get("force"))
         return {"path": str(target), "files": save_release(release, target, others, force=force)}
 
-    def sign(self, question: Question) -> Any:
+    def sign(self, question: Asked) -> Any:
         run = self._run(question)
         release = self._published(run)
         verdict = run.result()["verdict"]["verdict"]
@@ -378,30 +367,30 @@ class StudioSession:
 
     # Releases
 
-    def open_release(self, question: Question) -> Any:
+    def open_release(self, question: Asked) -> Any:
         return self.releases.open(question.text("path"))
 
-    def list_releases(self, _: Question) -> Any:
+    def list_releases(self, _: Asked) -> Any:
         return {"releases": self.releases.listed()}
 
-    def describe_release(self, question: Question) -> Any:
+    def describe_release(self, question: Asked) -> Any:
         return self.releases.describe(question.path["release"])
 
-    def close_release(self, question: Question) -> Any:
+    def close_release(self, question: Asked) -> Any:
         number = question.path["release"]
         for run in self.runs.of(release=number):
             self.runs.remove(run.number)
         self.releases.close(number)
         return {}
 
-    def release_report(self, question: Question) -> Response:
+    def release_report(self, question: Asked) -> Response:
         return _page(self.releases[question.path["release"]] / REPORT)
 
-    def sign_release(self, question: Question) -> Any:
+    def sign_release(self, question: Asked) -> Any:
         return {"signed": _signed(self.releases[question.path["release"]], question, None)}
 
 
-def _signed(release: Path, question: Question, verdict: str | None) -> dict[str, Any]:
+def _signed(release: Path, question: Asked, verdict: str | None) -> dict[str, Any]:
     note = question.given.get("note") or ""
     if not isinstance(note, str):
         raise RefusedError(422, "'note' must be text.")

@@ -14,7 +14,11 @@ from typing import Any
 from discreet import InputError, Job
 from discreet.api.demonstrate import make_patients
 from discreet.api.tables.feasible_guarantees import feasible_guarantees
-from discreet.api.tables.hierarchy_levels import describe_hierarchy, edit_hierarchy
+from discreet.api.tables.hierarchy_levels import (
+    declared_column,
+    describe_hierarchy,
+    edit_hierarchy,
+)
 from discreet.api.tables.job_mapping import read_mapping, with_absolute_paths, write_mapping
 from discreet.api.tables.opened_table import OpenedTable
 from discreet.studio.answers import RefusedError
@@ -122,16 +126,21 @@ class StudioTable:
         places = {f"{HIERARCHIES}/{path.name}" for path in (self.folder / HIERARCHIES).glob("*")}
         return sorted(places & {name for name in named if isinstance(name, str)})
 
-    def hierarchy(self, attribute: str, written: Any, type_: str | None, at_most: int) -> Any:
-        """Return the levels and the tree of a hierarchy."""
-        column = self.opened.column(attribute)
-        return describe_hierarchy(column, written, self.folder, type_=type_, at_most=at_most)
+    def _column(self, question: Mapping[str, Any]) -> Any:
+        """Return the column that a question about a hierarchy names, as the page declares it."""
+        column = self.opened.column(str(question.get("attribute", "")))
+        return declared_column(column, question.get("type"), question.get("role"))
 
-    def edited(self, attribute: str, written: Any, edits: Any, type_: str | None) -> Any:
+    def hierarchy(self, question: Mapping[str, Any], at_most: int) -> dict[str, Any]:
+        """Return the levels and the tree of a hierarchy."""
+        column = self._column(question)
+        return describe_hierarchy(column, question.get("hierarchy"), self.folder, at_most=at_most)
+
+    def edited(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Return the hierarchy after some edits, with its levels and tree."""
-        column = self.opened.column(attribute)
-        made = edit_hierarchy(column, written, self.folder, edits, type_=type_)
-        return describe_hierarchy(column, made, self.folder, type_=type_)
+        column = self._column(question)
+        made = edit_hierarchy(column, question.get("hierarchy"), self.folder, question["edits"])
+        return describe_hierarchy(column, made, self.folder)
 
     def feasibility(self, job: Mapping[str, Any]) -> dict[str, Any]:
         """Return what can be guaranteed at best."""

@@ -32,14 +32,13 @@ Path_ = list[str]  # the labels above a value, from level 1 on
 
 
 def describe_hierarchy(
-    column: Column, written: Any, folder: Path, *, type_: str | None = None, at_most: int = 200
+    column: Column, written: Any, folder: Path, *, at_most: int = 200
 ) -> dict[str, Any]:
     """Return the levels of a hierarchy and its tree, with the rows of each node, as plain data.
 
     ``written`` is the hierarchy as a job has it, None for the automatic one; ``at_most`` is the
     number of nodes that are listed of a level, and below a node.
     """
-    column = _typed(column, type_)
     spec = _spec(column.name, written)
     built = spec.build(column, folder)
     names = (None, *built.level_names) if built.level_names else (None,) * len(built.levels)
@@ -76,8 +75,6 @@ def edit_hierarchy(
     written: Any,
     folder: Path,
     edits: Sequence[Mapping[str, Any]],
-    *,
-    type_: str | None = None,
 ) -> dict[str, Any]:
     """Merge, rename and move nodes; return the hierarchy as a job then writes it, a ``tree``.
 
@@ -86,7 +83,6 @@ def edit_hierarchy(
     ``{"move": label or labels, "level": n, "into": label}`` moves nodes below a node of the next
     level, which may be new.
     """
-    column = _typed(column, type_)
     built = _spec(column.name, written).build(column, folder)
     if column.cardinality > MOST_EDITED:
         raise HierarchyError(
@@ -100,11 +96,21 @@ def edit_hierarchy(
     return {"tree": _nested(_truly_labelled(paths, before))}
 
 
-def _typed(column: Column, type_: str | None) -> Column:
-    """The column by another type, as a job may declare it."""
-    if type_ is None or type_ == column.type:
-        return column
-    spec = ColumnSpec(Role.QUASI_IDENTIFIER, ValueType(type_))
+def declared_column(column: Column, type_: str | None, role: str | None) -> Column:
+    """Return a column by the type and role that a job declares.
+
+    Messages name values of a quasi-identifier; without a role they name none.
+    """
+    try:
+        declared = Role.SENSITIVE if role is None else Role(role)
+        kind = column.type if type_ is None else ValueType(type_)
+    except ValueError:
+        raise HierarchyError(
+            f"Column '{column.name}': unknown type or role. Types: {', '.join(ValueType)}."
+        ) from None
+    if kind is column.type:
+        return replace(column, role=declared)
+    spec = ColumnSpec(declared, kind)
     found = code_series(column.text.alias(column.name), spec, (), f"Column '{column.name}'")
     return replace(found, codes=found.codes[column.codes], weights=column.weights)
 

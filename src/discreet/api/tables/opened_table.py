@@ -139,15 +139,15 @@ class OpenedTable:
         persons = self.persons(person)
         rows = self.table.rows
         if persons is None:
-            whole = _Rows.of(columns, rows)
+            whole = _RowClasses.of(columns, rows)
             without = [whole.without(column.name) for column in columns]
         else:
-            whole = _Rows.of(columns, rows, persons)
+            whole = _RowClasses.of(columns, rows, persons)
             without = [
-                _Rows.of([one for one in columns if one is not column], rows, persons)
+                _RowClasses.of([one for one in columns if one is not column], rows, persons)
                 for column in columns
             ]
-        alone = [_Rows.of([column], rows, persons) for column in columns]
+        alone = [_RowClasses.of([column], rows, persons) for column in columns]
         return {
             "rows": rows,
             "persons": None if persons is None else persons.count,
@@ -167,7 +167,7 @@ class OpenedTable:
         }
 
 
-class _Rows:
+class _RowClasses:
     """The classes of rows that agree in some columns."""
 
     def __init__(
@@ -184,7 +184,9 @@ class _Rows:
         self._rows, self.units, self.unique = rows, units, unique
 
     @classmethod
-    def of(cls, columns: Sequence[Column], rows: int, persons: Persons | None = None) -> _Rows:
+    def of(
+        cls, columns: Sequence[Column], rows: int, persons: Persons | None = None
+    ) -> _RowClasses:
         """Group the rows of a table."""
         classes = group_codes([c.codes for c in columns], [c.cardinality for c in columns], rows)
         codes = {column.name: column.codes[classes.first_row] for column in columns}
@@ -202,7 +204,7 @@ class _Rows:
         unique = int((np.bincount(alone, minlength=persons.count) > 0).sum())
         return cls(columns, codes, classes.size, members, rows, persons.count, unique)
 
-    def without(self, name: str) -> _Rows:
+    def without(self, name: str) -> _RowClasses:
         """Group anew without a column; only where rows are counted."""
         columns = [column for column in self._columns if column.name != name]
         merged = group_codes(
@@ -212,7 +214,7 @@ class _Rows:
             self._count,
         )
         unique = int((merged.size == 1).sum())
-        return _Rows(columns, {}, merged.size, merged.size, self._rows, self._rows, unique)
+        return _RowClasses(columns, {}, merged.size, merged.size, self._rows, self._rows, unique)
 
     @property
     def classes(self) -> int:

@@ -28,7 +28,7 @@ STEPS: Mapping[str, tuple[float, ...]] = {
 }
 
 
-class Step(NamedTuple):
+class CostStep(NamedTuple):
     """One value of one parameter, and the job that has it."""
 
     requirement: str
@@ -54,7 +54,7 @@ def step_costs(job: Job, *, seed: int = 0, progress: Progress = no_progress) -> 
     return {"rows": original.coded.rows if rows is None else len(rows), "steps": found}
 
 
-def _steps(job: Job) -> Iterator[Step]:
+def _steps(job: Job) -> Iterator[CostStep]:
     """The job with each parameter of its requirements and its method at each step."""
     for place, requirement in enumerate(job.requirements):
         for name, value in requirement.parameters().items():
@@ -62,7 +62,7 @@ def _steps(job: Job) -> Iterator[Step]:
                 changed = requirement.model_copy(update={name: type(value)(step)})
                 requirements = list(job.requirements)
                 requirements[place] = changed
-                yield Step(
+                yield CostStep(
                     requirement.name, requirement.parameters(), name, step, step == value,
                     job.model_copy(update={"requirements": tuple(requirements)}),
                 )  # fmt: skip
@@ -74,7 +74,7 @@ def _steps(job: Job) -> Iterator[Step]:
                 )
             except DiscreetError:
                 continue
-            yield Step(
+            yield CostStep(
                 job.method.name, job.method.parameters(), name, step, step == value, changed_job
             )
 
@@ -85,7 +85,7 @@ def _values(name: str, chosen: Any) -> list[float]:
     return sorted({*STEPS[name], chosen})
 
 
-def _cost(original: Original, step: Step, rows: Any, seed: int) -> dict[str, Any]:
+def _cost(original: Original, step: CostStep, rows: Any, seed: int) -> dict[str, Any]:
     said: dict[str, Any] = {
         "requirement": step.requirement,
         "attribute": step.parameters.get("attribute"),

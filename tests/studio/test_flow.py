@@ -1,0 +1,217 @@
+"""From a table to a signed release, as the page asks for it; and again without the page."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.studio.served import SOURCE, Client, Served, served
+
+import discreet as dc
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("flow"), "--demo") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def job(client: Client) -> dict:
+    assert client.get("/api/session")["opened"] == "t1"
+    return client.get("/api/tables/t1/proposal?preset=alike-5-3")["job"]
+
+
+@pytest.fixture(scope="module")
+def published(client: Client, job: dict) -> str:
+    run = client.post("/api/tables/t1/runs", {"kind": "publish", "job": job, "attack": 3})["run"]
+    events = client.events(run)
+    assert [event for event, _ in events][-1] == "end"
+    assert {"progress", "end"} == {event for event, _ in events}
+    assert events[-1][1]["state"] == "done", events[-1]
+    shares = [said["share"] for _, said in events]
+    assert all(0 <= share <= 1 for share in shares)
+    assert {"reading", "mondrian"} & {said["phase"] for _, said in events}
+    return run
+
+
+def test_the_table_shows_columns_and_masks_identifiers(client: Client) -> None:
+    found = client.get("/api/tables/t1")
+    assert found["rows"] == 3000 and found["uploaded"]
+    columns = {one["name"]: one for one in found["columns"]}
+    assert columns["name"]["masked"] and columns["name"]["top"] == []
+    assert columns["sex"]["distinct"] == 2 and columns["birthday"]["type"] == "date"
+    assert len(found["first"]) == 20 and {row[0] for row in found["first"]} == {"•••••"}
+    assert "Patient 0" not in json.dumps(found)
+
+
+def test_the_proposal_has_reasons_and_the_guarantees_of_a_preset(client: Client, job: dict) -> None:
+    found = client.get("/api/tables/t1/proposal")
+    assert found["columns"]["zip"]["reason"] and found["columns"]["zip"]["if_wrong"]
+    assert job["requirements"] == [{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 3}}]
+    for preset in client.get("/api/choices")["presets"]:
+        proposed = client.get(f"/api/tables/t1/proposal?preset={preset['name']}")["job"]
+        assert client.post("/api/tables/t1/job", {"job": proposed})["problems"] == [], preset
+    assert client.ask("GET", "/api/tables/t1/proposal?preset=x").status == 422
+
+
+def test_choices_describe_everything_that_a_job_can_name(client: Client) -> None:
+    found = client.get("/api/choices")
+    names = {one["name"] for one in found["requirements"]}
+    assert {"k-anonymity", "t-closeness"} <= names
+    assert {"mondrian", "decomposition"} <= {one["name"] for one in found["methods"]}
+    assert all(one["text"] for part in ("methods", "requirements", "roles") for one in found[part])
+    closeness = next(one for one in found["requirements"] if one["name"] == "t-closeness")
+    assert closeness["role"] == "sensitive" and "t" in closeness["parameters"]["properties"]
+
+
+def test_a_release_is_published_with_its_report_and_record(client: Client, published: str) -> None:
+    found = client.get(f"/api/runs/{published}")["result"]
+    assert [one["holds"] for one in found["promises"]] == [True, True]
+    assert found["promises"][0]["text"].startswith("Each person is in a group of at least 5")
+    assert found["verdict"]["verdict"] in ("Ready to sign", "Look at these", "Do not publish")
+    report = client.ask("GET", f"/api/runs/{published}/report")
+    assert report.headers["content-type"].startswith("text/html")
+    assert "sandbox" in report.headers["content-security-policy"]
+    public = client.ask("GET", f"/api/runs/{published}/report?public=1")
+    assert public.status == 200 and public.text != report.text
+    risk = client.get(f"/api/runs/{published}/risk")
+    assert risk["verdict"] == found["verdict"]
+    assert all({"row", "attribute", "knows", "belief"} == set(one) for one in risk["rows"])
+
+
+def test_the_preview_shows_the_same_rows_before_and_after(client: Client, published: str) -> None:
+    found = client.get(f"/api/runs/{published}/preview")
+    (table,) = found["tables"]
+    first = client.get("/api/tables/t1")["first"]
+    names = [one["name"] for one in client.get("/api/tables/t1")["columns"]]
+    for one in table["rows"]:
+        source = dict(zip(names, first[one["row"] - 1], strict=True))
+        assert one["before"] == [source[name] for name in table["columns"]]
+        changed = dict(zip(table["columns"], one["after"], strict=True))
+        assert changed["diagnosis"] == source["diagnosis"]
+        assert changed["birthday"] != source["birthday"]
+    for one in found["distributions"]:
+        assert sum(one["before"]) == 3000 and sum(one["after"]) == pytest.approx(3000, abs=2)
+        assert len(one["labels"]) == len(one["before"]) == len(one["after"]) <= 25
+    by_name = {one["column"]: one for one in found["distributions"]}
+    assert by_name["diagnosis"]["before"] == pytest.approx(by_name["diagnosis"]["after"])
+
+
+def test_the_downloaded_job_gives_the_same_guarantees_by_the_command_line(
+    server: Served, client: Client, published: str, tmp_path: Path
+) -> None:
+    body = client.ask("GET", f"/api/runs/{published}/download.zip").body
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        names = archive.namelist()
+        archive.extractall(tmp_path)
+    assert "release/manifest.json" in names and "job.yaml" in names
+    assert not [name for name in names if "private" in name]
+    yaml = client.ask("GET", f"/api/runs/{published}/job.yaml")
+    assert (tmp_path / "job.yaml").read_text() == yaml.text
+    table = server.private / "t1" / "patients.csv"
+    (tmp_path / "patients.csv").write_bytes(table.read_bytes())
+    command = [sys.executable, "-m", "discreet", "publish", "job.yaml", "--output", "again",
+               "--no-attack", "--json"]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    here = dc.Manifest.load(tmp_path / "release")
+    there = dc.Manifest.load(tmp_path / "again")
+
+    def promised(manifest: dc.Manifest) -> list:
+        return [(one.requirement, one.parameters, one.holds) for one in manifest.promises]
+
+    assert promised(here) == promised(there) and len(promised(here)) == 2
+    assert dc.audit(tmp_path / "release", original=tmp_path / "job.yaml").ok
+
+
+def test_a_release_is_saved_signed_opened_and_examined(
+    client: Client, published: str, tmp_path: Path
+) -> None:
+    unnamed = client.ask("POST", f"/api/runs/{published}/sign", {"name": "  ", "note": "x"})
+    assert unnamed.status == 422
+    signed = client.post(f"/api/runs/{published}/sign", {"name": "A. Steward", "note": "for EMA"})
+    assert signed["signed"]["name"] == "A. Steward" and signed["signed"]["verdict"]
+    assert client.get(f"/api/runs/{published}")["result"]["signed"] == [signed["signed"]]
+    place = tmp_path / "kept"
+    client.post(f"/api/runs/{published}/save", {"path": str(place)})
+    record = tmp_path / "kept.private.json"
+    assert stat.S_IMODE(record.stat().st_mode) == 0o600
+    assert json.loads(record.read_text())["sign_offs"] == [signed["signed"]]
+    assert (tmp_path / "kept.job.yaml").is_file() and (tmp_path / "kept.private.html").is_file()
+    assert dc.audit(place).ok
+    again = client.ask("POST", f"/api/runs/{published}/save", {"path": str(place)})
+    assert again.status == 422 and "already exists" in again.json["error"]
+    client.post(f"/api/runs/{published}/save", {"path": str(place), "force": True})
+    (tmp_path / "mine").mkdir()
+    other = {"path": str(tmp_path / "mine"), "force": True}
+    assert client.ask("POST", f"/api/runs/{published}/save", other).status == 422
+    opened = client.post("/api/releases", {"path": str(place)})
+    assert opened["signed"] == [signed["signed"]] and len(opened["promises"]) == 2
+    number = opened["release"]
+    assert client.ask("GET", f"/api/releases/{number}/report").status == 200
+    audit = client.post(f"/api/releases/{number}/runs", {"kind": "audit"})["run"]
+    found = client.done(audit)["result"]
+    assert found["ok"] and not found["compared_with_original"]
+    assert client.ask("GET", f"/api/runs/{audit}/report").status == 200
+    assert client.ask("POST", f"/api/releases/{number}/runs", {"kind": "attack"}).status == 422
+    listed = client.get(f"/api/places?path={tmp_path}")["places"]
+    assert {"name": "kept", "path": str(place), "kind": "release"} in listed
+    (place / "records.csv").write_text("changed")
+    audit = client.post(f"/api/releases/{number}/runs", {"kind": "audit"})["run"]
+    assert not client.done(audit)["result"]["ok"]
+    client.delete(f"/api/releases/{number}")
+    assert client.ask("GET", f"/api/releases/{number}").status == 404 and place.exists()
+
+
+def test_a_published_release_is_audited_attacked_and_measured(
+    client: Client, published: str
+) -> None:
+    runs = [
+        client.post(f"/api/runs/{published}/runs", {"kind": kind, "seconds": 2})["run"]
+        for kind in ("audit", "attack", "measure")
+    ]
+    audit, attack, measure = [client.done(run)["result"] for run in runs]
+    assert audit["ok"] and audit["compared_with_original"]
+    assert attack["findings"] and attack["summary"]
+    assert 0 < measure["loss"] < 1
+    for run in runs:
+        assert client.ask("GET", f"/api/runs/{run}/report").status == 200
+
+
+def test_methods_are_compared_and_a_point_becomes_the_job(client: Client, job: dict) -> None:
+    given = {"kind": "compare", "job": job, "methods": ["mondrian", "decomposition"],
+             "vary": {"l": [3]}}  # fmt: skip
+    run = client.post("/api/tables/t1/runs", given)["run"]
+    client.done(run)
+    points = client.get(f"/api/runs/{run}/points")["points"]
+    labels = [point["label"] for point in points if "failure" not in point]
+    assert labels == ["mondrian l=3", "decomposition l=3"]
+    chosen = client.get(f"/api/runs/{run}/point?label=decomposition%20l=3")["job"]
+    assert chosen["method"]["decomposition"]["l"] == {"diagnosis": 3, "income": 3}
+    assert chosen["attributes"] == job["attributes"]
+    assert client.post("/api/tables/t1/job", {"job": chosen})["problems"] == []
+    shown = client.post("/api/tables/t1/runs", {"kind": "preview", "job": chosen})["run"]
+    client.done(shown)
+    tables = client.get(f"/api/runs/{shown}/preview")["tables"]
+    assert any(one["rows"] for one in tables)
+    assert any(not one["rows"] and one["sample"] for one in tables)
+    assert client.ask("GET", f"/api/runs/{run}/point?label=x").status == 422
+
+
+def test_each_step_of_a_guarantee_has_its_cost(client: Client, job: dict) -> None:
+    run = client.post("/api/tables/t1/runs", {"kind": "costs", "job": job})["run"]
+    steps = client.done(run)["result"]["steps"]
+    ks = {one["value"]: one for one in steps if one["parameter"] == "k"}
+    assert ks[5]["chosen"] and not ks[50]["chosen"]
+    assert ks[2]["loss"] <= ks[5]["loss"] < ks[50]["loss"]
+    assert {one["requirement"] for one in steps} == {"k-anonymity", "distinct-l-diversity"}

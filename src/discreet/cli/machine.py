@@ -30,7 +30,7 @@ def studio(
     ] = 30,
     debug: Debug = False,
 ) -> None:
-    """Open a page in the browser: from a table to a signed release.
+    """Publish a table from a page in the browser.
 
     The page is served to this machine alone, at an address that can be used once. Everything that
     it does is a job file, which 'discreet publish' runs again.

@@ -189,23 +189,32 @@ def test_a_published_release_is_audited_attacked_and_measured(
 
 
 def test_methods_are_compared_and_a_point_becomes_the_job(client: Client, job: dict) -> None:
-    given = {"kind": "compare", "job": job, "methods": ["mondrian", "decomposition"],
-             "vary": {"l": [3]}}  # fmt: skip
+    given = {"kind": "compare", "job": job, "methods": ["mondrian"], "vary": {"k": [5, 20]}}
     run = client.post("/api/tables/t1/runs", given)["run"]
     client.done(run)
     points = client.get(f"/api/runs/{run}/points")["points"]
-    labels = [point["label"] for point in points if "failure" not in point]
-    assert labels == ["mondrian l=3", "decomposition l=3"]
-    chosen = client.get(f"/api/runs/{run}/point?label=decomposition%20l=3")["job"]
-    assert chosen["method"]["decomposition"]["l"] == {"diagnosis": 3, "income": 3}
+    assert [one["label"] for one in points] == ["mondrian k=5", "mondrian k=20"]
+    assert not any("failure" in one for one in points)
+    chosen = client.get(f"/api/runs/{run}/point?label=mondrian%20k=20")["job"]
+    assert chosen["requirements"] == [{"k-anonymity": {"k": 20}}, job["requirements"][1]]
     assert chosen["attributes"] == job["attributes"]
     assert client.post("/api/tables/t1/job", {"job": chosen})["problems"] == []
-    shown = client.post("/api/tables/t1/runs", {"kind": "preview", "job": chosen})["run"]
-    client.done(shown)
-    tables = client.get(f"/api/runs/{shown}/preview")["tables"]
-    assert any(one["rows"] for one in tables)
-    assert any(not one["rows"] and one["sample"] for one in tables)
     assert client.ask("GET", f"/api/runs/{run}/point?label=x").status == 422
+    assert client.ask("GET", f"/api/runs/{run}/report").status == 200
+
+
+def test_a_release_in_several_tables_is_previewed(client: Client, job: dict) -> None:
+    method = {"decomposition": {"primary": "diagnosis", "l": {"diagnosis": 3, "income": 3}}}
+    given = {"kind": "preview", "job": {**job, "requirements": [], "method": method}}
+    run = client.post("/api/tables/t1/runs", given)["run"]
+    assert client.done(run)["result"]["manifest"]["tables"]
+    tables = client.get(f"/api/runs/{run}/preview")["tables"]
+    people = next(one for one in tables if one["rows"])
+    for one in people["rows"]:
+        cells = zip(people["columns"], one["before"], one["after"], strict=True)
+        assert all(old == new for name, old, new in cells if name in job["attributes"])
+    assert any(not one["rows"] and one["sample"] for one in tables)
+    assert client.ask("GET", f"/api/runs/{run}/download.zip").status == 404
 
 
 def test_each_step_of_a_guarantee_has_its_cost(client: Client, job: dict) -> None:
@@ -215,3 +224,35 @@ def test_each_step_of_a_guarantee_has_its_cost(client: Client, job: dict) -> Non
     assert ks[5]["chosen"] and not ks[50]["chosen"]
     assert ks[2]["loss"] <= ks[5]["loss"] < ks[50]["loss"]
     assert {one["requirement"] for one in steps} == {"k-anonymity", "distinct-l-diversity"}
+
+
+def test_the_series_of_a_ledger_is_shown_and_audited(client: Client, tmp_path: Path) -> None:
+    settings = dc.LedgerSettings(path=tmp_path / "ledger", key=tmp_path / "ledger.key")
+    with dc.Ledger.create(settings):
+        pass
+    rows = "".join(f"p{n},{20 + n % 30},ill {n % 5}\n" for n in range(60))
+    table = client.upload("visits.csv", f"person,age,illness\n{rows}".encode())["table"]
+    job = {
+        "attributes": {
+            "person": {"role": "identifier"},
+            "age": {"role": "quasi-identifier", "type": "integer"},
+            "illness": {"role": "sensitive"},
+        },
+        "method": {"m-invariance": {"m": 3}},
+        "ledger": {"path": str(tmp_path / "ledger"), "key": str(tmp_path / "ledger.key")},
+    }
+    given = {"kind": "publish", "job": job}
+    refused = client.ask("POST", f"/api/tables/{table}/runs", given)
+    assert refused.status == 422 and "ledger" in refused.json["error"]
+    for number in (1, 2):
+        place = str(tmp_path / f"release-{number}")
+        run = client.post(f"/api/tables/{table}/runs", {**given, "output": place})["run"]
+        client.done(run)
+    ledger = {"path": str(tmp_path / "ledger"), "key": str(tmp_path / "ledger.key")}
+    found = client.post("/api/ledgers", ledger)
+    assert [one["number"] for one in found["entries"]] == [1, 2] and found["problems"] == []
+    asked = {"ledger": ledger["path"], "key": ledger["key"]}
+    run = client.post("/api/ledgers/runs", asked)["run"]
+    assert client.done(run)["result"]
+    assert client.ask("GET", f"/api/runs/{run}/report").status == 200
+    assert client.ask("POST", "/api/ledgers", {"path": str(tmp_path / "none")}).status == 422

@@ -27,6 +27,8 @@ from discreet.api.tables.hierarchy_levels import (
 from discreet.api.tables.job_mapping import read_mapping, with_absolute_paths, write_mapping
 from discreet.api.tables.opened_table import OpenedTable
 from discreet.job.proposing.untyped_table import UntypedTable, read_untyped
+from discreet.studio.private_folder import PrivateFolder
+from discreet.studio.tables import StudioTables
 
 
 def opened(columns: dict[str, list]) -> OpenedTable:
@@ -256,6 +258,23 @@ def test_an_uploaded_hierarchy_belongs_to_the_job(
     again = client.post(f"/api/tables/{number}/job/read", {"yaml": said["yaml"]})
     assert again == {"job": job, "problems": []}
     assert sorted(one.name for one in server.private.iterdir() if one.is_file()) == [".lock"]
+
+
+def test_a_table_that_nobody_asks_for_leaves_the_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    private = PrivateFolder()
+    tables = StudioTables(private)
+    table = tables.open_demo()
+    before = table.opened
+    tables.forget_unused()
+    assert table.opened is before
+    monkeypatch.setattr("discreet.studio.tables.UNUSED", 0.0)
+    tables.forget_unused()
+    assert table.opened is not before and table.describe() == table.describe()
+    private.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_job_is_opened_with_its_table(tmp_path: Path) -> None:

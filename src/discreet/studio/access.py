@@ -118,6 +118,8 @@ class GuardedApp:
         host = headers.get("host", "")
         if host not in self._gate.hosts or len(headers.getlist("host")) > 1:
             return _refused(scope, 403, FOREIGN_HOST)
+        if "\0" in path:
+            return _refused(scope, 400, "The address is not valid.")
         if method not in METHODS:
             return _refused(scope, 405, "This method is not used here.")
         own = f"http://{host}"

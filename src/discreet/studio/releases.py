@@ -79,7 +79,7 @@ def describe_ledger(path: str, key: str | None) -> dict[str, Any]:
     settings = LedgerSettings.at(str(path), key=None if key is None else Path(key))
     with Ledger.open(settings.located(Path.cwd())) as ledger:
         ledger.settled()
-        entries = [entry.facts() for entry in ledger.entries()]
+        entries = [{**one.facts(), "time": one.recorded} for one in ledger.entries()]
         try:
             problems = ledger.verify()
         except DiscreetError as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.studio.served import SOURCE, Client, Served, served
 
@@ -35,6 +35,7 @@ def opened(columns: dict[str, list]) -> OpenedTable:
     return OpenedTable(read_untyped(pl.DataFrame(columns)))
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_risk_is_that_of_brute_force(data: st.DataObject) -> None:
     rows = data.draw(st.integers(1, 30))
@@ -148,6 +149,7 @@ def test_a_range_that_no_longer_covers_its_values_loses_its_label() -> None:
     assert "twenty-two or -three" in paths["22"] and "[20, 30)" in paths["22"]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["merge", "rename", "move"]), st.integers(0, 2),
                           st.integers(0, 9), st.integers(0, 9)), max_size=4))  # fmt: skip
 def test_whatever_is_edited_still_nests_and_loses_no_row(edits: list[tuple]) -> None:

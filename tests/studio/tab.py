@@ -68,8 +68,8 @@ class Tab(Opened):
         ends = time.monotonic() + seconds
         while time.monotonic() < ends:
             found = self.run(
-                f"(() => {{ try {{ const found = {condition}; "
-                "return found instanceof Node ? true : found } catch { return null } })()"
+                f"(() => {{ try {{ const found = {condition}; return typeof found === 'object' "
+                "? found !== null : found } catch { return null } })()"
             )
             if found:
                 return found
@@ -89,8 +89,11 @@ class Tab(Opened):
         return str(self.run(f"document.querySelector({json.dumps(selector)}).innerText"))
 
     def go(self, screen: str, table: str = "", query: str = "") -> None:
-        """Open a screen by its address and wait for it."""
+        """Open a screen by its address, and wait for it."""
         path = "/".join(part for part in (screen, table) if part)
+        if self.run("location.hash") == f"#/{path}{query}":
+            self.reload()
+            return
         self.run("delete document.getElementById('main').dataset.ready")
         self.run(f"location.hash = '#/{path}{query}'")
         self.wait(f"(document.getElementById('main').dataset.ready ?? '').startsWith('{screen}')")
@@ -126,7 +129,7 @@ class Tab(Opened):
     def fill(self, selector: str, text: str) -> None:
         """Type text into a field, in the place of what it has."""
         self.see(selector)
-        self.run(f"(e => {{ e.focus(); e.select(); }})(document.querySelector({json.dumps(selector)}))")
+        self.run(f"document.querySelector({json.dumps(selector)}).select()")
         self.call("Input.insertText", text=text)
         self.run(
             f"document.querySelector({json.dumps(selector)})"
@@ -172,3 +175,11 @@ class Tab(Opened):
             "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
         )
         path.write_bytes(base64.b64decode(made["data"]))
+
+
+def signed_in(browser: Browser, address: str) -> str:
+    """Use the address of a server in a tab; return the address for further tabs."""
+    tab = Tab.new(browser, address)
+    tab.wait("document.getElementById('main')?.dataset.ready?.startsWith('table')")
+    tab.close()
+    return address.partition("?")[0]

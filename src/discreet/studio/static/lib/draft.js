@@ -1,7 +1,7 @@
 // The job that this tab is editing, one for each table. It is kept in the tab's own storage, so that a
 // reload keeps it, two tabs never share one, and it is gone with the tab.
 
-import { get, once } from "./api.js";
+import { once } from "./api.js";
 
 const LISTENERS = new Set();
 let session = "";
@@ -13,13 +13,20 @@ export function inSession(name) {
 
 const place = (table) => `discreet ${session} ${table}`;
 
+/** Return a job whose person is written in full. */
+function named(job) {
+  const { person } = job;
+  if (typeof person === "string" || Array.isArray(person)) job.person = { column: person, rows: "one" };
+  return job;
+}
+
 /** The job for a table, with what the table and the proposal for it say. */
 export class Draft {
   constructor(table, info, proposal, job) {
     this.table = table;
     this.info = info;
     this.proposal = proposal;
-    this.job = job;
+    this.job = named(job);
   }
 
   /** Return the draft for a table: as it was left, else the job it was opened with, else the proposal. */
@@ -48,7 +55,7 @@ export class Draft {
   get person() {
     const given = this.job.person;
     if (!given) return [];
-    return [given.column ?? given].flat();
+    return [given.column].flat();
   }
 
   /** Change the job and keep it. */
@@ -59,7 +66,7 @@ export class Draft {
 
   /** Put another job in its place. */
   use(job) {
-    this.job = structuredClone(job);
+    this.job = named(structuredClone(job));
     this.keep();
   }
 
@@ -81,14 +88,22 @@ export class Draft {
         if (role === "quasi-identifier") made.hierarchy = old.hierarchy ?? "automatic";
         job.attributes[name] = made;
       }
-      if (role !== "identifier" && this.person.includes(name)) delete job.person;
     });
+    if (role !== "identifier" && this.person.includes(name)) this.setPerson(null);
   }
 
-  /** Ask the server to read the job as it is now. */
-  async refreshed() {
-    this.info = await get(`/api/tables/${this.table}`);
-    return this;
+  /** Say which column names a person, and what becomes of the rows of a person; null for no such column. */
+  setPerson(person) {
+    this.change((job) => {
+      if (person) job.person = person;
+      else delete job.person;
+      const collapsing = person && person.rows !== "one" && person.rows !== "keep";
+      for (const [name, attribute] of Object.entries(job.attributes)) {
+        const rule = this.proposal.job.attributes[name]?.collapse;
+        if (!collapsing) delete attribute.collapse;
+        else if (rule && !attribute.collapse && attribute.role === this.proposal.job.attributes[name].role) attribute.collapse = rule;
+      }
+    });
   }
 }
 

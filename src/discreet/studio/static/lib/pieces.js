@@ -60,9 +60,8 @@ export function failure(error) {
   return notice("bad", h("strong", {}, t("error.title")), problems ?? english(error.message, "p"));
 }
 
-/** A labelled field; `make` gets the id. */
-export function field(name, control, help) {
-  const id = newId("field");
+/** A labelled field. */
+export function field(name, control, help, id = newId("field")) {
   const said = help ? newId("help") : null;
   control.id = id;
   if (said) control.setAttribute("aria-describedby", said);

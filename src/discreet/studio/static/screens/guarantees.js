@@ -128,10 +128,9 @@ export default async function show({ body, table, given, draft, signal }) {
         else now[key] = value;
         job.method = { [name]: now };
       });
-    chooser.id = "method";
     replace(
       methodPlace,
-      field(t("guarantees.method"), chooser, choice ? wordsOf(`method.${choice.name}`, choice) : ""),
+      field(t("guarantees.method"), chooser, choice ? wordsOf(`method.${choice.name}`, choice) : "", "method"),
       choice && Object.keys(choice.parameters?.properties ?? {}).length
         ? folded(t("guarantees.parameters"), h("div", { class: "inputs" }, inputs(choice.parameters, parameters, set, { sensitive: draft.withRole("sensitive"), of: name })))
         : null,

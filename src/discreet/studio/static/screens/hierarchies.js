@@ -86,7 +86,7 @@ export default async function show({ body, table, given, draft, signal }) {
             { name: t("hierarchies.nodes"), number: true, cell: (one) => number(one.nodes) },
             { name: t("hierarchies.fewest"), number: true, cell: (one) => (one.fewest < FEW ? h("span", { class: "warn" }, number(one.fewest)) : number(one.fewest)) },
             { name: t("hierarchies.most"), number: true, cell: (one) => number(one.most) },
-            { name: t("hierarchies.example"), cell: (one) => one.shown.slice(0, 3).map((node) => node.label).join(", ") },
+            { name: t("hierarchies.example"), className: "examples", cell: (one) => one.shown.slice(0, 3).map((node) => node.label).join(", ") },
           ],
           found.levels,
           { caption: t("hierarchies.levels") },
@@ -161,9 +161,9 @@ export default async function show({ body, table, given, draft, signal }) {
       const inputs = h("div", {});
       const chooser = select(options, kind, (one) => {
         replace(inputs, editors[one](one === kindOf(written()) ? written() : undefined));
-      }, { id: "hierarchy-kind" });
+      });
       replace(inputs, editors[kind](now));
-      replace(form, field(t("hierarchies.kind"), chooser), inputs);
+      replace(form, field(t("hierarchies.kind"), chooser, null, "hierarchy-kind"), inputs);
     };
 
     const apply = (make) => button(t("hierarchies.apply"), () => load(make(), true), { class: "apply" });

@@ -122,28 +122,24 @@ export default async function show({ body, table, given, draft, signal }) {
 
   const showPerson = () => {
     const column = draft.person[0] ?? "";
+    const counted = draft.proposal.persons;
     const identifiers = draft.withRole("identifier");
     const options = [["", t("person.none")], ...identifiers.map((name) => [name, name])];
     const rows = draft.job.person?.rows ?? "one";
     const mode = typeof rows === "string" ? rows : "count";
     const choose = (name) => {
-      draft.change((job) => {
-        if (!name) delete job.person;
-        else job.person = typeof job.person === "object" ? { ...job.person, column: name } : { column: name, rows: "one" };
-      });
+      const rows = counted ? "collapse" : "one";
+      draft.setPerson(name ? { ...(draft.person.length ? draft.job.person : { rows }), column: name } : null);
       showPerson();
       showColumns();
     };
     const become = (value) => {
-      draft.change((job) => {
-        const old = typeof job.person === "object" ? job.person : { column: job.person };
-        job.person = { column: old.column, rows: value, ...(old.order ? { order: old.order } : {}) };
-      });
+      const { column, order } = draft.job.person;
+      draft.setPerson({ column, rows: value, ...(order ? { order } : {}) });
       showColumns();
     };
     const modes = ["one", "collapse", "keep"].map((one) => [one, t(`person.${one}`)]);
     if (mode === "count") modes.push(["count", t("person.count")]);
-    const counted = draft.proposal.persons;
     const unit = h("input", {
       type: "checkbox",
       checked: draft.job.unit === "rows",
@@ -151,15 +147,15 @@ export default async function show({ body, table, given, draft, signal }) {
     });
     replace(
       personPlace,
-      field(t("person.column"), select(options, column, choose, { id: "person" }), t("person.help")),
-      column ? field(t("person.rows"), select(modes, mode, become)) : null,
+      field(t("person.column"), select(options, column, choose), t("person.help"), "person"),
+      column ? field(t("person.rows"), select(modes, mode, become), null, "person-rows") : null,
       column && counted ? h("p", { class: "help" }, t("person.counted", { persons: counted.persons ?? counted.count ?? 0, most: counted.most ?? 0 })) : null,
       column ? null : h("label", { class: "check" }, unit, t("person.unit")),
     );
   };
 
   const showColumns = () => {
-    const collapsing = typeof draft.job.person === "object" && ["collapse"].includes(draft.job.person.rows);
+    const collapsing = draft.job.person?.rows === "collapse";
     const columns = [
       { name: t("column"), head: true, cell: (one) => one.name },
       {
@@ -188,7 +184,7 @@ export default async function show({ body, table, given, draft, signal }) {
           ["identifier", "drop"].includes(draft.role(one.name)) ? "" :
           select(COLLAPSE.map((rule) => [rule, t(`collapse.${rule || "default"}`)]), draft.job.attributes[one.name]?.collapse ?? "", (rule) =>
             draft.change((job) => (rule ? (job.attributes[one.name].collapse = rule) : delete job.attributes[one.name].collapse)),
-          { "aria-label": t("person.collapse_of", { column: one.name }) }),
+          { "aria-label": t("person.collapse_of", { column: one.name }), data: { collapse: one.name } }),
       });
     }
     columns.push(

@@ -1,0 +1,350 @@
+"""Studio in a real browser: from a table to a signed release, and what may go wrong between."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.report.browser import Browser, installed, running
+from tests.studio.served import SOURCE, Served, served
+from tests.studio.tab import Tab, signed_in
+
+import discreet as dc
+from discreet.api.demonstrate import make_patients
+
+ROWS = 100_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = installed()
+    if program is None:
+        pytest.skip("no Chromium is installed: apt-get install chromium")
+    with running(program) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("studio")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def home(browser: Browser, server: Served) -> str:
+    return signed_in(browser, server.address)
+
+
+@pytest.fixture
+def tab(browser: Browser, home: str) -> Iterator[Tab]:
+    """A tab that must not report an error, nor ask another host for anything."""
+    tab = Tab.new(browser, home)
+    tab.ready("table")
+    yield tab
+    assert tab.errors == []
+    assert [one for one in tab.requests if not one.startswith((home, "blob:" + home))] == []
+    tab.close()
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> Path:
+    """A table of 100,000 patients, sorted by their birthday."""
+    path = tmp_path_factory.mktemp("large") / "patients.csv"
+    make_patients(path, rows=ROWS, seed=4)
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    rows.sort(key=lambda row: row.split(",")[1])
+    path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def open_demo(tab: Tab) -> str:
+    tab.click("#demo")
+    tab.see("#next")
+    return tab.part("table")
+
+
+def open_path(tab: Tab, path: Path) -> str:
+    tab.fill("form input[type=text]", str(path))
+    tab.click("form button[type=submit]")
+    tab.see("#next")
+    return tab.part("table")
+
+
+def publish(tab: Tab, table: str, attack: int = 0) -> None:
+    """Start to publish; attacks only where a test is about them."""
+    tab.go("publish", table)
+    tab.fill("form input[type=number]", str(attack))
+    tab.click("#start")
+    tab.wait("location.hash.includes('run=')")
+
+
+def published(tab: Tab, seconds: float = 120) -> str:
+    tab.wait("document.querySelector('#results').dataset.done", seconds)
+    tab.see(".verdict")
+    return tab.part("run")
+
+
+def fetched(tab: Tab, path: str) -> bytes:
+    """Return a file as the page's own link would save it."""
+    numbers = tab.run(
+        f"fetch({json.dumps(path)}).then(a => a.arrayBuffer()).then(b => [...new Uint8Array(b)])"
+    )
+    return bytes(numbers)
+
+
+def command(folder: Path, *given: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "discreet", *given],
+        cwd=folder, env={"PYTHONPATH": str(SOURCE), "PATH": ""}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+
+def promises(manifest: dict) -> list[tuple]:
+    return sorted(
+        (one["requirement"], json.dumps(one["parameters"], sort_keys=True), one["holds"])
+        for one in manifest["promises"]
+    )
+
+
+def test_from_the_demo_table_to_a_signed_release_that_the_command_line_repeats(tab, tmp_path):
+    table = open_demo(tab)
+    assert "•••••" in tab.text("table.rows") and "Patient 0" not in tab.text()
+    tab.click("#next")
+    tab.ready("roles")
+
+    # Roles: fewer quasi-identifiers, less risk, at once.
+    tab.see("[data-figure=unique]")
+    before = float(tab.run("document.querySelector('[data-figure=unique]').dataset.value"))
+    tab.choose("[data-role=occupation]", "insensitive")
+    tab.choose("[data-role=ward]", "drop")
+    shown = "Number(document.querySelector('[data-figure=unique]').dataset.value)"
+    tab.wait(f"{shown} < {before}")
+    tab.click("#attacker label:nth-of-type(1) input")  # the attacker does not know the birthday
+    tab.wait(f"{shown} < 0.5")
+    assert tab.part("unknown") == "1"
+    tab.click("#next")
+    tab.ready("hierarchies")
+
+    # Hierarchies: other parts of the calendar, then two decades in one.
+    tab.choose("#hierarchy-kind", "dates")
+    tab.click(".editor .apply")
+    tab.wait("document.querySelector('.list [aria-current] small').innerText.includes('calendar')")
+    tab.see(".tree details details")
+    for number in (1, 2):
+        tab.click(f".tree ul > li:nth-child({number}) > input")
+    tab.fill(".row input[type=text]", "two years")
+    tab.click("#apply-edit")
+    tab.wait("document.querySelector('.tree').innerText.includes('two years')")
+    tab.click("#next")
+    tab.ready("guarantees")
+
+    # Guarantees: a preset in words, then one parameter.
+    tab.click("[data-preset='alike-5-3']")
+    tab.wait("document.querySelector(\"[data-parameter='distinct-l-diversity.l']\").value === '3'")
+    tab.fill("[data-parameter='k-anonymity.k']", "6")
+    tab.wait("document.querySelectorAll('#feasibility [data-feasible=true]').length === 2")
+    tab.click("#open-job")
+    tab.see("#job textarea")
+    assert "k-anonymity: {k: 6}" in tab.run("document.querySelector('#job textarea').value")
+    tab.press("Escape")
+    tab.wait("!document.getElementById('job').open")
+    assert tab.run("document.activeElement.id") == "open-job"
+    tab.click("#next")
+    tab.ready("publish")
+
+    tab.fill("form input[type=number]", "10")
+    tab.click("#start")
+    run = published(tab)
+    heading = "document.querySelector('iframe').contentDocument.querySelector('h1')"
+    assert tab.text(".verdict h2") in tab.wait(f"{heading}.innerText")
+    tab.see("[data-chart='distribution-zip'] svg")
+    assert tab.run("document.querySelectorAll('table.pairs tbody tr').length") >= 10
+
+    # Sign, then hand over.
+    tab.fill("#sign input", "A. Steward")
+    tab.fill("#sign textarea", "For the registry.")
+    tab.click("#sign button")
+    tab.wait("document.querySelector('#signed').innerText.includes('A. Steward')")
+    href = tab.run("document.querySelector('#download').getAttribute('href')")
+    with zipfile.ZipFile(io.BytesIO(fetched(tab, href))) as whole:
+        names = whole.namelist()
+        whole.extractall(tmp_path)
+    assert not [name for name in names if "private" in name]
+    manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
+    assert dc.audit(tmp_path / "release").ok
+    private = fetched(tab, f"/api/runs/{run}/download.zip?private=1")
+    with zipfile.ZipFile(io.BytesIO(private)) as whole:
+        (record,) = [n for n in whole.namelist() if n.endswith("release.private.json")]
+        assert json.loads(whole.read(record))["sign_offs"][0]["note"] == "For the registry."
+
+    # The downloaded job, published again by the command line, guarantees the same.
+    make_patients(tmp_path / "patients.csv")
+    (tmp_path / "release").rename(tmp_path / "first")
+    again = command(tmp_path, "publish", "job.yaml", "--no-attack", "--quiet")
+    assert again.returncode == 0, again.stderr
+    repeated = json.loads((tmp_path / "release" / "manifest.json").read_text())
+    assert promises(repeated) == promises(manifest)
+    assert all(holds for *_, holds in promises(manifest))
+    assert "Patient 0" not in tab.text()
+    assert table == tab.part("table")
+
+
+def test_a_large_table_sorted_by_date_and_a_reload_during_the_publish(tab, large):
+    table = open_path(tab, large)
+    assert tab.run("document.querySelector('[data-figure=rows]').dataset.value") == str(ROWS)
+    tab.go("roles", table)
+    tab.see("[data-figure=unique]")
+    publish(tab, table)
+    run = tab.part("run")
+    tab.see(".running")
+    tab.reload()
+    assert tab.part("run") == run
+    assert published(tab) == run
+    assert "k-anonymity" in tab.text("#results table")
+    tab.reload()  # an ended run is found again too
+    assert published(tab) == run
+
+
+def test_cancel_during_a_search_leaves_nothing(tab, large, tmp_path, server):
+    table = open_path(tab, large)
+    tab.go("guarantees", table)
+    tab.choose("#method", "full-domain")
+    tab.go("publish", table)
+    tab.fill("form .field:nth-child(2) input", str(tmp_path / "release"))
+    tab.click("#start")
+    tab.wait("document.querySelector('.phases .now')?.dataset.phase === 'searching'")
+    tab.click(".cancel")
+    tab.wait("document.querySelector('#results').innerText.includes('Cancelled')", 20)
+    assert list(tmp_path.iterdir()) == []
+    run = json.loads(fetched(tab, f"/api/runs/{tab.part('run')}"))
+    assert run["state"] == "cancelled"
+
+
+def test_a_file_that_is_no_table_and_a_guarantee_that_cannot_hold_are_refused(tab, tmp_path):
+    broken = tmp_path / "broken.csv"
+    broken.write_text('name,age\n"Ann,4\nBob,5,6,7\n', encoding="utf-8")
+    tab.upload("input[type=file]", broken)
+    tab.see(".notice.bad")
+    assert tab.run("location.hash") in ("", "#/table")
+    table = open_demo(tab)
+    tab.go("guarantees", table)
+    tab.fill("[data-parameter='distinct-l-diversity.l']", "40")
+    tab.wait("document.querySelector('#feasibility [data-feasible=false]')")
+    publish(tab, table)
+    tab.see("[data-state=refused]", 60)
+    assert "nothing was published" in tab.text("[data-state=refused]")
+    tab.errors[:] = [one for one in tab.errors if "422" not in one]  # the upload that was refused
+
+
+def test_a_table_in_which_persons_repeat_is_refused_until_the_job_says_what_to_do(tab, tmp_path):
+    path = tmp_path / "visits.csv"
+    ill = ("flu", "asthma", "gout")
+    rows = [f"P{n % 40:03},{20 + n % 30},{'fm'[n % 2]},{ill[n % 3]}" for n in range(120)]
+    path.write_text("\n".join(["patient_id,age,sex,diagnosis", *rows]) + "\n", encoding="utf-8")
+    tab.upload("input[type=file]", path)
+    tab.see("#next")
+    table = tab.part("table")
+    tab.go("roles", table)
+    tab.choose("#person", "")  # the repeated identifiers then say that persons repeat
+    publish(tab, table)
+    tab.see("[data-state]", 60)
+    assert tab.run("document.querySelector('[data-state]').dataset.state") in ("refused", "failed")
+    tab.go("roles", table)
+    tab.choose("#person", "patient_id")
+    tab.choose("#person-rows", "collapse")
+    for column in ("age", "sex", "diagnosis"):
+        tab.choose(f"[data-collapse={column}]", "most-frequent")
+    publish(tab, table)
+    published(tab)
+
+
+def test_two_tabs_with_two_tables_do_not_mix(browser, home, tab, tmp_path):
+    first = open_demo(tab)
+    other = Tab.new(browser, home)
+    other.ready("table")
+    path = tmp_path / "other.csv"
+    make_patients(path, rows=300, seed=9)
+    second = open_path(other, path)
+    assert first != second
+    tab.go("roles", first)
+    tab.choose("[data-role=ward]", "drop")
+    other.go("roles", second)
+    other.see("[data-figure=unique]")
+    assert other.run("document.querySelector('[data-role=ward]').value") == "quasi-identifier"
+    assert "300" in other.text(".about") and "3,000" in tab.text(".about")
+    tab.reload()
+    assert tab.run("document.querySelector('[data-role=ward]').value") == "drop"
+    assert other.errors == []
+    other.close()
+
+
+def test_compare_choose_a_point_and_see_the_same_rows_before_and_after(tab, tmp_path):
+    path = tmp_path / "patients.csv"
+    make_patients(path, rows=600, seed=3)
+    table = open_path(tab, path)
+    tab.go("compare", table)
+    tab.click("details summary")
+    tab.click("input[value=mondrian]")
+    tab.click("input[value=msa-diversity]")
+    tab.fill("details .field input[type=text]", "2, 3")
+    tab.click("#start")
+    tab.see("[data-chart=frontier] svg", 120)
+    drawn = tab.run("document.querySelectorAll('[data-chart=frontier] .point.live').length")
+    listed = tab.run("document.querySelectorAll('#results > div > .scroll tbody tr').length")
+    assert drawn == listed >= 2
+    figures = tab.run("document.querySelectorAll('[data-chart=frontier] tbody tr').length")
+    assert figures == drawn + 1  # and the baseline
+    tab.click(f"[data-chart=frontier] [data-point='{drawn - 1}']")  # drawn last, so on top
+    tab.see("#preview [data-chart='distribution-zip']", 120)
+    label = tab.run("document.querySelector('tr.chosen th').innerText")
+    tab.click("#open-job")
+    tab.see("#job textarea")
+    text = tab.run("document.querySelector('#job textarea').value")
+    assert f"method: {{{label.split()[0]}" in text
+    tab.press("Escape")
+    tab.reload()
+    tab.see("#preview [data-chart='distribution-zip']", 60)
+    assert tab.run("document.querySelector('tr.chosen th').innerText") == label
+
+
+def test_open_a_release_audit_it_and_find_a_forged_one(tab, tmp_path):
+    make_patients(tmp_path / "patients.csv", rows=400)
+    made = command(tmp_path, "init", "patients.csv")
+    assert made.returncode == 0, made.stderr
+    made = command(tmp_path, "publish", "job.yaml", "--no-attack", "--quiet")
+    assert made.returncode == 0, made.stderr
+    tab.go("releases")
+    tab.fill("form input[type=text]", str(tmp_path / "release"))
+    tab.click("form button[type=submit]")
+    tab.see("[data-figure=published-rows]")
+    assert tab.run("document.querySelector('[data-figure=published-rows]').dataset.value") == "400"
+    tab.click("#audit")
+    tab.see("#results .notice.good")
+    release = tmp_path / "release" / "records.csv"
+    lines = release.read_text(encoding="utf-8").splitlines()
+    release.write_text("\n".join(lines[:-3]) + "\n", encoding="utf-8")
+    tab.click("#audit")
+    tab.see("#results .notice.bad")
+
+
+def test_edit_the_job_as_text(tab):
+    table = open_demo(tab)
+    tab.go("guarantees", table)
+    tab.click("#open-job")
+    tab.see("#job textarea")
+    text = tab.run("document.querySelector('#job textarea').value")
+    tab.fill("#job textarea", text.replace("k: 5", "k: 9").replace("mondrian", "mondrain"))
+    tab.click("#job .row:not(.end) button")
+    tab.see("#job .notice.bad")
+    tab.fill("#job textarea", text.replace("k: 5", "k: 9"))
+    tab.click("#job .row:not(.end) button")
+    tab.wait("!document.getElementById('job').open")
+    tab.wait("document.querySelector(\"[data-parameter='k-anonymity.k']\")?.value === '9'")
+    tab.errors[:] = [one for one in tab.errors if "422" not in one]

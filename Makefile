@@ -99,6 +99,7 @@ $(VENV)/.documented: $(VENV)/.installed
 # The pictures in docs/images, in a headless Chromium.
 screenshots: $(VENV)/.tested
 	$(BIN)/python -m tests.report.screenshots
+	$(BIN)/python -m tests.studio.pictures
 
 docs: $(VENV)/.documented
 	$(BIN)/python -m tests.docs.reference

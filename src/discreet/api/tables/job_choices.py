@@ -22,6 +22,8 @@ _ROLE_TEXTS = {
     "sensitive": "What must not become known of a person; protected.",
     "quasi-sensitive": "Its terms link to sensitive labels by a knowledge table.",
     "insensitive": "Published unchanged.",
+    "weight": "How many people of the population a row represents.",
+    "household": "What rows of one household share; never published.",
     "drop": "Not published.",
 }
 _STANDARD_TEXTS = {

@@ -30,6 +30,7 @@ from discreet.table.roles import Role
 FIRST_ROWS = 20
 MOST_FREQUENT = 10  # values of a column that are listed
 MASK = "•••••"
+MASKED_ROLES = (Role.IDENTIFIER, Role.HOUSEHOLD)
 BANDS = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 99), (100, None))  # sizes of classes
 PRESET_TEXTS = {
     "alike-5-3": "5 people alike, 3 diagnoses among them",
@@ -98,7 +99,7 @@ class OpenedTable:
 
     def describe(self) -> dict[str, Any]:
         """Return columns, and first rows with identifiers masked, as plain data."""
-        hidden = {name for name, one in self.roles.items() if one.role is Role.IDENTIFIER}
+        hidden = {name for name, one in self.roles.items() if one.role in MASKED_ROLES}
         rows = np.arange(min(FIRST_ROWS, self.table.rows))
         columns = list(self.table)
         cells = [

@@ -59,7 +59,7 @@ function summary(draft) {
     const shown = Object.entries(parameters).map(([key, value]) => `${key} = ${typeof value === "object" ? JSON.stringify(value) : value}`);
     return h("li", {}, h("strong", {}, name), shown.length ? ` (${shown.join(", ")})` : "");
   });
-  const roles = ["quasi-identifier", "sensitive", "insensitive", "identifier", "drop"]
+  const roles = ["quasi-identifier", "sensitive", "quasi-sensitive", "insensitive", "weight", "identifier", "household", "drop"]
     .map((role) => [role, draft.withRole(role)])
     .filter(([, names]) => names.length)
     .map(([role, names]) => h("li", {}, h("strong", {}, t(`roles.plural.${role}`)), `: ${names.join(", ")}`));

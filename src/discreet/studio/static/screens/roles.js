@@ -8,7 +8,7 @@ import { bars, figure } from "../lib/plots.js";
 import { address, note } from "../lib/route.js";
 import { number, percent, t } from "../lib/words.js";
 
-const ROLES = ["identifier", "quasi-identifier", "sensitive", "quasi-sensitive", "insensitive", "drop"];
+const ROLES = ["identifier", "quasi-identifier", "sensitive", "quasi-sensitive", "insensitive", "weight", "household", "drop"];
 const TONE = { high: "good", medium: "", low: "warn" };
 const COLLAPSE = ["", "first", "last", "most-frequent", "min", "max", "sum", "mean", "count", "set", "constant"];
 

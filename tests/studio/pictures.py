@@ -37,12 +37,12 @@ def draw(browser: Browser, address: str) -> None:
     tab.wait("document.querySelector(\"[data-parameter='distinct-l-diversity.l']\").value === '3'")
     tab.click("#price")
     tab.see("#costs [data-chart]")
-    tab.picture(IMAGES / "studio-guarantees.png")
+    tab.picture(IMAGES / "studio-guarantees.png", 1250)
 
     tab.go("compare", table)
     tab.click("#start")
-    tab.see("[data-choose^='decomposition']", 300)
-    tab.click("[data-choose^='decomposition']")
+    tab.see("[data-choose^='msa-diversity']", 300)
+    tab.click("[data-choose^='msa-diversity']")
     tab.see("#preview [data-chart]")
     tab.picture(IMAGES / "studio-compare.png", 1250)
 

@@ -1,7 +1,7 @@
 // Inputs for the parameters of a requirement or a method, from its JSON Schema.
 
 import { h } from "./dom.js";
-import { select } from "./pieces.js";
+import { folded, select } from "./pieces.js";
 import { has, t } from "./words.js";
 
 const HIDDEN = new Set(["non_sensitive"]); // follows from the attribute
@@ -18,17 +18,19 @@ function plainType(property) {
 
 const bounds = (property, key) => property[key] ?? (property.anyOf ?? []).map((one) => one[key]).find((one) => one !== undefined);
 
-/** Draw an input for each parameter. `change(name, value)` is called with undefined for the default. */
+/** Draw an input for each parameter; those that are seldom set are behind a click. `change(name, value)` is called with undefined for the default. */
 export function inputs(schema, given, change, { sensitive = [], of = "" } = {}) {
-  return Object.entries(schema.properties ?? {})
-    .filter(([name]) => !HIDDEN.has(name))
-    .map(([name, property]) => {
-      const value = given[name] ?? property.default;
-      const label = has(`parameter.${name}`) ? t(`parameter.${name}`) : name;
-      const shared = { data: { parameter: `${of}.${name}` }, title: property.description };
-      const needed = (schema.required ?? []).includes(name);
-      return h("label", {}, label, control(name, property, value, change, { shared, needed, sensitive }));
-    });
+  const all = Object.entries(schema.properties ?? {}).filter(([name]) => !HIDDEN.has(name));
+  const usual = (name) => (schema.required ?? []).includes(name) || name === "attribute" || name in given;
+  const draw = ([name, property]) => {
+    const value = given[name] ?? property.default;
+    const label = has(`parameter.${name}`) ? t(`parameter.${name}`) : name;
+    const shared = { data: { parameter: `${of}.${name}` }, title: property.description };
+    const needed = (schema.required ?? []).includes(name);
+    return h("label", {}, label, control(name, property, value, change, { shared, needed, sensitive }));
+  };
+  const [shown, more] = [all.filter(([name]) => usual(name)), all.filter(([name]) => !usual(name))];
+  return [shown.map(draw), more.length ? folded(t("parameters.more"), more.map(draw)) : null];
 }
 
 function control(name, property, value, change, { shared, needed, sensitive }) {

@@ -110,7 +110,7 @@ export default async function show({ body, table, given, draft, signal }) {
           columns: columns.filter((one, place) => place !== 1 && place < 3 + measures.length),
           rows: [...made, { ...found.unlinked, label: t("compare.unlinked") }],
         })),
-        draw(columns, found.points, { caption: t("compare.releases"), row: (one) => ({ class: one.label === label ? "chosen" : "" }) }),
+        draw(columns, found.points, { caption: t("compare.releases"), className: "points", row: (one) => ({ class: one.label === label ? "chosen" : "" }) }),
       );
     };
     redraw();
@@ -146,7 +146,7 @@ export default async function show({ body, table, given, draft, signal }) {
 function recommended(found, made, choose) {
   const lines = (found.recommendations ?? []).map((one) => {
     const point = made.find((other) => other.label === one.label);
-    const words = english(one.sentence);
+    const words = english(one.sentence.replace(/^Recommended for [a-z]+: /, "")); // the line begins with the use
     return h("li", {}, h("strong", {}, t(`use.${one.for}`)), ": ", words, point ? [" ", button(t("compare.choose"), () => choose(point), { class: "plain", "aria-label": t("compare.choose_one", { name: one.label }) })] : null);
   });
   return lines.length ? section(t("compare.recommended"), h("ul", { class: "sentences" }, lines)) : null;

@@ -3,7 +3,7 @@
 import { get, once, post } from "../lib/api.js";
 import { h, newId, paused, replace } from "../lib/dom.js";
 import { onChange } from "../lib/draft.js";
-import { badge, button, english, failure, field, folded, notice, section, select, table as draw, waiting } from "../lib/pieces.js";
+import { badge, button, english, failure, field, notice, section, select, table as draw, waiting } from "../lib/pieces.js";
 import { inputs } from "../lib/parameters.js";
 import { bars, figure } from "../lib/plots.js";
 import { address, note } from "../lib/route.js";
@@ -132,7 +132,7 @@ export default async function show({ body, table, given, draft, signal }) {
       methodPlace,
       field(t("guarantees.method"), chooser, choice ? wordsOf(`method.${choice.name}`, choice) : "", "method"),
       choice && Object.keys(choice.parameters?.properties ?? {}).length
-        ? folded(t("guarantees.parameters"), h("div", { class: "inputs" }, inputs(choice.parameters, parameters, set, { sensitive: draft.withRole("sensitive"), of: name })))
+        ? h("div", { class: "inputs" }, inputs(choice.parameters, parameters, set, { sensitive: draft.withRole("sensitive"), of: name }))
         : null,
     );
   };

@@ -195,7 +195,7 @@ export default async function show({ body, table, given, draft, signal }) {
       } },
       { name: t("roles.why"), className: "why", cell: (one) => why(draft.proposal.columns[one.name]) },
     );
-    replace(columnsPlace, draw(columns, draft.info.columns, { caption: t("columns") }));
+    replace(columnsPlace, draw(columns, draft.info.columns, { caption: t("columns"), className: "roles" }));
   };
 
   const again = button(t("roles.reset"), () => {

@@ -61,9 +61,12 @@ def main() -> None:
     program = installed()
     if program is None:
         sys.exit("No Chromium is installed: apt-get install chromium")
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder), "--demo") as server:
-        with running(program) as browser:
-            draw(browser, server.address)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(Path(folder), "--demo") as server,
+        running(program) as browser,
+    ):
+        draw(browser, server.address)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.attacks.inference import minimality_mondrian
 
 VALUES = {"hiv": "virus", "flu": "virus", "pox": "virus", "none": "other", "ok": "other"}
 SPARED = ["none", "ok"]
@@ -125,3 +126,25 @@ def test_persons_with_several_rows_are_targets_by_their_sensitive_values():
     assert {one.attack for one in found} == checked
     assert {one.targets for one in found} == {sensitive}
     assert report.ok
+
+
+@pytest.mark.parametrize("leaves", [5000, 7])
+def test_minimality_scores_each_person_by_the_own_value(leaves, monkeypatch):
+    """Where no class can be cut, the attacker believes what homogeneity tells, of each person."""
+    monkeypatch.setattr(minimality_mondrian, "LEAVES", leaves)
+    monkeypatch.setattr(minimality_mondrian, "_divisible_leaves", lambda *_: iter(()))
+    table = patients(rows=2500)  # more than the method is run on again
+    requirements = [{"k-anonymity": {"k": 3}}, {"distinct-l-diversity": {"l": 2}}]
+    asked = job("mondrian", requirements)
+    release = dc.publish(table, asked, seed=0)
+    found = dc.attack(release, original=table, attacks=["homogeneity", "minimality"]).findings
+    by_name = {(finding.attack, finding.aim): finding for finding in found}
+    for aim in ("test", "job"):
+        plain, own = by_name["homogeneity", aim], by_name["minimality", aim]
+        assert plain.targets == (2500 if aim == "job" else (~table["test"].is_in(SPARED)).sum())
+        if leaves == 7:
+            assert "classes drawn" in own.method
+            assert 0 < own.targets < plain.targets
+        else:
+            for figure in ("targets", "mean", "greatest", "above", "certain"):
+                assert getattr(own, figure) == pytest.approx(getattr(plain, figure))

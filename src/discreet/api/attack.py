@@ -30,6 +30,7 @@ def attack(
     population: str | Path | None = None,
     threshold: float = 0.5,
     seconds: float | None = None,
+    quick: bool = False,
     progress: Progress = no_progress,
 ) -> AttackReport:
     """Attack a release with every attack that applies, or with those that are named.
@@ -38,6 +39,7 @@ def attack(
     the frame that was published. It provides the people's quasi-identifiers, and the true values
     by which beliefs are scored. ``population`` is a table of the quasi-identifiers of a larger
     population, or a job. What has not ended after ``seconds`` is left out, and the report says so.
+    With ``quick``, figures are estimated from targets drawn at random, with intervals.
     """
     if not 0 <= threshold <= 1:
         raise InputError(f"threshold: a belief is between 0 and 1; found {threshold:g}.")
@@ -54,6 +56,7 @@ def attack(
         source_rows=source_rows_of(release, manifest),
         threshold=threshold,
         seconds=seconds,
+        quick=quick,
         progress=progress,
     )
 

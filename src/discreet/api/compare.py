@@ -210,7 +210,8 @@ def compare(
             continue
 
         def tell(phase: str, share: float, before: int = number, of: str = setting.label) -> None:
-            progress(f"{of} ({before + 1} of {len(settings)}): {phase}", share)
+            done = (before + min(share, 1.0) / 2) / len(settings)  # a phase is not a whole setting
+            progress(f"{of} ({before + 1} of {len(settings)}): {phase}", done)
 
         points.append(runner.point(setting, tell))
     unlinked = runner.unlinked()

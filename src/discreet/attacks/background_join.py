@@ -39,6 +39,7 @@ class BackgroundJoin(Attack):
     """One sensitive value from another, or from all others, that the attacker knows."""
 
     name: ClassVar[str] = "background-join"
+    quick: ClassVar[bool] = True
     also_knows: ClassVar[str] = "other sensitive values of the target"
 
     others: int = Field(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attacks.estimates import Interval, mean_interval, share_interval
 from discreet.by_name import Named
 from discreet.methods.base import Progress, Task, no_progress
 from discreet.releases.placement import EXACT
@@ -150,7 +151,9 @@ class Finding:
     exceeded: bool  # whether some target is above its bound
     inside: bool  # whether some requirement covers such an attacker
     method: str = EXACT  # or by which approximation
-    interval: tuple[float, float] | None = None  # of ``above``, where targets are sampled
+    interval: Interval | None = None  # of ``above``, where targets are sampled
+    mean_interval: Interval | None = None  # where targets are drawn to estimate
+    certain_interval: Interval | None = None
     histogram: tuple[int, ...] = ()  # targets by belief, in equal steps from 0 to 1
     is_belief: bool = True  # else an accuracy: never compared with a ceiling on belief
     also_knows: str = ""  # beside the quasi-identifiers, in a few words
@@ -224,6 +227,8 @@ class Attack(Named):
     inside: ClassVar[bool] = True  # whether a target above a promised bound is a failed audit
     # Whether its targets may be rows where a person has several; no guarantee bounds it then.
     may_count_rows: ClassVar[bool] = False
+    # Whether it runs where targets are drawn to estimate: its figures follow from single targets.
+    quick: ClassVar[bool] = False
     slow: ClassVar[bool] = False  # whether it runs after the others, which a time limit spares
     also_knows: ClassVar[str] = ""  # beside the quasi-identifiers, in a few words
     criterion: ClassVar[Criterion] = Criterion.INFERENCE
@@ -300,6 +305,7 @@ class Attack(Named):
             knowledge=knowledge or self.knowledge,
             method=reading.placement.method if method is None else method,
             sampled=reading.sampled,
+            estimated=reading.estimated,
             details=details or {},
             alone=alone,
         )
@@ -318,6 +324,7 @@ def summarize(
     knowledge: str,
     method: str = EXACT,
     sampled: bool = False,
+    estimated: bool = False,
     sure: Floats | None = None,
     details: Mapping[str, Any] | None = None,
     alone: Floats | None = None,
@@ -335,6 +342,8 @@ def summarize(
     targets = int(count.sum())
     total = max(targets, 1)
     above = int(count[surely > threshold + TOLERANCE].sum())
+    certain = int(count[surely >= 1 - TOLERANCE].sum())
+    interval = wilson(above, targets) if sampled else None
     bin_of_line = np.clip((belief * BINS - TOLERANCE).astype(np.int64), 0, BINS - 1)
     bounded = bounds is not None and bool((bounds < 1 - TOLERANCE).any())
     return Finding(
@@ -346,13 +355,15 @@ def summarize(
         mean=float((belief * count).sum() / total),
         greatest=float(belief.max()) if len(belief) else 0.0,
         above=above / total,
-        certain=float(count[surely >= 1 - TOLERANCE].sum() / total),
+        certain=certain / total,
         baseline=float((without * count).sum() / targets) if targets else 0.0,
         bound=min(float(bounds.max()), 1.0) if bounded and bounds is not None else None,
         exceeded=bounds is not None and bool((belief > bounds + TOLERANCE).any()),
         inside=attack.inside,
         method=method,
-        interval=wilson(above, targets) if sampled else None,
+        interval=share_interval(above, targets) if estimated else interval,
+        mean_interval=mean_interval(belief, count) if estimated else None,
+        certain_interval=share_interval(certain, targets) if estimated else None,
         histogram=tuple(int(n) for n in np.bincount(bin_of_line, count, BINS)),
         details=dict(details or {}),
         also_knows=attack.also_knows,

@@ -57,6 +57,7 @@ class Linking(Attack):
     """Which published row is the target's."""
 
     name: ClassVar[str] = "linking"
+    quick: ClassVar[bool] = True
     criterion: ClassVar[Criterion] = Criterion.SINGLING_OUT
 
     @property
@@ -76,6 +77,7 @@ class Linking(Attack):
                     self, "the row", reading.name, 1 / matching[present], count[present],
                     1 / max(reading.rows, 1), scene.threshold, bounds,
                     knowledge=self.knowledge, sampled=reading.sampled,
+                    estimated=reading.estimated,
                 )
             )  # fmt: skip
         return findings
@@ -95,6 +97,7 @@ class Homogeneity(Attack):
     """Which value the target has, by its share in the target's group."""
 
     name: ClassVar[str] = "homogeneity"
+    quick: ClassVar[bool] = True
 
     @property
     def knowledge(self) -> str:
@@ -123,6 +126,7 @@ class Skewness(Attack):
     """How much more likely a value has become than it is in the table."""
 
     name: ClassVar[str] = "skewness"
+    quick: ClassVar[bool] = True
 
     @property
     def knowledge(self) -> str:
@@ -173,6 +177,7 @@ class Similarity(Attack):
     """Which kind of value the target has: the levels of a hierarchy, or kinds that are given."""
 
     name: ClassVar[str] = "similarity"
+    quick: ClassVar[bool] = True
 
     kinds_of: Mapping[str, Mapping[str, tuple[str, ...]]] = Field(
         default_factory=dict,

@@ -23,6 +23,7 @@ from discreet.attacks.base import (
     Finding,
     Scene,
 )
+from discreet.attacks.estimates import RATE, TARGETS, drawn_targets
 from discreet.attacks.inference.rows_at_risk import RowAtRisk, RowsAtRisk
 from discreet.attacks.persons.person_view import PersonView
 from discreet.attacks.registry import all_attacks
@@ -57,6 +58,7 @@ class AttackReport(Result):
     omitted: Mapping[str, str] = field(default_factory=dict)  # what applies and was left out: why
     seconds: float | None = None  # time limit of all attacks together
     at_risk: tuple[RowAtRisk, ...] | None = None  # rows of the source; None where not listed
+    estimated: int | None = None  # targets that were drawn for each finding with intervals
 
     @property
     def ok(self) -> bool:
@@ -131,6 +133,17 @@ class AttackReport(Result):
         said = f"Targets are people: {self.rows or 0:,} published rows of {self.persons:,} people."
         return f"{said} These attacks count rows: {', '.join(by_row)}." if by_row else said
 
+    @property
+    def drawn(self) -> str | None:
+        """How figures were estimated; None where they were not."""
+        if self.estimated is None:
+            return None
+        return (
+            f"Estimated from {self.estimated:,} targets drawn at random: each interval holds the "
+            f"exact figure with a probability of at least {RATE:.0%}. The greatest belief is that "
+            "of the targets drawn. For all targets and attacks, run without --quick."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data."""
         return {
@@ -139,6 +152,7 @@ class AttackReport(Result):
             "threshold": self.threshold,
             **({} if self.persons is None else {"persons": self.persons, "rows": self.rows}),
             "seconds": self.seconds,
+            **({} if self.estimated is None else {"estimated": self.estimated}),
             "findings": [finding.to_dict() for finding in self.findings],
             "criteria": {
                 criterion: None if worst is None else worst.title
@@ -160,9 +174,12 @@ class AttackReport(Result):
         ]
         for f in shown:
             certain = f"{f.newly_certain:,}/{f.targets:,}" if f.is_belief else "–"
+            interval = ""
+            if f.mean_interval is not None:
+                interval = f" (mean {f.mean_interval[0]:.1%} to {f.mean_interval[1]:.1%})"
             lines.append(
                 f"{_short(f.aim):{aims}}  {f.also_knows or '–':{knows}}  {certain:>15}  "
-                f"{f.greatest:>6.1%}  {f.mean:>6.1%}  {f.baseline:>7.1%}  {f.verdict}"
+                f"{f.greatest:>6.1%}  {f.mean:>6.1%}  {f.baseline:>7.1%}  {f.verdict}{interval}"
             )
         return [*lines, *self.pinned]
 
@@ -186,7 +203,12 @@ class AttackReport(Result):
         return lines
 
     def __str__(self) -> str:
-        lines = [self.summary, *filter(None, [self.counted]), "", *self.table(self.findings)]
+        lines = [
+            self.summary,
+            *filter(None, [self.counted, self.drawn]),
+            "",
+            *self.table(self.findings),
+        ]
         lines += ["", "re-identification        prosecutor  marketer  unique"]
         for r in self.risks:
             tail = "" if r.journalist is None else f"   journalist {r.journalist:.4f}"
@@ -209,13 +231,20 @@ def run_attacks(
     threshold: float = 0.5,
     seconds: float | None = None,
     list_rows: bool = False,
+    quick: bool = False,
     progress: Progress = no_progress,
 ) -> AttackReport:
     """Run some attacks, or all, on published tables; after ``seconds`` the rest is left out.
 
     ``source_rows``, the original's row behind each published row, is needed where a person may
-    have several: the targets are then persons. ``list_rows`` also lists the rows at risk.
+    have several: the targets are then persons. ``list_rows`` also lists the rows at risk. With
+    ``quick``, the attacks whose figures follow from single targets estimate them from some.
     """
+    if quick and manifest.keeps_rows:
+        raise InputError(
+            "--quick draws rows as targets, but a person has several rows in this release. Attack "
+            "it without --quick, or limit the time with --seconds."
+        )
     persons = _person_views(tables, manifest, task, source_rows) if manifest.keeps_rows else None
     ends = None if seconds is None else time.monotonic() + seconds
     rng = np.random.default_rng(SEED)
@@ -225,6 +254,8 @@ def run_attacks(
         readings = interruptible(
             lambda: kind_of(manifest.kind).adversary_views(tables, task, manifest, rng)
         )
+    if quick:
+        readings = [drawn_targets(view, rng) for view in readings]
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
         progress, persons, at_risk=RowsAtRisk() if list_rows else None,
@@ -238,6 +269,9 @@ def run_attacks(
         if reason is not None:
             inapplicable[attack.name] = reason
             continue
+        if quick and not attack.quick:
+            attack.omit(scene, "", "not among the attacks of --quick")
+            continue
         run = _Run(attack, scene, ends, number / len(chosen), 1 / len(chosen))
         findings += run.findings()
         if run.cut:
@@ -250,7 +284,7 @@ def run_attacks(
         listed = scene.at_risk.listed
     report = AttackReport(
         tuple(findings), inapplicable, (), threshold, omitted=dict(scene.omitted), seconds=seconds,
-        at_risk=listed,
+        at_risk=listed, estimated=TARGETS if any(view.estimated for view in readings) else None,
     )  # fmt: skip
     if persons is None or task.kept is None:
         risks = interruptible(

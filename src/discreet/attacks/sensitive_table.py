@@ -84,6 +84,7 @@ class SetHomogeneity(Attack):
     """Which value the target has, by the rows of T^S that lie within the group's sets."""
 
     name: ClassVar[str] = "set-homogeneity"
+    quick: ClassVar[bool] = True  # exact: it is fast
 
     @classmethod
     def reads(cls, kind: Kind) -> bool:

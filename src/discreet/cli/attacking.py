@@ -61,6 +61,10 @@ def attack(
         float | None,
         typer.Option("--seconds", min=0, help="Time limit; the report lists what it cut off."),
     ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Estimate from targets drawn at random, with intervals."),
+    ] = False,
     page: PageFile = None,
     ledger: SeriesLedger = None,
     key: KeyFile = None,
@@ -105,6 +109,7 @@ def attack(
                 population=population,
                 threshold=threshold,
                 seconds=seconds,
+                quick=quick,
                 progress=progress,
             )
         if page is not None:

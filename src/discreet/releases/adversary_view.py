@@ -55,6 +55,7 @@ class AdversaryView:
     group_of_person: NDArray[np.int32]  # (original rows,) −1 where unpublished or not certain
     members: KnownMembers
     sampled: bool = False  # whether the targets are a sample of the people
+    estimated: bool = False  # whether they were drawn from all targets, to estimate
 
     @property
     def groups(self) -> int:

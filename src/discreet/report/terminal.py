@@ -121,12 +121,13 @@ def audit_lines(found: Audit, manifest: Manifest, folder: Path) -> list[str]:
 
 def attack_lines(found: AttackReport) -> list[str]:
     """Return the strongest attackers against a release."""
+    targets = "" if found.estimated is None else " on the targets drawn"
     verdict = (
-        "No attack exceeds a guarantee of this release."
+        f"No attack{targets} exceeds a guarantee of this release."
         if found.ok
         else "BROKEN: an attack exceeds a guarantee of this release."
     )
-    lines = [verdict, found.summary, *filter(None, [found.counted])]
+    lines = [verdict, found.summary, *filter(None, [found.counted, found.drawn])]
     if found.findings:
         lines += ["", *found.lines(), ""]
         lines.append(

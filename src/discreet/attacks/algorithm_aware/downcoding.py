@@ -15,6 +15,7 @@ from the published files; the original only says which values exist.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -22,21 +23,23 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from discreet.attacks.base import Attack, Criterion, Finding, Scene
-from discreet.hierarchies.cells import SUPPRESSED, ValueSet, parse_cell
-from discreet.hierarchies.coverage import CellReader, Coverage, Run, merged
+from discreet.hierarchies.cells import SUPPRESSED
+from discreet.hierarchies.coverage import CellReader, Coverage, Run, coverage_of_cells, merged
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.base import Task
 from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.shared.grid_cells import Grid, grid_of
 from discreet.releases.kinds.base import Kind
 from discreet.releases.manifest import Manifest
-from discreet.table.classes import Classes, classes_of
+from discreet.table.classes import Classes, classes_of, group_codes
 from discreet.table.coded_table import CodedTable, Column
+from discreet.table.kernels.lists import entries_of, starts_of, stretches
 from discreet.typing import Bools, Floats, Ints
 
 CELLS = "exact quasi-identifiers"
 ROWS = "whole rows of quasi-identifiers"
 ROUNDS = 30  # of fitting the distribution of a column
+LEAST_BITS = math.log2(1e-300)  # of a chance that is as good as none
 
 
 class Downcoding(Attack):
@@ -181,13 +184,16 @@ def _read(
     grid = grid_of(original) if entry.rounds_to_grid else None
     texts = published.text.to_list()
     reader = CellReader(original, hierarchy, level)
-    ranges = reader.ranges(texts)
-    ends = zip(ranges.first.tolist(), ranges.last.tolist(), strict=True)
-    range_of_cell = dict(zip(ranges.cell.tolist(), ends, strict=True))
+    ranges = set(reader.ranges(texts).cell.tolist())
+    coverage = coverage_of_cells(published, original, hierarchy, level)
+    runs = list(zip(coverage.low.tolist(), coverage.high.tolist(), strict=True))
+    start = coverage.run_start.tolist()
     cells = [
-        _Cell.of_range(range_of_cell[number], grid, tight=tight)
-        if number in range_of_cell
-        else _Cell.of_other(reader, hierarchy, text, tight=tight)
+        _Cell.of_range(runs[start[number]], grid, tight=tight)
+        if number in ranges
+        else _Cell.of_other(
+            reader, hierarchy, text, tuple(runs[start[number] : start[number + 1]]), tight=tight
+        )
         for number, text in enumerate(texts)
     ]
     of_class = published.codes[classes.first_row].astype(np.int64)
@@ -231,19 +237,24 @@ class _Cell(NamedTuple):
 
     @classmethod
     def of_other(
-        cls, reader: CellReader, hierarchy: Hierarchy | None, text: str | None, *, tight: bool
+        cls,
+        reader: CellReader,
+        hierarchy: Hierarchy | None,
+        text: str | None,
+        runs: tuple[Run, ...],
+        *,
+        tight: bool,
     ) -> _Cell:
-        runs = tuple(reader.runs(text))
         whole = cls(runs)
         if not tight or not whole.is_open:
             return whole
         if hierarchy is not None and (text == SUPPRESSED or reader.nodes(text)):
             children = _children(reader, hierarchy, text)
             return cls(runs, children if len(children) == 2 else (), children)
-        if text is not None and isinstance(parse_cell(text), ValueSet):
-            members = [code for low, high in runs for code in range(low, high)]
-            return cls(runs, tuple(((code, code + 1),) for code in members))
-        return whole
+        if text == SUPPRESSED:
+            return whole
+        members = [code for low, high in runs for code in range(low, high)]  # of a set
+        return cls(runs, tuple(((code, code + 1),) for code in members))
 
 
 def _values_in(runs: Sequence[Run]) -> int:
@@ -274,27 +285,34 @@ def _bits(cells: Sequence[_Cell], of_class: Ints, size: Ints, cardinality: int) 
     negatively associated, so the product of their chances is at least the chance of all.
     """
     share = _fitted(cells, of_class, size, cardinality)
-    before = np.concatenate([[0.0], np.cumsum(share)])
-    order = np.argsort(of_class, kind="stable")
-    ends = np.searchsorted(of_class[order], np.arange(len(cells) + 1))
+    pieces = [cell.children or cell.parts for cell in cells]
+    start = starts_of(np.array([len(some) for some in pieces], np.int64))
+    whole = _coverage([cell.runs for cell in cells], cardinality).sums(share)
+    held = _coverage([piece for some in pieces for piece in some], cardinality).sums(share)
+    held = np.clip(held / np.repeat(whole, np.diff(start)), 1e-12, 1 - 1e-12)
+    has_children = np.array([bool(cell.children) for cell in cells])
+    alike = group_codes([of_class.astype(np.int32), size.astype(np.int32)],
+                        [len(cells), int(size.max(initial=0)) + 1], len(size))  # fmt: skip
+    of_line, rows = of_class[alike.first_row], size[alike.first_row]
+    open_lines = np.flatnonzero(np.diff(start)[of_line])
     total = 0.0
-    for number, cell in enumerate(cells):
-        rows = size[order[ends[number] : ends[number + 1]]]
-        pieces = cell.children or cell.parts
-        if not len(rows) or not pieces:
-            continue
-        held = np.array([_sum(before, piece) for piece in pieces]) / _sum(before, cell.runs)
-        held = np.clip(held, 1e-12, 1 - 1e-12)
-        if cell.children:
-            chance = 1 - (held[:, None] ** rows).sum(axis=0)
-        else:
-            chance = np.prod(1 - (1 - held[:, None]) ** rows, axis=0)
-        total -= float(np.log2(np.clip(chance, 1e-300, 1.0)).sum())
+    for part in stretches(np.diff(start)[of_line[open_lines]]):
+        lines = open_lines[part]
+        piece, line = entries_of(start, of_line[lines])
+        by_children = has_children[of_line[lines]]
+        of_rows = rows[lines][line]
+        none = np.bincount(line, held[piece] ** of_rows, len(lines))  # all rows in one child
+        each = np.bincount(line, np.log2(1 - (1 - held[piece]) ** of_rows), len(lines))
+        chance = np.where(by_children, np.log2(np.clip(1 - none, 1e-300, 1.0)), each)
+        total -= float(alike.size[lines] @ np.clip(chance, LEAST_BITS, 0.0))
     return total
 
 
-def _sum(before: Floats, runs: Sequence[Run]) -> float:
-    return float(sum(before[high] - before[low] for low, high in runs))
+def _coverage(pieces: Sequence[Sequence[Run]], cardinality: int) -> Coverage:
+    """The values of some pieces."""
+    runs = np.array([run for piece in pieces for run in piece], np.int64).reshape(-1, 2)
+    piece_of_run = np.repeat(np.arange(len(pieces)), [len(piece) for piece in pieces])
+    return Coverage(len(pieces), cardinality, piece_of_run, runs[:, 0], runs[:, 1])
 
 
 def _fitted(cells: Sequence[_Cell], of_class: Ints, size: Ints, cardinality: int) -> Floats:
@@ -306,15 +324,13 @@ def _fitted(cells: Sequence[_Cell], of_class: Ints, size: Ints, cardinality: int
     for cell, count, rows in zip(cells, classes_of_cell, rows_of_cell, strict=True):
         pieces += [cell.runs, *cell.parts]
         mass += [rows - count * len(cell.parts), *[count] * len(cell.parts)]
-    runs = np.array([run for piece in pieces for run in piece], np.int64).reshape(-1, 2)
-    piece_of_run = np.repeat(np.arange(len(pieces)), [len(piece) for piece in pieces])
-    coverage = Coverage(len(pieces), cardinality, piece_of_run, runs[:, 0], runs[:, 1])
+    coverage = _coverage(pieces, cardinality)
     share, held = np.full(cardinality, 1 / max(cardinality, 1)), np.array(mass)
     for _ in range(ROUNDS):
         # No value is ruled out by the fit, so every piece keeps a share.
-        weight = (held / np.maximum(coverage.sums(share), 1e-300))[piece_of_run]
-        change = np.bincount(runs[:, 0], weight, cardinality + 1)
-        change -= np.bincount(runs[:, 1], weight, cardinality + 1)
+        weight = (held / np.maximum(coverage.sums(share), 1e-300))[coverage.cell_of_run]
+        change = np.bincount(coverage.low, weight, cardinality + 1)
+        change -= np.bincount(coverage.high, weight, cardinality + 1)
         share = np.maximum(share * np.cumsum(change)[:-1], 1e-12)
         share /= share.sum()
     return share

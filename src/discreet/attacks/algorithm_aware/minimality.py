@@ -30,7 +30,7 @@ from pydantic import Field, ValidationError
 from discreet.attacks.base import Attack, Finding, Scene, summarize, wilson
 from discreet.attacks.class_attacks import IN_TABLE, baseline_of
 from discreet.attacks.inference.beliefs import beliefs_in
-from discreet.attacks.inference.minimality_mondrian import Judged, leaf_beliefs
+from discreet.attacks.inference.minimality_mondrian import Judged, leaf_beliefs, share_of_truth
 from discreet.attacks.inference.worlds import all_worlds, count_worlds
 from discreet.errors import InfeasibleError
 from discreet.methods.base import Bucketized, Generalized, Method, Task
@@ -113,9 +113,10 @@ class Minimality(Attack):
             if attribute not in found:
                 self.omit(scene, attribute, f"not assessed: {how}")
                 continue
+            person, belief, sure = found[attribute]
             truth = recoded(reading.sensitive[attribute], scene.task.table[attribute])
-            chosen = scene.discloses(attribute, truth)
-            belief, sure = (of_person[chosen] for of_person in found[attribute])
+            chosen = scene.discloses(attribute, truth[person])
+            belief, sure = belief[chosen], sure[chosen]
             lines = scene.discloses(attribute, plain.value)
             without = (baseline_of(reading, attribute, plain) * plain.count)[lines].sum()
             findings.append(
@@ -178,7 +179,7 @@ def _by_running(scene: Scene, reading: AdversaryView, most: int) -> dict[str, Ju
     found = {}
     for c in columns:
         share = seen[c.name][everybody, recoded(c, original[c.name])] / kept
-        found[c.name] = (share, share)
+        found[c.name] = Judged(everybody, share, share)
     return found
 
 
@@ -233,11 +234,13 @@ def _by_predecessors(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Ju
     acceptance = wilson(kept, draws, Z)[0] if open_nodes else 1.0
     if acceptance <= 0.01:
         return None, "almost all sampled worlds are rejected"
-    found = {}
-    for attribute in reading.sensitive:
-        plain = beliefs_in(reading, attribute)
-        share = plain.belief[plain.line_of_target]
-        found[attribute] = np.minimum(share / acceptance, 1.0), share
+    columns = reading.sensitive.values()
+    truth = {column.name: recoded(column, original[column.name]) for column in columns}
+    person = np.arange(original.rows)
+    found = {
+        name: Judged(person, np.minimum(share / acceptance, 1.0), share)
+        for name, share in share_of_truth(reading, truth).items()
+    }
     if not open_nodes:
         return found, "exact"
     return found, f"at most share/acceptance; acceptance at least {acceptance:.3f}"

@@ -8,16 +8,19 @@ numbers, each weighed by the arrangements that it represents, and only where the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb, lgamma
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attacks.base import Scene, wilson_low
+from discreet.attacks.inference.beliefs import beliefs_in
 from discreet.releases.adversary_view import AdversaryView
+from discreet.releases.placement import Placement
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.code_maps import recoded
@@ -29,7 +32,13 @@ DEALINGS = 20_000  # ways to deal out a class's rows to its types; beyond, world
 DRAWN = 2000
 LEAVES = 5000  # looked at, drawn at random
 
-Judged = tuple[Floats, Floats]  # beliefs, and what they surely are
+
+class Judged(NamedTuple):
+    """Beliefs in the truth of some people, and what these surely are."""
+
+    person: NDArray[np.int64]
+    belief: Floats
+    sure: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +73,15 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
     columns = list(reading.sensitive.values())
     rows = group_codes([c.codes for c in columns], [c.cardinality for c in columns], reading.rows)
     truth = {c.name: recoded(c, scene.task.table[c.name]) for c in columns}
-    found: dict[str, list[Floats]] = {c.name: [] for c in columns}
-    sure: dict[str, list[Floats]] = {c.name: [] for c in columns}
     chosen = scene.rng.permutation(reading.groups)[:LEAVES]
+    looked_at = np.zeros(reading.groups, bool)
+    looked_at[chosen] = True
+    person = np.flatnonzero(looked_at[reading.group_of_person])
+    # Where no cut may divide a class, every arrangement of its rows is a world.
+    belief = share_of_truth(reading, truth)
+    sure = {name: share.copy() for name, share in belief.items()}
     drawn = False
-    for leaf in _leaves(scene, reading, rows.class_of_row, chosen):
+    for leaf in _divisible_leaves(scene, reading, rows.class_of_row, chosen):
         worlds = _worlds_of(leaf, scene.rng)
         drawn = drawn or not worlds.complete
         kept = np.ones(len(worlds.rows), bool)
@@ -79,17 +92,34 @@ def leaf_beliefs(scene: Scene, reading: AdversaryView) -> tuple[dict[str, Judged
         for c in columns:
             values = c.codes[rows.first_row][worlds.rows[kept]]  # (worlds, members)
             share = _shares(leaf, values, worlds.weight[kept], truth[c.name][leaf.members])
-            found[c.name].append(share)
-            sure[c.name].append(share if worlds.complete else wilson_low(share, len(values)))
+            belief[c.name][leaf.members] = share
+            certain = share if worlds.complete else wilson_low(share, len(values))
+            sure[c.name][leaf.members] = certain
     sampled = len(chosen) < reading.groups
     how = "leaf" + (", worlds drawn" if drawn else "") + (", classes drawn" if sampled else "")
-    return {name: (np.concatenate(found[name]), np.concatenate(sure[name])) for name in found}, how
+    found = {name: Judged(person, belief[name][person], sure[name][person]) for name in truth}
+    return found, how
 
 
-def _leaves(
+def share_of_truth(reading: AdversaryView, truth: Mapping[str, Codes]) -> dict[str, Floats]:
+    """(people,) The share of each person's true value in the class, by attribute.
+
+    Every person fits one class.
+    """
+    people = replace(
+        reading,
+        placement=Placement.identity(reading.groups),
+        place_of_target=reading.group_of_person,
+        truth=truth,
+    )
+    plain = {name: beliefs_in(people, name) for name in truth}
+    return {name: found.belief[found.line_of_target] for name, found in plain.items()}
+
+
+def _divisible_leaves(
     scene: Scene, reading: AdversaryView, row_number: Codes, chosen: NDArray[np.int64]
 ) -> Iterator[_Leaf]:
-    """Some classes, one after the other."""
+    """Those of some classes that sizes allow to cut, one after the other."""
     least = max(
         (int(getattr(r, "k", 1)) for r in scene.requirements if isinstance(r, SizeRequirement)),
         default=1,
@@ -100,14 +130,13 @@ def _leaves(
     start = np.searchsorted(reading.group_of_person[people], every)
     rows = np.argsort(reading.group_of_row, kind="stable")
     row_start = np.searchsorted(reading.group_of_row[rows], every)
-    for g in chosen:
+    for g in chosen[np.diff(start)[chosen] >= 2 * least]:
         members = people[start[g] : start[g + 1]]
         own = row_number[rows[row_start[g] : row_start[g + 1]]].astype(np.int64)
-        cuts = [] if len(members) < 2 * least else [
-            cut for cut in _cuts(scene, members) if np.bincount(cut).min() >= least
-        ]  # fmt: skip
-        sides = np.stack([*cuts, np.zeros(len(members), np.int32)])
-        _, kind = np.unique(sides, axis=1, return_inverse=True)
+        cuts = [cut for cut in _cuts(scene, members) if np.bincount(cut).min() >= least]
+        if not cuts:
+            continue
+        _, kind = np.unique(np.stack(cuts), axis=1, return_inverse=True)
         order = np.argsort(kind.ravel(), kind="stable")
         yield _Leaf(
             members[order], [cut[order] for cut in cuts], np.bincount(kind.ravel()), np.sort(own)

@@ -188,6 +188,9 @@ def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
     above = f"{finding.above:.1%}"
     if finding.interval is not None:
         above += f" ({finding.interval[0]:.1%}–{finding.interval[1]:.1%})"
+    mean = f"{finding.mean:.1%}"
+    if finding.mean_interval is not None:
+        mean += f" ({finding.mean_interval[0]:.1%}–{finding.mean_interval[1]:.1%})"
     how = "" if finding.method == "exact" else finding.method
     name = "" if again else explained(finding.title, f"who {finding.knowledge}")
     verdict = [badge(finding.verdict, TONES[finding.verdict])]
@@ -195,7 +198,7 @@ def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
         verdict.append(joined([Html("<br><span class='soft'>"), how, Html("</span>")]))
     return (
         name, finding.shown_aim, f"{finding.targets:,} {finding.counted}",
-        f"{finding.mean:.1%}", f"{finding.greatest:.1%}", above if finding.is_belief else "–",
+        mean, f"{finding.greatest:.1%}", above if finding.is_belief else "–",
         f"{finding.baseline:.1%}", "–" if finding.bound is None else f"{finding.bound:.1%}",
         joined(verdict),
     )  # fmt: skip

@@ -87,6 +87,11 @@ def test_each_problem_has_its_place():
             "attackers.a: 'pay' is not a quasi-identifier attribute",
         ),
         (
+            "attackers: {a: {any: 1, knows: pay}}\nrequirements:\n"
+            "  - multi-attribute-l-diversity: {l: 2}\n",
+            "already assumes that other sensitive values are known",
+        ),
+        (
             "requirements:\n  - lkc-privacy: {l: 2, k: 2, c: 0.9, attackers: {a: [age]}}\n",
             "'l' says what attackers know",
         ),
@@ -113,6 +118,20 @@ def test_a_release_names_its_attackers_and_bounds_no_other():
         " sex, and the value of pay." in line
         for line in str(proved).splitlines()
     )
+
+
+@pytest.mark.parametrize("method", ["full-domain", "mondrian", "top-down"])
+def test_several_attackers_with_requirements_of_every_shape(method):
+    job = dc.Job.parse(
+        ROLES + "attackers:\n  a: [age, sex]\n  b: [age, zip]\n  c: {columns: [sex], knows: pay}\n"
+        "requirements:\n  - graded-alpha-k-anonymity: {alpha: {flu: 0.9}, others: 0.9, k: 3,"
+        " attribute: ill}\n  - multi-attribute-l-diversity: {l: 1, attackers: {a: [age, sex]}}\n"
+        "  - t-closeness: {t: 0.6}\n"
+        f"  - lkc-privacy: {{l: 1, k: 4, c: 0.9}}\nmethod: {method}\n"
+    )
+    frame = table(120).with_columns(pay=pl.Series([str(i % 7 // 3) for i in range(120)]))
+    release = dc.publish(frame, job, seed=1)
+    assert [promise.holds for promise in release.manifest.promises] == [True] * 4
 
 
 @pytest.mark.parametrize("method", ["full-domain", "mondrian"])

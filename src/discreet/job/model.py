@@ -314,6 +314,12 @@ class Job(Part):
                 f"{named} for attackers who know some columns is met by {able}, not by "
                 f"{self.method.name}. Use one of these."
             )
+        knowing = requirement.for_attackers(self.attackers).attackers or {}
+        if requirement.needs_refined_counts and any(one.knows for one in knowing.values()):
+            problems.append(
+                f"{named} already assumes that other sensitive values are known. Remove 'knows' "
+                "from the attackers that it holds for, or give it attackers of its own."
+            )
         if not requirement.judged_for_attackers:
             problems.append(
                 f"{named} is not judged for attackers who know some columns. Remove it, or use "

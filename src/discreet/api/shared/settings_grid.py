@@ -73,6 +73,8 @@ class Setting:
             attributes=base.attributes,
             person=base.person,
             requirements=requirements,
+            # other methods protect against one who knows all quasi-identifiers, which is stricter
+            attackers=base.attackers if METHODS[self.method].judges_attackers else {},
             method={self.method: own},
         )
         job._folder = base.folder
@@ -81,7 +83,7 @@ class Setting:
     def applied(self, base: Job) -> Job:
         """Return the whole job, with its source and output, by this method and setting."""
         made = self.job(base, base.with_role(Role.SENSITIVE))
-        changed = {"method": made.method, "requirements": made.requirements}
+        changed = {name: getattr(made, name) for name in ("method", "requirements", "attackers")}
         job = base.model_copy(update=changed)
         job._folder = base.folder
         return job

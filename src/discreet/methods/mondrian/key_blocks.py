@@ -17,6 +17,7 @@ import polars as pl
 
 from discreet.methods.base import CellColumn, Generalized, Task
 from discreet.requirements.attackers.demands import Demand, demands_of
+from discreet.requirements.base import Requirement
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.roles import Role, ValueType
@@ -52,13 +53,12 @@ def recode_blocks(task: Task, recode: RecodeBlock) -> Generalized:
             if column.role is not Role.QUASI_IDENTIFIER or column.name in new
         }
         own[FIXED] = _fixed_column(fixed)
-        plain = [demand for demand in demands if not demand.keys.known]
-        requirements = dict.fromkeys(
-            requirement.model_copy(update={"attackers": None})
-            for demand in plain
-            for requirement in demand.requirements
-        )
-        part = replace(task, table=replace(table, columns=own), requirements=tuple(requirements))
+        requirements: list[Requirement] = []
+        for demand in demands:
+            for requirement in () if demand.keys.known else demand.requirements:
+                alone = requirement.model_copy(update={"attackers": None})
+                requirements += [] if alone in requirements else [alone]
+        part = replace(task, table=replace(table, columns=own), requirements=requirements)
         found = recode(part, [demand for demand in demands if demand.keys.known])
         made.append(found)
         done |= dict.fromkeys(new, found)
@@ -99,9 +99,8 @@ def _to_join(columns: Sequence[tuple[str, ...]]) -> tuple[int, int] | None:
     for later, block in enumerate(columns):
         before = columns[:later]
         shared = {name for name in block if any(name in one for one in before)}
-        if not shared <= {*block} or any(shared <= {*one} for one in (*before, ())):
-            continue
-        return next(n for n, one in enumerate(before) if shared & {*one}), later
+        if shared and not any(shared <= {*one} for one in before):
+            return next(n for n, one in enumerate(before) if shared & {*one}), later
     return None
 
 

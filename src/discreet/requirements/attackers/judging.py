@@ -120,7 +120,8 @@ def _judge(
             if small[group] < least:
                 least = small[group]
                 worst_set = batch.sets[int(np.searchsorted(batch.start, group, "right")) - 1]
-            sizes.update(batch.counts.size[failing].tolist())
+            size, times = np.unique(batch.counts.size[failing], return_counts=True)
+            sizes.update(dict(zip(size.tolist(), times.tolist(), strict=True)))
         found = replace(found, passes=np.zeros(0, bool))
         verdict = (
             found

@@ -42,7 +42,7 @@ class KeyFindings:
 
 
 @dataclass(frozen=True, eq=False)
-class _Batch:
+class _SetGroups:
     """The groups of some sets of columns, one set after the other."""
 
     sets: Sequence[tuple[str, ...]]
@@ -137,7 +137,7 @@ def _judge(
 
 def _batches(
     keys: KeySets, table: CodedTable, judged: Sequence[str], *, refined: bool
-) -> Iterator[_Batch]:
+) -> Iterator[_SetGroups]:
     """Yield the groups of every set of columns, those of several sets at once."""
     if not table.rows:
         return
@@ -161,7 +161,7 @@ def _batches(
                 for name, found in counts.values.items()
             }
             named = tuple(column.name for column in both)
-            yield _Batch([named], np.array([0, classes.count]), replace(counts, values=values))
+            yield _SetGroups([named], np.array([0, classes.count]), replace(counts, values=values))
 
 
 class _Dense:
@@ -184,7 +184,7 @@ class _Dense:
         cells = self._values * prod(column.cardinality for column in first)
         return [n for n in last if cells * self._columns[n].cardinality <= DENSE]
 
-    def batches(self, first: Sequence[Column], last: Sequence[int]) -> Iterator[_Batch]:
+    def batches(self, first: Sequence[Column], last: Sequence[int]) -> Iterator[_SetGroups]:
         """Yield the groups of some columns with each of the last ones."""
         cells = self._values * prod(column.cardinality for column in first)
         batch: list[int] = []
@@ -195,7 +195,7 @@ class _Dense:
                 yield self._counted(first, batch)
                 batch = []
 
-    def _counted(self, first: Sequence[Column], last: Sequence[int]) -> _Batch:
+    def _counted(self, first: Sequence[Column], last: Sequence[int]) -> _SetGroups:
         widths = np.array([self._columns[number].cardinality for number in last], np.int64)
         found, rows = [], self._table.entries
         passes: list[Column | None] = [*self._judged] or [None]  # None: rows alone
@@ -217,7 +217,7 @@ class _Dense:
             for column, counted in zip(self._judged, found, strict=False)
         }
         names = tuple(column.name for column in first)
-        return _Batch(
+        return _SetGroups(
             [(*names, self._columns[number].name) for number in last],
             np.concatenate(([0], groups)),
             ClassCounts(size[occurs], values),

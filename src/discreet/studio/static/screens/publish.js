@@ -19,10 +19,12 @@ export default async function show({ body, table, given, draft, signal }) {
   const said = h("div", { "aria-live": "polite" });
   const seconds = h("input", { type: "number", min: 0, max: 3600, value: 60 });
   const output = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  const key = h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
   const start = button(t("publish.start"), async () => {
     replace(said);
     const asked = { kind: "publish", job: draft.job, attack: Number(seconds.value) || null };
     if (output.value.trim()) asked.output = output.value.trim();
+    if (key.value.trim()) asked.key = key.value.trim();
     try {
       const { run } = await post(`/api/tables/${table}/runs`, asked);
       note({ run });
@@ -43,7 +45,8 @@ export default async function show({ body, table, given, draft, signal }) {
     h("form", { on: { submit: (event) => event.preventDefault() } },
       h("div", { class: "opening" },
         field(t("publish.attack"), seconds, t("publish.attack_help")),
-        field(t("publish.output"), output, t("publish.output_help"))),
+        field(t("publish.output"), output, t("publish.output_help")),
+        field(t("publish.key"), key, t("publish.key_help"))),
       h("div", { class: "row" }, start)),
     said,
     results,

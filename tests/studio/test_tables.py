@@ -306,18 +306,6 @@ def test_a_job_is_opened_with_its_table(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out.private.json").read_text())["seed"]
 
 
-def test_without_its_packages_the_command_says_how_to_install_them(tmp_path: Path) -> None:
-    (tmp_path / "starlette.py").write_text("raise ImportError")
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{SOURCE}"}
-    done = subprocess.run([sys.executable, "-m", "discreet", "studio"], capture_output=True,
-                          text=True, env=environment)  # fmt: skip
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr == (
-        "Error: Pages of Studio need the package starlette. Install it: "
-        "pip install 'discreet[studio]'.\n"
-    )
-
-
 def test_a_table_that_cannot_be_opened_ends_the_command(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "TMPDIR": str(tmp_path)}
     done = subprocess.run(

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.figures import Figure, Run, RunError, run
-from benchmarks.workloads import FOLDER, Workload, adult_workload, hard_workload
+from benchmarks.workloads import FOLDER, Workload, adult_workload
 from discreet.methods.registry import METHODS
 
 SECTION = "Whole path: `discreet publish`, k = 5 and distinct ℓ = 3"
@@ -41,8 +41,6 @@ def results(quick: bool) -> Iterator[Figure]:
     before: dict[str, float] = {}
     for size in sizes:
         before = yield from _workload(adult_workload(size), methods, before or None)
-    hard = hard_workload(100_000 if quick else 1_000_000)
-    yield from _workload(hard, [m for m in methods if m != "full-domain"], None)
 
 
 def _workload(

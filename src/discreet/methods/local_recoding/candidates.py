@@ -111,7 +111,7 @@ def enumerate_candidates(
             if count[depth] <= SPARSE * needs.rows and space.levels[depth] > 0:
                 count[depth] = _keep_crowded(
                     space, buffer[depth], key[depth], count[depth], depth, of_levels,
-                    ceiling - total, needs.rows, crowd,
+                    ceiling - total, needs.rows, room[0], crowd,
                 )  # fmt: skip
             descends = False
             if count[depth] == 0:
@@ -199,7 +199,8 @@ def _keep_crowded(
     of_levels: Floats,
     left: float,
     least: int,
-    crowd: Ints,
+    node: Ints32,  # room for the node of each unit
+    crowd: Ints,  # room for the rows of each node
 ) -> int:
     """Keep the units that share a node with enough rows at the highest level to be looked at.
 
@@ -210,12 +211,13 @@ def _keep_crowded(
         highest += 1
     base = space.first[depth] + highest * space.values[depth]
     for p in range(count):
-        crowd[space.node[base + ranks[p]]] = 0
+        node[p] = space.node[base + ranks[p]]
+        crowd[node[p]] = 0
     for p in range(count):
-        crowd[space.node[base + ranks[p]]] += space.rows[units[p]]
+        crowd[node[p]] += space.rows[units[p]]
     kept = 0
     for p in range(count):
-        if crowd[space.node[base + ranks[p]]] >= least:
+        if crowd[node[p]] >= least:
             units[kept], ranks[kept] = units[p], ranks[p]
             kept += 1
     return kept

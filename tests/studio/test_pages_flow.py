@@ -348,3 +348,31 @@ def test_edit_the_job_as_text(tab):
     tab.wait("!document.getElementById('job').open")
     tab.wait("document.querySelector(\"[data-parameter='k-anonymity.k']\")?.value === '9'")
     tab.errors[:] = [one for one in tab.errors if "422" not in one]
+
+
+def test_a_file_in_another_encoding_and_a_hierarchy_from_a_file(tab, tmp_path):
+    path = tmp_path / "städte.csv"
+    towns = ("Köln", "Münster", "Ulm", "Gera")
+    rows = [f"{towns[n % 4]};{20 + n % 9};{('flu', 'gout')[n % 2]}" for n in range(60)]
+    path.write_text("\n".join(["town;age;diagnosis", *rows]) + "\n", encoding="latin-1")
+    tab.click("details summary")
+    tab.fill("details .field:nth-child(1) input", "latin-1")
+    tab.upload("input[type=file]", path)
+    tab.see("#next")
+    assert "Münster" in tab.text("table.rows")
+    assert "städte.csv" in tab.text(".about")
+    tab.go("hierarchies", tab.part("table"), "?column=0")
+    tab.choose("#hierarchy-kind", "file")
+    levels = tmp_path / "town.csv"
+    regions = ("West", "West", "South", "East")
+    lines = [f"{town},{region},*" for town, region in zip(towns, regions, strict=True)]
+    levels.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    tab.see(".editor input[type=file]")
+    tab.upload(".editor input[type=file]", levels)
+    tab.wait("document.querySelector('.tree').innerText.includes('West')")
+    shown = tab.run("[...document.querySelectorAll('.tree summary')].map(one => one.innerText)")
+    assert "West30" in [one.replace(" ", "").replace("\n", "") for one in shown]
+    tab.click("#open-job")
+    tab.see("#job textarea")
+    text = tab.run("document.querySelector('#job textarea').value")
+    assert "hierarchies/" in text and "latin-1" in text

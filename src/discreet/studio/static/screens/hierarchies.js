@@ -1,6 +1,6 @@
 // How the values of a column become coarser: a tree with the rows of each node, and ways to change it.
 
-import { get, once, post, upload } from "../lib/api.js";
+import { once, post, upload } from "../lib/api.js";
 import { announce, h, newId, replace } from "../lib/dom.js";
 import { badge, button, failure, field, notice, section, select, table as draw, waiting } from "../lib/pieces.js";
 import { address, note } from "../lib/route.js";
@@ -53,22 +53,28 @@ export default async function show({ body, table, given, draft, signal }) {
     const said = h("div", { "aria-live": "polite" });
     const form = h("div", { class: "editor" });
 
-    const load = async (hierarchy, keep) => {
+    let asked = 0; // only the answer to the last question is shown
+    const answered = async (question, keep, then = () => {}) => {
+      const number = (asked += 1);
+      const late = () => signal.aborted || name !== attribute || number !== asked;
       replace(said);
       view.classList.add("stale");
       try {
-        const found = await post(`/api/tables/${table}/hierarchy`, { attribute: name, hierarchy, type: type(), at_most: MOST }, signal);
+        const found = await question;
+        if (late()) return;
         accept(found, keep);
+        then();
       } catch (error) {
-        if (signal.aborted || name !== attribute) return;
+        if (late()) return;
         replace(said, failure(error));
         if (!keep) replace(view);
       } finally {
-        view.classList.remove("stale");
+        if (number === asked) view.classList.remove("stale");
       }
     };
-    const accept = (found, keep = true) => {
-      if (name !== attribute) return;
+    const load = (hierarchy, keep) =>
+      answered(post(`/api/tables/${table}/hierarchy`, { attribute: name, hierarchy, type: type(), at_most: MOST }, signal), keep);
+    const accept = (found, keep) => {
       if (keep) {
         draft.change((job) => (job.attributes[name].hierarchy = found.hierarchy));
         showList();
@@ -117,14 +123,8 @@ export default async function show({ body, table, given, draft, signal }) {
         const one = nodes.length > 1
           ? { merge: nodes.map((node) => node.label), level: nodes[0].level, into: label }
           : { rename: nodes[0].label, level: nodes[0].level, into: label };
-        replace(said);
-        try {
-          const changed = await post(`/api/tables/${table}/hierarchy/edit`, { attribute: name, hierarchy: found.hierarchy, type: type(), edits: [one] }, signal);
-          accept(changed);
-          showForm();
-        } catch (error) {
-          if (!signal.aborted) replace(said, failure(error));
-        }
+        const given = { attribute: name, hierarchy: found.hierarchy, type: type(), edits: [one] };
+        await answered(post(`/api/tables/${table}/hierarchy/edit`, given, signal), true, showForm);
       };
       const branch = (node, parent, depth) => {
         const box = h("input", {
@@ -209,21 +209,15 @@ export default async function show({ body, table, given, draft, signal }) {
           type: "file",
           accept: ".csv,.txt,.tsv",
           on: {
-            change: async () => {
+            change: () => {
               const file = input.files[0];
-              if (!file) return;
-              replace(said);
-              try {
-                accept(await upload(`/api/tables/${table}/hierarchy/file?attribute=${encodeURIComponent(name)}&name=${encodeURIComponent(file.name)}`, file, signal));
-                showForm();
-              } catch (error) {
-                if (!signal.aborted) replace(said, failure(error));
-              }
+              const query = new URLSearchParams({ attribute: name, name: file?.name ?? "" });
+              if (file) answered(upload(`/api/tables/${table}/hierarchy/file?${query}`, file, signal), true, showForm);
             },
           },
         });
-        const now = typeof given === "string" ? h("p", {}, badge(given)) : null;
-        return [now, field(t("hierarchies.file"), input, t("hierarchy.file.text"))];
+        const path = typeof given === "string" ? given : given?.path;
+        return [path ? h("p", {}, badge(path)) : null, field(t("hierarchies.file"), input, t("hierarchy.file.text"))];
       },
     };
     showForm();

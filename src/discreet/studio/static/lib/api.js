@@ -42,9 +42,6 @@ export async function download(path, given, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Whether a question was given up because its screen was left. */
-export const gaveUp = (error) => error.name === "AbortError";
-
 const kept = new Map();
 /** Ask once and keep the answer for this page. */
 export function once(path) {

@@ -14,7 +14,7 @@ export function inSession(name) {
 const place = (table) => `discreet ${session} ${table}`;
 
 /** Return a job whose person is written in full. */
-function named(job) {
+function inFull(job) {
   const { person } = job;
   if (typeof person === "string" || Array.isArray(person)) job.person = { column: person, rows: "one" };
   return job;
@@ -26,7 +26,7 @@ export class Draft {
     this.table = table;
     this.info = info;
     this.proposal = proposal;
-    this.job = named(job);
+    this.job = inFull(job);
   }
 
   /** Return the draft for a table: as it was left, else the job it was opened with, else the proposal. */
@@ -66,7 +66,7 @@ export class Draft {
 
   /** Put another job in its place. */
   use(job) {
-    this.job = named(structuredClone(job));
+    this.job = inFull(structuredClone(job));
     this.keep();
   }
 

@@ -6,7 +6,7 @@ import { badge, button, cards, english, failure, field, notice, section, select,
 import { placeForm } from "../lib/places.js";
 import { address, go, note } from "../lib/route.js";
 import { followed } from "../lib/run.js";
-import { moment, number, percent, t } from "../lib/words.js";
+import { moment, number, t } from "../lib/words.js";
 import { promisesOf, verdictWords } from "./publish.js";
 
 export default async function show({ body, table, given, draft, signal }) {

@@ -89,6 +89,9 @@ def test_paths_that_are_no_tables_are_refused(client: Client, tmp_path: Path) ->
     for path in ("relative.csv", "/etc", "/nowhere/x.csv", "/dev/zero", str(tmp_path), "\0"):
         found = client.ask("POST", "/api/tables", {"path": path})
         assert found.status in (422, 500) and found.json["error"], (path, found.text)
+    for option in ("path", "url", "nothing"):
+        place = f"/api/tables?name=x.csv&option.{option}=/etc/passwd"
+        assert client.ask("POST", place, body=GOOD.encode()).status == 422
     for given in ({}, {"path": 3}, {"path": ["x"]}, {"path": "/etc/passwd", "options": 3}):
         assert client.ask("POST", "/api/tables", given).status == 422
     assert client.ask("POST", "/api/releases", {"path": str(tmp_path)}).status == 422

@@ -18,11 +18,6 @@ from discreet import ReleaseError
 
 MANIFEST = "manifest.json"
 PRIVATE_ENDINGS = (".private.json", ".private.html", ".private.rows.csv")
-README = """\
-release/         to publish: tables, manifest.json, report.html
-release.private* the publisher's record, which must not be published
-job.yaml         the job; 'discreet publish job.yaml' runs it again beside its table
-"""
 
 
 def zipped(folder: Path, name: str, files: Iterable[tuple[str, Path]]) -> Response:

@@ -38,6 +38,9 @@ class StudioTable:
         self.number, self.folder, self.path, self.name = number, folder, path, name
         self.uploaded = path is not None and path.parent == folder
         self.job: dict[str, Any] | None = None  # of a job file that was opened
+        foreign = set(options) & {"path", "url", "table", "query"}
+        if foreign:
+            raise RefusedError(422, "The options of a file say how it is read, not where it is.")
         self._options = dict(options)
         self._given: Job | None = None
         self._lock = threading.Lock()

@@ -28,7 +28,7 @@ MOST_EDITED = 5000  # values of a hierarchy that a job holds as a tree
 MOST_NODES = 4000  # of a tree that is shown
 EDITS = ("merge", "rename", "move")
 
-Path_ = list[str]  # the labels above a value, from level 1 on
+LabelPath = list[str]  # the labels above a value, from level 1 on
 
 
 def describe_hierarchy(
@@ -173,9 +173,9 @@ def _tree(column: Column, built: Hierarchy, at_most: int) -> dict[str, Any]:
     }
 
 
-def _paths(built: Hierarchy) -> dict[str, Path_]:
+def _paths(built: Hierarchy) -> dict[str, LabelPath]:
     """Return the labels above each value."""
-    paths: dict[str, Path_] = {}
+    paths: dict[str, LabelPath] = {}
     upper = built.levels[1:]
     for leaf, label in enumerate(built.levels[0].labels):
         if label is not None and leaf < len(built.levels[0].node_of_leaf):
@@ -184,7 +184,7 @@ def _paths(built: Hierarchy) -> dict[str, Path_]:
     return paths
 
 
-def _apply(name: str, paths: dict[str, Path_], edit: Mapping[str, Any]) -> None:
+def _apply(name: str, paths: dict[str, LabelPath], edit: Mapping[str, Any]) -> None:
     kinds = [kind for kind in EDITS if kind in edit]
     level, into = edit.get("level"), edit.get("into")
     if len(kinds) != 1 or not isinstance(level, int) or not isinstance(into, str) or not into:
@@ -220,11 +220,11 @@ def _apply(name: str, paths: dict[str, Path_], edit: Mapping[str, Any]) -> None:
         paths[value] = [*paths[value][:place], into, *above]
 
 
-def _at(value: str, path: Path_, level: int) -> str:
+def _at(value: str, path: LabelPath, level: int) -> str:
     return value if level == 0 else path[level - 1]
 
 
-def _members(paths: Mapping[str, Path_]) -> dict[tuple[int, str], list[str]]:
+def _members(paths: Mapping[str, LabelPath]) -> dict[tuple[int, str], list[str]]:
     """Return the values below each node, by its level and label."""
     found: dict[tuple[int, str], list[str]] = {}
     for value, path in paths.items():
@@ -234,8 +234,8 @@ def _members(paths: Mapping[str, Path_]) -> dict[tuple[int, str], list[str]]:
 
 
 def _truly_labelled(
-    paths: Mapping[str, Path_], before: Mapping[tuple[int, str], list[str]]
-) -> dict[str, Path_]:
+    paths: Mapping[str, LabelPath], before: Mapping[tuple[int, str], list[str]]
+) -> dict[str, LabelPath]:
     """Give nodes whose label says which values they cover a new one where it is no longer true.
 
     A published cell ``[20, 30)`` or ``{a, b}`` is read as this range or set.
@@ -255,7 +255,7 @@ def _listing(values: Sequence[str]) -> str:
     return shown if len(values) <= 2 else f"{shown} and {len(values) - 2} more"
 
 
-def _nested(paths: Mapping[str, Path_]) -> dict[str, Any]:
+def _nested(paths: Mapping[str, LabelPath]) -> dict[str, Any]:
     """Return a tree from the paths of its values, without the ``*`` that is above all."""
     tree: dict[str, Any] = {}
     for value, path in paths.items():

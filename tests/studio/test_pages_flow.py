@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -376,3 +377,21 @@ def test_a_file_in_another_encoding_and_a_hierarchy_from_a_file(tab, tmp_path):
     tab.see("#job textarea")
     text = tab.run("document.querySelector('#job textarea').value")
     assert "hierarchies/" in text and "latin-1" in text
+
+
+def test_read_a_ledger_and_audit_its_series(tab, tmp_path):
+    shutil.copytree(SOURCE.parent / "examples" / "series", tmp_path / "series")
+    folder = tmp_path / "series"
+    for given in (("ledger", "init", "people.ledger"), ("publish", "january.yaml", "--no-attack")):
+        made = command(folder, *given)
+        assert made.returncode == 0, made.stderr
+    tab.go("releases")
+    tab.fill("#ledger input", str(folder / "people.ledger"))
+    tab.click("#ledger button")
+    tab.see("#audit-series")
+    assert "release-january" in tab.text("main table")
+    tab.click("#audit-series")
+    tab.see(".notice.good")
+    assert tab.part("series")
+    tab.reload()
+    tab.see(".notice.good")

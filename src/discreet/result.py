@@ -22,10 +22,11 @@ class Result(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data, ready for JSON."""
 
-    def save_page(self, path: str | Path) -> Path:
-        """Write its report, one self-contained HTML file."""
+    def save_page(self, path: str | Path, language: str = "en") -> Path:
+        """Write its report, one self-contained HTML file, in English, German or Turkish."""
         path = Path(path)
-        path.write_text(self._page().html(), encoding="utf-8")
+        with import_module("discreet.report.languages.translation").speaking(language):
+            path.write_text(self._page().html(), encoding="utf-8")
         return path
 
     def charts(self) -> dict[str, altair.TopLevelMixin]:

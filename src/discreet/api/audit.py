@@ -70,6 +70,7 @@ def audit_files(
 
 def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:
     """Add a check that the page of a release is the one that its manifest and tables give."""
+    from discreet.report.languages.translation import language_of_page, speaking
     from discreet.report.pages.release_page import release_page
 
     place = folder / REPORT
@@ -81,8 +82,10 @@ def _with_report(found: Audit, folder: Path, manifest: Manifest) -> Audit:
             f"that version; this is {__version__}. Do not rely on the page"
         )
         return replace(found, remarks=(*found.remarks, said))
-    if place.read_text(encoding="utf-8") == release_page(manifest, found.picture).html():
-        return found
+    page = place.read_text(encoding="utf-8")
+    with speaking(language_of_page(page)):
+        if page == release_page(manifest, found.picture).html():
+            return found
     said = f"'{REPORT}' is not the page that the manifest and the tables produce"
     return replace(found, problems=(*found.problems, said))
 

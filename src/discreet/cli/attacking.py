@@ -19,6 +19,7 @@ from discreet.cli.console import (
     Debug,
     Json,
     PageFile,
+    PageLanguage,
     Quiet,
     Verbose,
     guarded,
@@ -66,6 +67,7 @@ def attack(
         typer.Option("--quick", help="Estimate from targets drawn at random, with intervals."),
     ] = False,
     page: PageFile = None,
+    language: PageLanguage = "en",
     ledger: SeriesLedger = None,
     key: KeyFile = None,
     persons: PersonsFile = None,
@@ -115,9 +117,11 @@ def attack(
         if page is not None:
             from discreet.job.model import Job
             from discreet.releases.manifest import Manifest
+            from discreet.report.languages.translation import speaking
             from discreet.report.pages.attack_page import attack_page
 
-            made = attack_page(found, Manifest.load(releases[0]), Job.load(original))
+            with speaking(language):
+                made = attack_page(found, Manifest.load(releases[0]), Job.load(original))
             write_page(page, made, quiet=quiet)
         if json:
             say_json(found.to_dict())

@@ -11,6 +11,7 @@ from discreet.cli.console import (
     Debug,
     Json,
     PageFile,
+    PageLanguage,
     Quiet,
     Verbose,
     guarded,
@@ -78,6 +79,7 @@ def audit(
         typer.Option("--population", help="For --bayes: table of the population, same columns."),
     ] = None,
     page: PageFile = None,
+    language: PageLanguage = "en",
     verbose: Verbose = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -114,7 +116,7 @@ def audit(
             facts = {**facts, "bayes": beliefs.to_dict()}
             lines = [*lines, *beliefs.lines()]
         if page is not None:
-            write_page(page, made, quiet=quiet)
+            write_page(page, made, quiet=quiet, language=language)
         if json:
             say_json(facts)
         else:

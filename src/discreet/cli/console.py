@@ -46,6 +46,9 @@ SourceOptions = Annotated[
         help="How to read a file: encoding=latin-1, sheet=People, header=false. Repeatable.",
     ),
 ]
+PageLanguage = Annotated[
+    str, typer.Option("--language", help="Language of the page: en, de or tr.")
+]
 PageFile = Annotated[
     Path | None, typer.Option("--page", help="Also write the result as an HTML page to this file.")
 ]
@@ -140,10 +143,10 @@ class CompilingNotes:
             self.due = seconds + COMPILING_INTERVAL
 
 
-def write_page(path: Path, shown: Page | Result, *, quiet: bool) -> None:
+def write_page(path: Path, shown: Page | Result, *, quiet: bool, language: str = "en") -> None:
     """Write a page, or that of a result, to a file, and say so."""
     if isinstance(shown, Result):
-        shown.save_page(path)
+        shown.save_page(path, language)
     else:
         path.write_text(shown.html(), encoding="utf-8")
     if not quiet:

@@ -77,6 +77,10 @@ def publish(
         typer.Option("--release", help="Name of the compared release whose setting is used."),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Do not write reports.")] = False,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", help="Language of reports: en, de or tr; default: the job's."),
+    ] = None,
     attack: Annotated[
         float,
         typer.Option(
@@ -109,6 +113,10 @@ def publish(
             loaded = compared_job(loaded, compared, release_name)
         if ledger is not None:
             loaded = loaded.with_ledger(ledger)
+        if language is not None:
+            from discreet.report.languages.translation import require_language
+
+            loaded = loaded.with_language(require_language(language))
         place = output or loaded.folder / loaded.output.path
         require_free(place, force)
         if fixed_order() and not quiet:

@@ -12,6 +12,7 @@ from discreet.cli.console import (
     Debug,
     Json,
     PageFile,
+    PageLanguage,
     Query,
     Quiet,
     SourceOptions,
@@ -65,6 +66,7 @@ def check(
         bool, typer.Option("--figures", help="Also print the figure of every model.")
     ] = False,
     page: PageFile = None,
+    language: PageLanguage = "en",
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -100,7 +102,7 @@ def check(
                 progress=progress,
             )
         if page is not None:
-            write_page(page, found, quiet=quiet)
+            write_page(page, found, quiet=quiet, language=language)
         if json:
             say_json(found.to_dict())
         else:

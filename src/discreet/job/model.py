@@ -203,6 +203,11 @@ class Job(Part):
         settings = LedgerSettings.at(here, **kept)
         return self.model_copy(update={"ledger": settings})
 
+    def with_language(self, language: str) -> Job:
+        """The same job with its reports in another language."""
+        output = self.output.model_dump() | {"language": language}
+        return self.model_copy(update={"output": Output.model_validate(output)})
+
     def using(self, method: Method | Mapping[str, Any] | str) -> Job:
         """Return the same job by another method; raise a JobError where it does not fit the job."""
         fields = {name: getattr(self, name) for name in self.model_fields_set}

@@ -324,6 +324,9 @@ class Output(Part):
         default=None, description="A database that gets the tables too, in one transaction."
     )
     prefix: str = Field(default="", description="Prefix of the table names in that database.")
+    language: Literal["en", "de", "tr"] = Field(
+        default="en", description="The language of the reports."
+    )
 
     @field_validator("url")
     @classmethod

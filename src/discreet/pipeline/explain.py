@@ -16,17 +16,25 @@ from discreet.releases.manifest import FILE_NAME, Manifest, sha256_of
 
 
 def write_explanation(
-    folder: Path, manifest: Manifest, picture: Picture, report: bool, key: SigningKey | None
+    folder: Path,
+    manifest: Manifest,
+    picture: Picture,
+    report: bool,
+    key: SigningKey | None,
+    language: str = "en",
 ) -> None:
     """Write the page and the manifest of a release into its folder, and sign it with a key.
 
-    The page is a function of the manifest and the tables, so an audit can render it again;
-    its hash is in the manifest.
+    The page is a function of the manifest, the tables and the language that the page itself
+    names, so an audit can render it again; its hash is in the manifest.
     """
     if report:
+        from discreet.report.languages.translation import speaking
         from discreet.report.pages.release_page import release_page
 
-        (folder / REPORT).write_text(release_page(manifest, picture).html(), encoding="utf-8")
+        with speaking(language):
+            page = release_page(manifest, picture).html()
+        (folder / REPORT).write_text(page, encoding="utf-8")
         manifest.report_sha256 = sha256_of(folder / REPORT)
     (folder / FILE_NAME).write_text(manifest.to_json(), encoding="utf-8")
     if key is not None:

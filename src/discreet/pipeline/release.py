@@ -153,9 +153,12 @@ class Release(Result):
         written: dict[str, Any] = json.loads(self.manifest.to_json())
         return written
 
-    def save_page(self, path: str | Path) -> Path:
-        """Write the publisher's page, which must not be published, readable by its owner alone."""
-        write_private(Path(path), self.private_page().html())
+    def save_page(self, path: str | Path, language: str | None = None) -> Path:
+        """Write the publisher's page, which must not be published, readable by its owner alone.
+
+        It is in the language of the job's output, unless another one is named.
+        """
+        write_private(Path(path), self.private_page(language).html())
         return Path(path)
 
     def _page(self) -> Page:
@@ -170,11 +173,15 @@ class Release(Result):
     def _picture(self) -> Picture:
         return Picture() if self.audit is None else self.audit.picture
 
-    def private_page(self) -> Page:
+    def private_page(self, language: str | None = None) -> Page:
         """Return the publisher's page, with facts that the release must not contain."""
+        from discreet.report.languages.translation import speaking
         from discreet.report.pages.signing_page import signing_page
 
-        return signing_page(self.manifest, self.job, self._picture, self.private, self._reviewed())
+        with speaking(language or self.job.output.language):
+            return signing_page(
+                self.manifest, self.job, self._picture, self.private, self._reviewed()
+            )
 
     def verdict(self) -> RiskVerdict:
         """Return the verdict about the release's risk, by the job's ``sign_off``."""

@@ -130,7 +130,8 @@ def save_release(
                 reading = tables.read_back(folder, manifest, progress)  # codes (rows,) of cells
                 proof = release.proof_of(reading)  # of publish(), if the files have the same cells
                 proof = proof or _prove(release, manifest, reading, progress, ledger)
-            write_explanation(folder, manifest, proof.audit.picture, report, key)
+            language = release.job.output.language
+            write_explanation(folder, manifest, proof.audit.picture, report, key, language)
             if report:
                 release.review = review_release(release, manifest, reading, attack, progress)
     reading.moved_to(path.absolute())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -12,6 +12,14 @@ from typing import Any, Literal
 from discreet import __version__
 from discreet.report.charts.chart import Chart
 from discreet.report.charts.svg import draw, legend
+from discreet.report.languages.translation import (
+    Language,
+    needs_translation,
+    numbers,
+    speaking,
+    spoken,
+    translated,
+)
 
 Tone = Literal["", "good", "warn", "bad"]
 # Says to the browser what is true anyway: no script, nothing from anywhere.
@@ -67,26 +75,34 @@ class Page:
     cards: Sequence[Card]
     sections: Sequence[Section]
     to_sign: bool = False
+    language: Language = field(default_factory=spoken)
 
     def html(self) -> str:
         """One self-contained file."""
+        with speaking(self.language):
+            return self._html()
+
+    def _html(self) -> str:
         links = [one for one in self.sections if one.short]
         contents = "".join(f"<a href='#{one.anchor}'>{text(one.short)}</a>" for one in links)
-        sign = "".join(f"<span>{name}</span>" for name in ("Name", "Date", "Function", "Signature"))
+        signed = ("Name", "Date", "Function", "Signature")
+        sign = "".join(f"<span>{text(name)}</span>" for name in signed)
+        titled = f"{translated(self.kind) or self.kind}: {translated(self.heading) or self.heading}"
+        listed = escape(translated("Contents") or "Contents")
+        made = f"Made by discreet {__version__}. This file has no script and uses no network."
         return (
-            "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+            f"<!doctype html>\n<html lang='{self.language}'><head><meta charset='utf-8'>"
             "<meta name='viewport' content='width=device-width, initial-scale=1'>"
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
             "<meta name='color-scheme' content='light dark'>"
-            f"<link rel='icon' href='data:,'><title>{text(f'{self.kind}: {self.heading}')}</title>"
+            f"<link rel='icon' href='data:,'><title>{escape(titled)}</title>"
             f"<style>{style()}</style></head><body class='discreet page'><div class='sheet'>"
             f"<header>{self._head('h1')}{cards(self.cards)}"
-            f"<nav aria-label='Contents'>{contents}</nav></header><main>"
+            f"<nav aria-label='{listed}'>{contents}</nav></header><main>"
             f"{''.join(one.html() for one in self.sections if not one.detail)}"
             + (f"<div class='sign'>{sign}</div>" if self.to_sign else "")
             + f"{''.join(one.html() for one in self.sections if one.detail)}</main>"
-            + f"<footer>Made by discreet {__version__}. This file has no script and uses no "
-            "network.</footer></div></body></html>\n"
+            + f"<footer>{text(made)}</footer></div></body></html>\n"
         )
 
     def fragment(self) -> str:
@@ -115,8 +131,31 @@ def style() -> str:
 
 
 def text(given: str) -> Html:
-    """Text as HTML."""
+    """Text as HTML, in the language of the page; what has no translation is marked as English."""
+    if isinstance(given, Html):
+        return given
+    found = translated(given)
+    if found is None and needs_translation(given):
+        return Html(f"<span lang='en'>{escape(given)}</span>")
+    return Html(escape(given if found is None else found))
+
+
+def exact(given: str) -> Html:
+    """A name or a cell: never translated."""
     return given if isinstance(given, Html) else Html(escape(given))
+
+
+def with_numbers(given: str) -> Html:
+    """Figures with their names, such as ``alpha = 0.5``: only numbers are in the page's form."""
+    return given if isinstance(given, Html) else Html(escape(numbers(given)))
+
+
+def phrase(template: str, **parts: Html) -> Html:
+    """A sentence with HTML in its places, ``{q1}`` and so on."""
+    said = text(template)
+    for place, part in parts.items():
+        said = Html(said.replace(f"{{{place}}}", part))
+    return said
 
 
 def joined(parts: Iterable[str]) -> Html:
@@ -162,7 +201,7 @@ def badge(word: str, tone: Tone = "") -> Html:
 
 def code(written: str) -> Html:
     """A block of code."""
-    return Html(f"<pre><code>{text(written)}</code></pre>")
+    return Html(f"<pre><code>{exact(written)}</code></pre>")
 
 
 def subheading(title: str) -> Html:
@@ -197,16 +236,51 @@ def folded(title: str, body: str) -> Html:
 
 def figures(charts: Iterable[Chart | None], beside: str = "") -> Html:
     """Charts beside each other, each with its figures as a table below; then something else."""
-    drawn = "".join(
-        f"<figure data-chart='{escape(chart.name)}'><figcaption><b>{text(chart.title)}</b>"
-        f"<span>{text(chart.note)}</span></figcaption>{legend(chart)}{draw(chart)}"
-        f"{folded('The figures', table(chart.head, chart.table, range(1, len(chart.head))))}"
-        "</figure>"
-        for chart in charts
-        if chart is not None
-    )
+    drawn = "".join(_figure(chart) for chart in charts if chart is not None)
     last = f"<div>{text(beside)}</div>" if beside else ""
     return Html(f"<div class='charts'>{drawn}{last}</div>" if drawn or last else "")
+
+
+def _figure(chart: Chart) -> str:
+    rows = [(exact(_lane(chart, lane)), *cells) for lane, *cells in chart.table]
+    shown = _translated_chart(chart)
+    return (
+        f"<figure data-chart='{escape(chart.name)}'><figcaption><b>{text(chart.title)}</b>"
+        f"<span>{text(chart.note)}</span></figcaption>{legend(shown)}{draw(shown)}"
+        f"{folded('The figures', table(chart.head, rows, range(1, len(chart.head))))}</figure>"
+    )
+
+
+def _translated_chart(chart: Chart) -> Chart:
+    """A chart with its words in the language of the page; names stay."""
+    return replace(
+        chart,
+        title=_word(chart.title),
+        note=_word(chart.note),
+        x=replace(chart.x, title=_word(chart.x.title)),
+        y=replace(chart.y, title=_word(chart.y.title)),
+        marks=tuple(
+            replace(mark, lane=_lane(chart, mark.lane), label=_word(mark.label))
+            for mark in chart.marks
+        ),
+        rules=tuple(
+            replace(
+                rule,
+                label=_word(rule.label),
+                lane=None if rule.lane is None else _lane(chart, rule.lane),
+            )
+            for rule in chart.rules
+        ),
+    )
+
+
+def _lane(chart: Chart, lane: str) -> str:
+    """A category: a range of numbers, a name, or an attack with an aim that has words."""
+    return numbers(lane) if chart.form == "columns" else translated(lane, "lane") or lane
+
+
+def _word(said: str) -> str:
+    return translated(said) or said
 
 
 def inline(value: Any) -> str:
@@ -219,9 +293,9 @@ def inline(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(f"[{inline(v)}]" if isinstance(v, list) else inline(v) for v in value)
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return _word("yes" if value else "no")
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     if isinstance(value, int):
         return f"{value:,}"
-    return "unbounded" if value is None else str(value)
+    return _word("unbounded") if value is None else str(value)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from html import escape
 
 from discreet.report.charts.chart import Chart, ReferenceLine, Scale
+from discreet.report.languages.translation import numbers
 
 WIDTH = 480  # in the units of the view box; pages set two charts beside each other
 TONES = ("#2f6690", "#c2571a", "#2a7f62", "#8a4f9e", "#9a7b0a", "#5b6472")  # as in style.css
@@ -71,7 +72,7 @@ def _columns(chart: Chart) -> tuple[float, list[str]]:
         parts.append(
             f"<rect class='bar' x='{middle - room / 2:.1f}' y='{bottom - tall:.1f}' "
             f"width='{room:.1f}' height='{tall:.1f}' rx='1.5'><title>"
-            f"{escape(mark.lane)}: {mark.y:.1%}</title></rect>"
+            f"{escape(mark.lane)}: {numbers(f'{mark.y:.1%}')}</title></rect>"
         )
         if number % every == 0:
             parts.append(_text(middle, bottom + 16, mark.lane, "middle"))
@@ -134,7 +135,7 @@ def _strips(chart: Chart) -> tuple[float, list[str]]:
 def _bound(x: float, base: float, rule: ReferenceLine) -> str:
     return (
         f"<line class='bound' x1='{x:.1f}' y1='{base - 33:.1f}' x2='{x:.1f}' y2='{base + 3:.1f}'>"
-        f"<title>{escape(rule.label)} {rule.at:.1%}</title></line>"
+        f"<title>{escape(rule.label)} {numbers(f'{rule.at:.1%}')}</title></line>"
     )
 
 
@@ -231,8 +232,8 @@ def ticks_of(scale: Scale) -> list[float]:
 
 def _written(scale: Scale, figure: float) -> str:
     if scale.percent:
-        return f"{figure * 100:g} %"
-    return f"{figure:g}"
+        return numbers(f"{figure * 100:g} %")
+    return numbers(f"{figure:g}")
 
 
 def _horizontal_grid(scale: Scale, place: Place, left: float, right: float) -> Iterator[str]:

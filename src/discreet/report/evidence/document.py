@@ -11,6 +11,7 @@ from typing import Any
 from discreet.errors import InputError
 from discreet.io.atomic import write_private
 from discreet.io.signatures import SigningKey
+from discreet.report.languages.translation import ENGLISH
 from discreet.report.pieces import (
     Card,
     Html,
@@ -218,8 +219,10 @@ class Evidence(Result):
             key.sign_file(path, signature)
         return path
 
-    def save_page(self, path: str | Path) -> Path:
-        """Write the pack as HTML; a private one is readable by its owner alone."""
+    def save_page(self, path: str | Path, language: str = "en") -> Path:
+        """Write the pack as HTML, in English; a private one is readable by its owner alone."""
+        if language != ENGLISH:
+            raise InputError("An evidence pack is written in English only.")
         self._write(Path(path), self._page().html())
         return Path(path)
 

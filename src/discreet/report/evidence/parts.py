@@ -110,7 +110,7 @@ def guarantee_parts(facts: ReleaseFacts) -> Iterator[PackPart]:
         verdict = "holds" if promise.holds else "not checked"
         if promise.holds and promise.vacuous_for is not None:
             verdict = "excludes nothing"
-        said = of_unit(promise.to_requirement().sentence(), facts.manifest.unit)
+        said = of_unit(promise.to_requirement().stated(), facts.manifest.unit)
         achieved = promise.unproved or inline(promise.achieved)
         rows.append((promise.requirement, said, inline(asked), achieved, verdict))
     head = ("guarantee", "meaning", "required", "achieved", "verdict")

@@ -19,6 +19,7 @@ from discreet.report.pieces import (
     Tone,
     badge,
     code,
+    exact,
     explained,
     figures,
     folded,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from discreet.attacks.risk import Risk
     from discreet.attacks.run import AttackReport
 
+AIMS = ("the row", "the person", "being in the table", "exact quasi-identifiers",
+        "whole rows of quasi-identifiers")  # fmt: skip
 TONES: dict[str, Tone] = {WITHIN: "good", EXCEEDED: "bad", NO_GUARANTEE: "warn", NO_BETTER: "good"}
 
 
@@ -82,7 +85,7 @@ def worst_attackers(report: AttackReport, most: int = LINES) -> Html:
     """Return a line for each aim and background knowledge: the worst attacker of its kind."""
     rows = [
         (
-            finding.aim,
+            _aim(finding.aim),
             finding.also_knows or "nothing else",
             f"{finding.newly_certain:,} of {finding.targets:,}" if finding.is_belief else "–",
             f"{finding.greatest:.1%}",
@@ -102,6 +105,11 @@ def worst_attackers(report: AttackReport, most: int = LINES) -> Html:
     return joined([*counted, table(head, rows, range(2, 6)), said])
 
 
+def _aim(said: str) -> str:
+    """An aim: the name of an attribute, unless it is one of the aims that have words."""
+    return said if said in AIMS else exact(said)
+
+
 def criteria(report: AttackReport) -> Html:
     """Return the worst attacker for each criterion of the Article 29 Working Party."""
     rows = [
@@ -109,7 +117,7 @@ def criteria(report: AttackReport) -> Html:
         if worst is None
         else (
             criterion,
-            explained(worst.title, f"who {worst.knowledge}"),
+            explained(exact(worst.title), f"who {worst.knowledge}"),
             f"{worst.greatest:.1%}",
             f"{worst.baseline:.1%}",
             badge(worst.verdict, TONES[worst.verdict]),
@@ -192,12 +200,12 @@ def _row(finding: Finding, *, again: bool) -> tuple[str, ...]:
     if finding.mean_interval is not None:
         mean += f" ({finding.mean_interval[0]:.1%}–{finding.mean_interval[1]:.1%})"
     how = "" if finding.method == "exact" else finding.method
-    name = "" if again else explained(finding.title, f"who {finding.knowledge}")
+    name = "" if again else explained(exact(finding.title), f"who {finding.knowledge}")
     verdict = [badge(finding.verdict, TONES[finding.verdict])]
     if how:
         verdict.append(joined([Html("<br><span class='soft'>"), how, Html("</span>")]))
     return (
-        name, finding.shown_aim, f"{finding.targets:,} {finding.counted}",
+        name, _aim(finding.shown_aim), f"{finding.targets:,} {finding.counted}",
         mean, f"{finding.greatest:.1%}", above if finding.is_belief else "–",
         f"{finding.baseline:.1%}", "–" if finding.bound is None else f"{finding.bound:.1%}",
         joined(verdict),
@@ -208,8 +216,9 @@ def _risks(risks: Sequence[Risk], sought: str) -> Html:
     several = any(risk.journalist is not None for risk in risks)
     head = ["table", "greatest (prosecutor)", "mean (marketer)", "unique"]
     rows = []
-    for risk in risks:
-        row = [risk.table, f"{risk.prosecutor:.2%}", f"{risk.marketer:.2%}", f"{risk.unique:.1%}"]
+    for number, risk in enumerate(risks):
+        table_name = exact(risk.table) if number else risk.table  # the first: the original
+        row = [table_name, f"{risk.prosecutor:.2%}", f"{risk.marketer:.2%}", f"{risk.unique:.1%}"]
         if several:
             row.append("–" if risk.journalist is None else f"{risk.journalist:.2%}")
         rows.append(row)

@@ -24,11 +24,13 @@ from discreet.report.pieces import (
     Section,
     Tone,
     badge,
+    exact,
     explained,
     figures,
     inline,
     sentences,
     table,
+    with_numbers,
 )
 
 
@@ -87,10 +89,10 @@ def _requirements(found: Check) -> Html:
         ("requirement", "required", "achieved", "by attribute", "verdict"),
         [
             (
-                explained(one.requirement.name, found.sentence(one)),
-                inline(_asked(one)),
-                figures_text(one.achieved),
-                figures_text(one.by_attribute),
+                explained(exact(one.requirement.name), found.sentence(one)),
+                with_numbers(inline(_asked(one))),
+                with_numbers(figures_text(one.achieved)),
+                with_numbers(figures_text(one.by_attribute)),
                 _badge(one),
             )
             for one in found.requirements
@@ -112,7 +114,11 @@ def _badge(one: CheckedRequirement) -> Html:
 
 def _figures(found: Check) -> Html:
     rows = [
-        (f"{name} ({OF_FIGURE[name]})", attribute or "all rows", number_text(figure))
+        (
+            exact(f"{name} ({OF_FIGURE[name]})"),
+            exact(attribute) if attribute else "all rows",
+            number_text(figure),
+        )
         for name, by_attribute in found.figures.items()
         for attribute, figure in by_attribute.items()
     ]

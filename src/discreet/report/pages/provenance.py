@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from discreet.releases.manifest import Manifest
-from discreet.report.pieces import Html, Section, code, inline, joined, paragraph, table
+from discreet.report.pieces import (
+    Html,
+    Section,
+    code,
+    exact,
+    inline,
+    joined,
+    paragraph,
+    table,
+    with_numbers,
+)
 
 if TYPE_CHECKING:
     from discreet.job.model import Job
@@ -26,13 +36,16 @@ def origin(manifest: Manifest | None, job: Job | None) -> Iterator[Section]:
 
 def _method(manifest: Manifest) -> Html:
     facts = manifest.method.model_dump(mode="json", exclude_none=True)
-    shown = [(name.replace("_", " "), inline(value)) for name, value in facts.items()]
+    shown = [
+        (exact(name.replace("_", " ")), with_numbers(inline(value)))
+        for name, value in facts.items()
+    ]
     return table(("", ""), shown)
 
 
 def _checking(manifest: Manifest) -> Html:
     hashes = [
-        (entry.file, Html(f"<code>{entry.sha256}</code>"))
+        (exact(entry.file), Html(f"<code>{entry.sha256}</code>"))
         for entry in manifest.tables.values()
         if entry.sha256
     ]

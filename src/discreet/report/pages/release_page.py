@@ -29,14 +29,17 @@ from discreet.report.pieces import (
     Section,
     Tone,
     badge,
+    exact,
     explained,
     figures,
     inline,
     joined,
     paragraph,
+    phrase,
     sentences,
     subheading,
     table,
+    with_numbers,
 )
 from discreet.table.roles import Unit
 
@@ -103,7 +106,10 @@ def _figure_table(manifest: Manifest) -> Html:
 def method_facts(facts: Mapping[str, Any]) -> Html:
     if not facts:
         return Html("")
-    return table(("", ""), [(name.replace("_", " "), inline(fact)) for name, fact in facts.items()])
+    rows = [
+        (exact(name.replace("_", " ")), with_numbers(inline(fact))) for name, fact in facts.items()
+    ]
+    return table(("", ""), rows)
 
 
 def audit_page(audit: Audit) -> Page:
@@ -165,8 +171,10 @@ def promise_table(promises: Sequence[Promise], unit: Unit) -> Html:
         ("guarantee", "required", "achieved", "verdict"),
         [
             (
-                explained(promise.requirement, of_unit(promise.to_requirement().stated(), unit)),
-                inline(_asked(promise.parameters)),
+                explained(
+                    exact(promise.requirement), of_unit(promise.to_requirement().stated(), unit)
+                ),
+                with_numbers(inline(_asked(promise.parameters))),
                 _achieved(promise),
                 _badge(promise),
             )
@@ -183,7 +191,7 @@ def _asked(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _achieved(promise: Promise) -> str:
     if promise.unproved is not None:
         return promise.unproved
-    return inline(promise.achieved) or "not stated"
+    return with_numbers(inline(promise.achieved)) if promise.achieved else "not stated"
 
 
 def _badge(promise: Promise) -> Html:
@@ -246,9 +254,9 @@ def _learnt(manifest: Manifest, picture: Picture) -> Html:
         subheading("What is not covered"),
         sentences(known_weaknesses(manifest)),
         paragraph(
-            Html(
-                "The word in brackets is the attack that measures it. To run the attacks: "
-                "<code>discreet attack RELEASE --original JOB --page attacks.html</code>."
+            phrase(
+                "The word in brackets is the attack that measures it. To run the attacks: {q1}.",
+                q1=Html("<code>discreet attack RELEASE --original JOB --page attacks.html</code>"),
             )
         ),
     ]
@@ -261,13 +269,16 @@ def tables_of(manifest: Manifest) -> Html:
         by_role: dict[str, list[str]] = {}
         for name, role in entry.columns.items():
             by_role.setdefault(str(role), []).append(name)
-        columns = "; ".join(f"{role}: {', '.join(names)}" for role, names in by_role.items())
-        rows.append((entry.file, f"{entry.rows:,}", columns))
+        columns = [joined([role, ": ", exact(", ".join(names))]) for role, names in by_role.items()]
+        rows.append((exact(entry.file), f"{entry.rows:,}", Html("; ".join(columns))))
     return joined(
         [
             table(("file", "rows", "columns by role"), rows, {1}),
             paragraph(
-                Html("<code>manifest.json</code> contains the same information for programs.")
+                phrase(
+                    "{q1} contains the same information for programs.",
+                    q1=Html("<code>manifest.json</code>"),
+                )
             ),
         ]
     )

@@ -24,6 +24,7 @@ from discreet.releases.group_summary import Picture
 from discreet.releases.manifest import Manifest
 from discreet.releases.weaknesses import known_weaknesses
 from discreet.report.charts.result_charts import loss_charts, share_chart, size_charts
+from discreet.report.languages.translation import day
 from discreet.report.pages.attack_page import attack_details, worst_attackers
 from discreet.report.pages.measure_page import figure_table
 from discreet.report.pages.provenance import origin
@@ -33,6 +34,7 @@ from discreet.report.pieces import (
     Html,
     Page,
     Section,
+    exact,
     figures,
     folded,
     joined,
@@ -188,7 +190,8 @@ def _at_risk(review: Review) -> Html:
 def _provenance(manifest: Manifest, review: Review) -> Html:
     files = [(one.file, one.sha256 or "") for one in manifest.tables.values()]
     facts = [*review.facts.items(), *((f"sha256 of {file}", digest) for file, digest in files)]
-    return table(("", ""), [(name, Html(f"<code>{fact}</code>")) for name, fact in facts])
+    rows = [(name, Html(f"<code>{exact(day(fact))}</code>")) for name, fact in facts]
+    return table(("", ""), rows)
 
 
 def _detailed(
@@ -232,7 +235,9 @@ def _details(
 
 
 def _columns(review: Review) -> Html:
-    rows = [(one.name, one.role, f"{one.before:,}", f"{one.after:,}") for one in review.columns]
+    rows = [
+        (exact(one.name), one.role, f"{one.before:,}", f"{one.after:,}") for one in review.columns
+    ]
     if not rows:
         return Html("")
     return table(("column", "role", "values before", "values after"), rows, (2, 3))
@@ -240,8 +245,8 @@ def _columns(review: Review) -> Html:
 
 def _sample(sample: Any) -> Html:
     rows = [
-        [joined([before, Html(" → <b>"), after, Html("</b>")]) for before, after in row]
+        [joined([exact(old), Html(" → <b>"), exact(new), Html("</b>")]) for old, new in row]
         for row in sample.rows
     ]
     note = paragraph("Quasi-identifiers of some rows, in the source → as published.")
-    return joined([note, table(sample.names, rows)])
+    return joined([note, table([exact(name) for name in sample.names], rows)])

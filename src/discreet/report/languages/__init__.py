@@ -1,0 +1,1 @@
+"""Pages in other languages: one catalogue each, keyed by the English sentence."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+
 import discreet as dc
 from discreet.api.demonstrate import make_patients
 from discreet.attacks.run import AttackReport
@@ -71,9 +74,50 @@ def case_job(folder: Path, name: str) -> dc.Job:
     )
 
 
+VISITS = """
+source: {path: visits.csv}
+attributes:
+  person: {role: identifier}
+  age: {role: quasi-identifier, type: integer}
+  zip: {role: quasi-identifier}
+  disease: {role: sensitive}
+  note: {role: insensitive}
+requirements: [{k-anonymity: {k: 3}}, {distinct-l-diversity: {l: 2}}]
+method: mondrian
+"""
+PERSONS = {  # of a table with several rows a person
+    "kept": VISITS + "person: {column: person, rows: keep}\n",
+    "numbered": VISITS + "person: {column: person, rows: keep, link: pseudonym}\n",
+    "collapsed": VISITS.replace("sensitive}\n  note: {role: insensitive}",
+                                "sensitive, collapse: set}\n  note: {role: insensitive, "
+                                "collapse: most-frequent}")
+    + "person: {column: person, rows: collapse}\n",
+    "spared": VISITS.replace("role: sensitive", "role: sensitive, non_sensitive_values: [a]")
+    + "unit: rows\n",
+}  # fmt: skip
+ALL_CASES = (*CASES, *PERSONS)
+
+
+def person_job(folder: Path, name: str) -> dc.Job:
+    """The job of a case with several rows a person."""
+    rng = np.random.default_rng(0)
+    person = rng.integers(0, 80, 200)
+    pl.DataFrame(
+        {
+            "person": [f"p{number}" for number in person],
+            "age": 20 + person % 40,
+            "zip": [f"{100 + number % 5}" for number in person],
+            "disease": rng.choice(list("abcdef"), 200),
+            "note": rng.choice(list("xyz"), 200),
+        }
+    ).write_csv(folder / "visits.csv")
+    return dc.Job.parse(PERSONS[name], folder=folder)
+
+
 def published_case(folder: Path, name: str) -> tuple[dc.Release, Path]:
     """The release of a case, with the attacks of its report."""
-    release = make_release(None, case_job(folder, name), seed=1)
+    job = case_job(folder, name) if name in CASES else person_job(folder, name)
+    release = make_release(None, job, seed=1)
     return release, release.save(folder / name, attack=60)
 
 

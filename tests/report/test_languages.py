@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from tests.conformance.test_requirements import CASES as REQUIREMENT_CASES
 from tests.report.browser import Browser, installed, running
-from tests.report.language_cases import CASES, check_page_in, pages_of, published_case
+from tests.report.language_cases import ALL_CASES, check_page_in, pages_of, published_case
 from tests.report.test_browser import CUT_OFF
 from typer.testing import CliRunner
 
@@ -32,7 +32,7 @@ STAYS_ENGLISH: set[str] = set()
 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory) -> dict[str, tuple[dc.Release, Path]]:
-    return {name: published_case(tmp_path_factory.mktemp(name), name) for name in CASES}
+    return {name: published_case(tmp_path_factory.mktemp(name), name) for name in ALL_CASES}
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def require_complete(asked: list[str], language: translation.Language) -> None:
 
 
 @pytest.mark.parametrize("language", OTHERS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL_CASES)
 def test_every_page_of_every_kind_is_translated_completely(releases, asked, name, language):
     for kind, page in pages_of(*releases[name], language):
         assert f"<html lang='{language}'>" in page, kind
@@ -103,7 +103,6 @@ def test_a_sentence_without_a_template_stays_english_and_is_marked():
         assert pieces.text("The guarantee holds") == "Die Garantie ist eingehalten"
         # a part without a translation leaves the whole sentence as it is
         assert "lang='en'" in pieces.text("An attacker learns 'a' of 3 rows: a new verdict")
-        assert pieces.text("A & B") == "<span lang='en'>A &amp; B</span>" or "A &amp; B"
     assert pieces.text("A new sentence.") == "A new sentence."
 
 

@@ -288,6 +288,7 @@ class _Runner:
     def _measured(self, point: Point, release: Release) -> Point:
         manifest, tables = release.manifest, release.coded_tables()
         reading = read_utility(tables, release.task, manifest, release.formed.source_rows())
+        reading = replace(reading, imply_weighted=None)  # rows are counted for kinds of all sorts
         measures = reading.measured(self.workload, self.seed)
         divergence, errors = measures.divergence, measures.query_error
         belief = fixed_reader(reading.original, reading.implied, release.task.kept)

@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 
 from discreet.knowledge.individual_risk import household_risks, risk_from_weights
 from discreet.knowledge.population import Population
+from discreet.knowledge.uniqueness.estimate import (
+    UniquenessEstimate,
+    counted_uniqueness,
+    estimate_uniqueness,
+)
 from discreet.table.classes import Classes
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import summed_weights
-from discreet.typing import Floats
+from discreet.typing import Floats, Ints
 
 THRESHOLD = 0.09  # EMA policy 0070 and Health Canada
 SOURCES = {
@@ -45,17 +50,23 @@ class PopulationFigures:
     rows_above: int  # with a risk above the threshold
     threshold: float = THRESHOLD
     households: HouseholdRisk | None = None
+    uniqueness: UniquenessEstimate | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data, without those that are not known."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        found = {name: value for name, value in asdict(self).items() if value is not None}
+        if self.uniqueness is not None:
+            found["uniqueness"] = self.uniqueness.to_dict()
+        return found
 
     @classmethod
     def of(cls, known: Mapping[str, Any]) -> PopulationFigures:
         """Read the figures that ``to_dict`` wrote."""
         households = known.get("households")
         found = None if households is None else HouseholdRisk(**households)
-        return cls(**{**known, "households": found})
+        unique = known.get("uniqueness")
+        estimate = None if unique is None else UniquenessEstimate.of(unique)
+        return cls(**{**known, "households": found, "uniqueness": estimate})
 
     def sentences(self) -> Iterator[str]:
         """Return the figures in sentences, for a terminal and for pages."""
@@ -70,6 +81,14 @@ class PopulationFigures:
             yield (
                 f"At least one member is linked, of {found.households:,} households: with "
                 f"{found.average:.2%} on average and at most {found.maximum:.2%}."
+            )
+        if self.uniqueness is None:
+            return
+        yield from self.uniqueness.sentences()
+        if self.uniqueness.reason is not None:
+            yield (
+                "Weights alone rate the risk of unique rows too low: take the figures above as a "
+                "lower bound."
             )
 
 
@@ -93,13 +112,16 @@ def population_figures(
     if people is not None:
         source, persons, known = "table", float(people.sum()), people[:-1].astype(np.float64)
         risk = 1 / np.maximum(known, 1.0)
+        unique = counted_uniqueness(classes.size, people[:-1])
     elif weight is not None:
         source, persons, known = "weights", float(weight.sum()), weight
-        risk = risk_from_weights(classes.size, known)
+        unique = estimate_uniqueness(classes.size, persons, table.sampling_weights)
+        risk = _estimated(classes.size, known, unique)
     elif size is not None:
         source, persons = "size", max(size, float(table.rows))
         known = (classes.size * (persons / table.rows)).astype(np.float64)
-        risk = risk_from_weights(classes.size, known)
+        unique = estimate_uniqueness(classes.size, persons)
+        risk = _estimated(classes.size, known, unique)
     else:
         return None
     return PopulationFigures(
@@ -110,7 +132,22 @@ def population_figures(
         float(risk.max()),
         int(classes.size[risk > THRESHOLD].sum()),
         households=None if household is None else _households(risk, classes, household),
+        uniqueness=unique,
     )
+
+
+def _estimated(rows: Ints, weight: Floats, unique: UniquenessEstimate) -> Floats:
+    """The risk of each class: by the fitted mixture for small classes, else by weights.
+
+    Where many rows are unique, weights alone rate their risk far too low (Rinott, 2003): they take
+    no account of how many classes of the population have a single person.
+    """
+    risk = risk_from_weights(rows, weight)
+    known = len(unique.risk_of_size)
+    small = rows <= known
+    if known:
+        risk[small] = np.array(unique.risk_of_size)[rows[small] - 1]
+    return risk
 
 
 def _households(risk: Floats, classes: Classes, household: NDArray[np.int32]) -> HouseholdRisk:

@@ -299,6 +299,14 @@ class Method(Named):
         return False
 
     @property
+    def shrinks_cells(self) -> bool:
+        """Whether cells are as narrow as the rows of a class, and may leave out persons like them.
+
+        Sums of weights are then too large for the persons whom the cells cover.
+        """
+        return False
+
+    @property
     def own_columns(self) -> tuple[str, ...]:
         """The columns that its release makes for itself, which the table must not have."""
         return ()

@@ -297,6 +297,12 @@ def _unfit_for_population(job: Job, task: Task) -> list[str]:
                 f"method: {job.method.name} does not meet {one.name}. Use full-domain or mondrian, "
                 "which count the population of every class that they try."
             )
+        elif one.needs_weights and job.method.shrinks_cells:
+            problems.append(
+                f"method: cells of {job.method.name} are as narrow as the rows of a class, and "
+                f"cover fewer persons than the weights of {one.name} say. Use 'cells: blind' or "
+                "'cells: grid', full-domain, or a population table."
+            )
         elif not one.bears_suppression and job.method.most_suppressed(task.table.rows):
             problems.append(
                 f"method: {one.name} is not judged where rows are suppressed. Use 'suppression: 0'."

@@ -180,7 +180,7 @@ def _errors(formed: FormedTables, manifest: Manifest, reading: Reading) -> Analy
     if not 0 < formed.original.table.rows <= DIVERGENCE_ROWS:
         return None
     found = read_utility(reading.tables, formed.original, manifest)
-    return analyst_errors(found.original, found.implied)
+    return analyst_errors(found.original, found.for_analysts, found.weights)
 
 
 def _samples(formed: FormedTables, reading: Reading) -> Iterator[SampledRows]:

@@ -8,7 +8,8 @@ implies them and as the original has them:
   value among the rows with a value of the quasi-identifier, weighted by these rows;
 - *means*: median relative error of a numeric attribute's mean by value of the quasi-identifier.
 
-Beside each, the same for tables without any link (shares of the whole table everywhere).
+Beside each, the same for tables without any link (shares of the whole table everywhere). Where
+rows have sampling weights, counts, shares and means are weighted.
 """
 
 from __future__ import annotations
@@ -48,9 +49,15 @@ class AnalystErrors:
         return {name: one for name, one in asdict(self).items() if one is not None}
 
 
-def analyst_errors(original: CodedTable, implied: Implied) -> AnalystErrors:
-    """Compare the two-way tables of a release with those of the original."""
-    found = [_TwoWayErrors.of(original, implied, *pair) for pair in _pairs(original)]
+def analyst_errors(
+    original: CodedTable, implied: Implied, weights: Floats | None = None
+) -> AnalystErrors:
+    """Compare the two-way tables of a release with those of the original.
+
+    ``weights`` are those of the original's rows, where the release is read with weights too.
+    """
+    mass = np.ones(original.rows) if weights is None else weights
+    found = [_TwoWayErrors.of(mass, implied, *pair) for pair in _pairs(original)]
     weight = sum(float(one.rows.sum()) for one in found)
     shares = None
     if weight:
@@ -71,15 +78,15 @@ class _TwoWayErrors:
     rows: Floats  # with these values
 
     @classmethod
-    def of(
-        cls, original: CodedTable, implied: Implied, quasi: Column, sensitive: Column
-    ) -> _TwoWayErrors:
-        truth = np.zeros((quasi.cardinality, sensitive.cardinality))
-        np.add.at(truth, (quasi.codes, sensitive.codes), 1.0)
+    def of(cls, mass: Floats, implied: Implied, quasi: Column, sensitive: Column) -> _TwoWayErrors:
+        shape = (quasi.cardinality, sensitive.cardinality)
+        truth, counts = np.zeros(shape), np.zeros(shape)
+        np.add.at(truth, (quasi.codes, sensitive.codes), mass)
+        np.add.at(counts, (quasi.codes, sensitive.codes), 1.0)
         rows = truth.sum(axis=1)
-        unlinked = np.outer(rows, truth.sum(axis=0)) / max(original.rows, 1)
+        unlinked = np.outer(rows, truth.sum(axis=0)) / max(float(mass.sum()), 1e-300)
         both = implied.pair_table(quasi, sensitive), unlinked
-        cells, values = truth >= FEW, rows >= FEW
+        cells, values = counts >= FEW, counts.sum(axis=1) >= FEW
         share = _shares(truth)[values]
         numbers = sensitive.numbers
         mean = np.zeros(0)

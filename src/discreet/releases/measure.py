@@ -54,6 +54,8 @@ def _population_risk(
             people = task.population.persons_fitting(table, levels)
         except InputError:  # cells that no person of the population fits
             return None
+    elif manifest.method.publishes_tight_cells and not manifest.method.rounds_to_grid:
+        return None  # cells cover fewer persons than the weights of their rows say
     row = source_rows.get(name)
     household = None if task.household is None or row is None else task.household[row]
     return population_figures(table, people=people, size=task.population_size, household=household)

@@ -187,12 +187,18 @@ class CodedTable(Derives):
         return [column for column in self if column.role.unchanged]
 
     @property
-    def sampling_weights(self) -> NDArray[np.float64] | None:
-        """(rows,) The persons that each row represents, at least itself; None without a weight."""
+    def analysis_weights(self) -> NDArray[np.float64] | None:
+        """(rows,) The weight of each row, as analysts use it; None without a weight."""
         for column in self.with_role(Role.WEIGHT):
             assert column.numbers is not None
-            return np.maximum(column.numbers, 1.0)[column.codes]
+            return column.numbers[column.codes]
         return None
+
+    @property
+    def sampling_weights(self) -> NDArray[np.float64] | None:
+        """(rows,) The persons that each row represents, at least itself; None without a weight."""
+        weights = self.analysis_weights
+        return None if weights is None else np.maximum(weights, 1.0)
 
     def take(self, rows: NDArray[np.integer]) -> CodedTable:
         """The same table for some rows."""

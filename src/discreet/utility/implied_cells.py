@@ -234,26 +234,32 @@ def _by_class(of_class: Codes, classes: int) -> tuple[Ints, Ints]:
     return order_by_class(of_class, np.zeros(len(of_class), np.int32), classes, 1)
 
 
-def exact(columns: Sequence[Column], rows: int) -> ImpliedGeneralized:
-    """p1, the distribution of the original: its estimates are the true counts."""
+def exact(columns: Sequence[Column], rows: int, mass: Floats | None = None) -> ImpliedGeneralized:
+    """p1, the distribution of the original: its estimates are the true counts.
+
+    ``mass`` has the weight of each row, where these are not alike.
+    """
     coverages: dict[str, Coverage | TermCoverage] = {
         c.name: exact_terms(c) if c.role is Role.QUASI_SENSITIVE else identity(c) for c in columns
     }
-    return ImpliedGeneralized(columns, coverages, rows)
+    return ImpliedGeneralized(columns, coverages, rows, mass=mass)
 
 
 class Unlinked(Implied):
     """The baseline: the original with its quasi-identifiers torn from its sensitive attributes."""
 
-    def __init__(self, sides: Sequence[Sequence[Column]], rows: int) -> None:
+    def __init__(
+        self, sides: Sequence[Sequence[Column]], rows: int, mass: Floats | None = None
+    ) -> None:
         self._columns = sides
-        self._sides = [({c.name for c in side}, exact(side, rows)) for side in sides]
+        self._sides = [({c.name for c in side}, exact(side, rows, mass)) for side in sides]
         self._rows = rows
+        self._total = float(rows) if mass is None else float(mass.sum())
 
     def estimate(self, batch: QueryBatch) -> Floats:
-        estimate = np.full(len(batch.number), float(self._rows))
+        estimate = np.full(len(batch.number), self._total)
         for names, side in self._sides:
-            estimate *= side.estimate(batch.only(names)) / max(self._rows, 1)
+            estimate *= side.estimate(batch.only(names)) / max(self._total, 1e-300)
         return estimate
 
     def mass_of_people(self, people: CodedTable, sensitive: Sequence[str]) -> Floats | None:

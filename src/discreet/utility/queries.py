@@ -157,13 +157,14 @@ class QueryErrors:
     release: QueryError
     unlinked: QueryError
     persons: PersonQueryErrors | None = None  # where a person may have several rows
+    weighted: bool = False  # whether sums of sampling weights are compared, not counts of rows
 
     def line(self) -> str:
         """The headline, for a terminal."""
         found, base = self.release.median, self.unlinked.median
         shown = "no query with an answer" if found is None else f"{found:.4f}"
         beside = "" if base is None else f"   unlinked baseline: {base:.4f}"
-        line = f"median query error   {shown}{beside}"
+        line = f"median query error   {shown}{beside}{', weighted' if self.weighted else ''}"
         if self.persons is None or self.persons.release.median is None:
             return line
         return f"{line}\n  of people          {self.persons.release.median:.4f}"
@@ -176,6 +177,7 @@ class QueryErrors:
             "unlinked": asdict(self.unlinked),
             "workload": self.workload.model_dump(),
             **({} if self.persons is None else {"persons": asdict(self.persons)}),
+            **({"weighted": True} if self.weighted else {}),
         }
 
 
@@ -185,17 +187,20 @@ def query_errors(
     workload: QueryWorkload,
     seed: int,
     persons: Persons | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> QueryErrors | None:
     """Ask a workload of a release; None where there is nothing to ask for.
 
-    ``persons`` are those of the original's rows, where one may have several.
+    ``persons`` are those of the original's rows, where one may have several. ``weights`` are those
+    of its rows, where the release is read with weights too: sums of weights are then compared.
     """
     if not original.rows:
         return None
     rng = np.random.default_rng(seed)
     sides = sides_of(original, sets=release.answers_sets)
-    truth = exact([*sides[0], *sides[1]], original.rows)
-    unlinked = Unlinked(sides, original.rows)
+    truth = exact([*sides[0], *sides[1]], original.rows, weights)
+    unlinked = Unlinked(sides, original.rows, weights)
+    total = original.rows if weights is None else float(weights.sum())
     matching = None if persons is None else MatchingPersons(original, persons)
     answers, of_persons = [], []
     for batch in workload.batches(original, rng, sets=release.answers_sets):
@@ -205,7 +210,7 @@ def query_errors(
     if not answers:
         return None
     actual, estimate, baseline = np.concatenate(answers, axis=1)
-    actual = np.rint(actual)
+    actual = np.rint(actual) if weights is None else actual
     by_person = None
     if persons is not None:
         count = np.concatenate(of_persons)
@@ -216,9 +221,10 @@ def query_errors(
     return QueryErrors(
         workload=workload,
         zero_counts=int((actual == 0).sum()),
-        release=query_error(actual, estimate, original.rows),
-        unlinked=query_error(actual, baseline, original.rows),
+        release=query_error(actual, estimate, total),
+        unlinked=query_error(actual, baseline, total),
         persons=by_person,
+        weighted=weights is not None,
     )
 
 
@@ -260,7 +266,7 @@ def _with_any(terms: Terms, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def query_error(
-    actual: NDArray[np.float64], estimate: NDArray[np.float64], rows: int
+    actual: NDArray[np.float64], estimate: NDArray[np.float64], rows: float
 ) -> QueryError:
     """Summarize the errors of estimates against true counts."""
     off = np.abs(actual - estimate)

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from discreet.knowledge.population_figures import PopulationFigures
 from discreet.table.coded_table import CodedTable
 from discreet.table.persons import Persons
+from discreet.typing import Floats
 from discreet.utility.divergence import diverge
 from discreet.utility.figures import Measures, ProjectedMeasures
 from discreet.utility.implied import Implied
@@ -30,6 +31,8 @@ class ImpliedReading(Generic[Found]):
     imply: Callable[[], Implied]
     # of a decomposed release: p2 as its paper reads it
     imply_uniform: Callable[[], Implied] | None = None
+    # where rows have sampling weights: p2 in which each row has its weight
+    imply_weighted: Callable[[], Implied] | None = None
     persons: Persons | None = None  # of the original's rows, where one may have several
     population: PopulationFigures | None = None  # the risk of links to a population
 
@@ -37,6 +40,19 @@ class ImpliedReading(Generic[Found]):
     def implied(self) -> Implied:
         """p2, made when it is first needed."""
         return self.imply()
+
+    @property
+    def weights(self) -> Floats | None:
+        """(rows,) Of the original, where p2 can be read with weights and rows are counted."""
+        counted = self.imply_weighted is None or self.persons is not None
+        return None if counted else self.original.analysis_weights
+
+    @cached_property
+    def for_analysts(self) -> Implied:
+        """p2 as analysts read it: with weights, where there are any."""
+        if self.weights is None or self.imply_weighted is None:
+            return self.implied
+        return self.imply_weighted()
 
     def measured(
         self, queries: QueryWorkload | None = None, seed: int = 0, *, divergence: bool = True
@@ -53,7 +69,10 @@ class ImpliedReading(Generic[Found]):
         if divergence:
             measures = measures.with_divergence(diverge(self.original, self.implied))
         if queries is not None:
-            errors = query_errors(self.original, self.implied, queries, seed, self.persons)
+            weights = self.weights
+            errors = query_errors(
+                self.original, self.for_analysts, queries, seed, self.persons, weights
+            )
             measures = replace(measures, query_error=errors)
         if self.imply_uniform is not None and divergence:
             uniform = self._uniform(self.imply_uniform(), queries, seed)

@@ -94,6 +94,10 @@ class Mondrian(Method):
         return self.cells != "free"
 
     @property
+    def shrinks_cells(self) -> bool:
+        return self.cells in ("free", "levels")
+
+    @property
     def groups_blindly(self) -> bool:
         return self.cuts == "strict"  # relaxed cuts break ties by the order of rows
 

@@ -86,6 +86,8 @@ _VARIABLE = {
     Role.SENSITIVE: "sensitive attribute",
     Role.QUASI_SENSITIVE: "quasi-sensitive attribute",
     Role.INSENSITIVE: "other attribute, published unchanged",
+    Role.WEIGHT: "sampling weight",
+    Role.HOUSEHOLD: "household number, not published",
     Role.DROP: "removed",
 }
 

@@ -45,9 +45,15 @@ from discreet.report.pieces import (
 )
 from discreet.report.review import Review
 from discreet.report.risk_verdict import RiskVerdict, risk_verdict
+from discreet.table.roles import Role
 
 # Where the list of rows at risk comes from; what is left out of these is left out of the list.
 LISTING = ("rows at risk", "set-homogeneity", "link-through-sensitive-table")
+NOT_ESTIMATED = (
+    "Not estimated: the cells of this release are as narrow as the rows of each group, or it has "
+    "no row for each person, so weights do not tell how many persons fit. Name a table under"
+    " `population:`, or use full-domain or mondrian with 'cells: blind'."
+)
 PRIVATE = (
     "PRIVATE: for the publisher only. Figures of this page were computed with the original and "
     "would let an attacker narrow down values. Do not publish it."
@@ -129,6 +135,8 @@ def _summary(
     if known:
         about = sentences(PopulationFigures.of(known).sentences())
         yield Section("Risk in the population", about, "Population")
+    elif job.with_role(Role.WEIGHT) or job.population_size is not None:
+        yield Section("Risk in the population", paragraph(NOT_ESTIMATED), "Population")
     lost = _lost(review, private)
     if lost:
         yield Section("What analysts lose", lost, "Utility")

@@ -42,7 +42,18 @@ def read_generalized(
     if original.quasi_sensitive:
         measures, implied = _with_terms(parts, original, published, links or {})
         return ImpliedReading(original, measures, lambda: implied)
-    return ImpliedReading(original, parts.measures, lambda: parts.implied)
+    weights = published.analysis_weights
+    if weights is None or original.analysis_weights is None or not published.rows:
+        return ImpliedReading(original, parts.measures, lambda: parts.implied)
+
+    def imply_weighted() -> ImpliedGeneralized:
+        gone = round(suppressed_rows * float(weights.mean()))  # a suppressed row weighs the mean
+        columns = [*parts.quasi_identifiers, *parts.sensitive]
+        return ImpliedGeneralized(columns, parts.coverages, parts.rows, gone, weights)
+
+    return ImpliedReading(
+        original, parts.measures, lambda: parts.implied, imply_weighted=imply_weighted
+    )
 
 
 def _with_terms(

@@ -7,39 +7,15 @@ before it prints; a line ``…`` in it stands for any lines. The folder ``exampl
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 from tests.docs.notebooks import BLOCK, FOLDER, ROOT, cell_source
-
-ANY = "…"
-SETTINGS = {
-    "COLUMNS": "100",
-    "NO_COLOR": "1",
-    "DISCREET_INSECURE_FIXED_ORDER": "1",  # some pages show rows, and groups by number
-}
-
-
-@dataclass(frozen=True)
-class Output:
-    """What a block prints, as the page has it and as it is."""
-
-    shown: str
-    printed: str
-    place: tuple[int, int]  # in the page
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the page shows what is printed."""
-        parts = [re.escape(part) for part in re.split(rf"(?m)^{ANY}\n", self.shown)]
-        return re.fullmatch(r"(?:.*\n)*?".join(parts), self.printed) is not None
+from tests.docs.walk import Output, environment, plain, replace_outputs
 
 
 def pages() -> list[Path]:
@@ -65,34 +41,14 @@ def run(page: Path, folder: Path) -> list[Output]:
     return outputs
 
 
-def environment(programs: Path) -> dict[str, str]:
-    """Return the variables of a user whose ``python`` and ``discreet`` are those of the tests."""
-    programs.mkdir(exist_ok=True)
-    for name, call in (("python", ""), ("discreet", " -m discreet")):
-        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{call} "$@"\n')
-        (programs / name).chmod(0o755)
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, **SETTINGS, "PATH": path}
-
-
 def _printed(cell: nbformat.NotebookNode) -> str:
-    return _plain("".join(one.text for one in cell.outputs if one.get("name") == "stdout"))
-
-
-def _plain(printed: str) -> str:
-    return "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+    return plain("".join(one.text for one in cell.outputs if one.get("name") == "stdout"))
 
 
 def rewrite(page: Path) -> None:
     """Put what is printed into the page, where it shows something else."""
     with tempfile.TemporaryDirectory() as folder:
-        outputs = run(page, Path(folder))
-    text = page.read_text(encoding="utf-8")
-    for output in reversed(outputs):
-        if not output.agrees:
-            begin, end = output.place
-            text = text[:begin] + output.printed + text[end:]
-    page.write_text(text, encoding="utf-8")
+        replace_outputs(page, run(page, Path(folder)))
 
 
 if __name__ == "__main__":

@@ -1,25 +1,48 @@
 """Walk through a page as a new user would: its shell blocks in one shell, in an empty folder.
 
 A ``text`` block is what the ``sh`` block before it prints; a line ``…`` in it stands for any lines.
-Blocks that install discreet are left out: ``make package`` installs it into clean environments.
-``python -m tests.docs.walk PAGE`` writes the output anew.
+Blocks that install discreet are left out: ``make package`` installs it into a clean environment and
+walks through the README there. ``python -m tests.docs.walk PAGE`` writes the output anew.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.docs.notebooks import BLOCK
-from tests.docs.tutorials import Output, environment
 
+ANY = "…"
 MARK = "---- end of a block ----"
 INSTALLS = ("pip install", "make ")
+SETTINGS = {
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+    "DISCREET_INSECURE_FIXED_ORDER": "1",  # some pages show rows, and groups by number
+}
 
 
-def walk(page: Path, folder: Path) -> list[Output]:
+@dataclass(frozen=True)
+class Output:
+    """What a block prints, as the page has it and as it is."""
+
+    shown: str
+    printed: str
+    place: tuple[int, int]  # in the page
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the page shows what is printed."""
+        parts = [re.escape(part) for part in re.split(rf"(?m)^{ANY}\n", self.shown)]
+        return re.fullmatch(r"(?:.*\n)*?".join(parts), self.printed) is not None
+
+
+def walk(page: Path, folder: Path, python: str | Path = sys.executable) -> list[Output]:
     """Run the shell blocks of a page one after another; return the outputs that it shows."""
     blocks = [
         block
@@ -28,7 +51,7 @@ def walk(page: Path, folder: Path) -> list[Output]:
     ]
     script = "".join(f"{block[2]}echo '{MARK}'\n" for block in blocks if block[1] == "sh")
     done = subprocess.run(
-        ["sh", "-e"], input=script, cwd=folder, env=environment(folder / ".programs"),
+        ["sh", "-e"], input=script, cwd=folder, env=environment(folder / ".programs", python),
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, f"{page.name}\n{done.stdout}{done.stderr}"
@@ -37,19 +60,32 @@ def walk(page: Path, folder: Path) -> list[Output]:
     outputs, last = [], ""
     for block in blocks:
         if block[1] == "sh":
-            last = next(printed)
+            last = plain(next(printed))
         else:
             outputs.append(Output(block[2], last, block.span(2)))
     return outputs
 
 
-def rewrite(page: Path) -> None:
-    """Put what is printed into the page, where it shows something else."""
-    with tempfile.TemporaryDirectory() as folder:
-        outputs = walk(page, Path(folder))
+def environment(programs: Path, python: str | Path = sys.executable) -> dict[str, str]:
+    """Return the variables of a user whose ``python`` and ``discreet`` are of one environment."""
+    programs.mkdir(exist_ok=True)
+    for name, call in (("python", ""), ("discreet", " -m discreet")):
+        (programs / name).write_text(f'#!/bin/sh\nexec "{python}"{call} "$@"\n')
+        (programs / name).chmod(0o755)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, **SETTINGS, "PATH": path}
+
+
+def plain(printed: str) -> str:
+    """Return what was printed without spaces at the ends of lines."""
+    return "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+
+
+def replace_outputs(page: Path, outputs: list[Output]) -> None:
+    """Put what was printed into a page, where it shows something else."""
     text = page.read_text(encoding="utf-8")
     for output in reversed(outputs):
-        if not output.agrees or output.shown == "…\n":
+        if not output.agrees:
             begin, end = output.place
             text = text[:begin] + output.printed + text[end:]
     page.write_text(text, encoding="utf-8")
@@ -57,4 +93,5 @@ def rewrite(page: Path) -> None:
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        rewrite(Path(name))
+        with tempfile.TemporaryDirectory() as empty:
+            replace_outputs(Path(name), walk(Path(name), Path(empty)))

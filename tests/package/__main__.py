@@ -2,7 +2,8 @@
 
 ``make package`` runs it. ``dist/`` then has the sdist and the wheel, equal byte for byte in both
 builds, the bill of materials of a base install (CycloneDX) and the licences of its packages. Every
-environment publishes, checks and audits a text file, and names each extra that it lacks.
+environment publishes, checks and audits a text file; one follows the README and names each extra
+that it lacks.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from tests.docs.walk import walk
 from tests.lowest import lowest
 from tests.package.base_install import COMMANDS, NEEDS, prepare, run, sentence
 from tests.package.licences import licences_of
@@ -88,12 +90,23 @@ def _try(place: Path, environment: tuple[str, str, Path]) -> str:
         done = run(python, work, command)
         if done.returncode:
             raise SystemExit(f"{name}: discreet {' '.join(command)}\n{done.stdout}{done.stderr}")
-    for extra, task in NEEDS.items() if name == "newest-0" else ():
-        done = run(python, work, task)
-        if not done.stderr.rstrip().endswith(sentence(extra)):
-            raise SystemExit(f"{name}: without the extra '{extra}'\n{done.stdout}{done.stderr}")
+    if name == "newest-0":
+        try_without_extras(python, work)
     version = must(python, "-c", "import platform; print(platform.python_version())").strip()
     return f"{name}: {distribution.name} on Python {version} publishes, checks and audits."
+
+
+def try_without_extras(python: Path, work: Path) -> None:
+    """Walk through the README, and need every extra that is not installed."""
+    new = work / "new-user"
+    new.mkdir()
+    for output in walk(ROOT / "README.md", new, python):
+        if not output.agrees:
+            raise SystemExit(f"README.md shows\n{output.shown}\nprinted\n{output.printed}")
+    for extra, task in NEEDS.items():
+        done = run(python, work, task)
+        if not done.stderr.rstrip().endswith(sentence(extra)):
+            raise SystemExit(f"Without the extra '{extra}'\n{done.stdout}{done.stderr}")
 
 
 def describe(python: Path) -> None:

@@ -51,7 +51,7 @@ def reference() -> str:
     """The whole page."""
     lines = [
         "# Reference", "",
-        "Made from the code by `make docs`; what things are for stands on the other pages.", "",
+        "Made from the code by `make docs`; the other pages say what things are for.", "",
         "- [Commands](#commands)", "- [Job keys](#job-keys)", "- [Requirements](#requirements)",
         "- [Methods](#methods)", "- [Attacks](#attacks)", "- [Python](#python)", "",
         "## Commands", "", *_commands(typer.main.get_command(app), "discreet"),

@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]  # MkDocs loads this file by its p
 from tests.docs.notebooks import notebook_text  # noqa: E402
 
 TUTORIAL = re.compile(r"tutorials/(\d\d-[\w-]+)\.md")
-SKIPPED = ("#", "!", "|", "```", "<")  # headings, pictures, tables, code
+SKIPPED = ("#", "!", "|", "<")  # headings, pictures, tables
 PUBLIC = ROOT / "src" / "discreet" / "__init__.py"
 
 
@@ -84,7 +84,9 @@ def _entries(pages: list[Any]) -> list[str]:
             continue
         text = (ROOT / "docs" / page).read_text(encoding="utf-8")
         head = re.search(r"^# (.*)$", text, re.MULTILINE)
-        paragraphs = (part for part in text.split("\n\n") if not part.startswith(SKIPPED))
+        prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE).split("\n\n")
+        paragraphs = (part.strip() for part in prose if not part.strip().startswith(SKIPPED))
+        paragraphs = (part for part in paragraphs if part)
         said = " ".join(next(paragraphs, "").split()).partition(". ")[0].rstrip(".:")
         said = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", said)
         name = title or (head[1] if head else page)

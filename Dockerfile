@@ -1,4 +1,4 @@
-# discreet with every extra but Spark and Ibis: docker build --tag discreet .
+# discreet with every extra but Spark, Ibis and Studio: docker build --tag discreet .
 # Runs as a user without rights, and with --read-only --tmpfs /tmp; see docs/container.md.
 FROM python:3.11-slim AS build
 WORKDIR /source

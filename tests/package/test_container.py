@@ -34,10 +34,10 @@ def test_the_image_runs_as_a_user_without_rights_and_takes_kernels_along():
     assert any("discreet warm-up" in text for name, text in build if name == "RUN")
 
 
-def test_the_extras_of_the_image_are_all_but_two():
+def test_the_image_leaves_out_spark_ibis_and_studio():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (named,) = re.findall(r'"\.\[(.*)\]"', (ROOT / "Dockerfile").read_text(encoding="utf-8"))
-    left_out = {"all", "ibis", "spark"}
+    left_out = {"all", "ibis", "spark", "studio"}
     assert set(named.split(",")) == set(project["optional-dependencies"]) - left_out
 
 

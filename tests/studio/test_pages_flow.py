@@ -389,7 +389,7 @@ def test_read_a_ledger_and_audit_its_series(tab, tmp_path):
     tab.fill("#ledger input", str(folder / "people.ledger"))
     tab.click("#ledger button")
     tab.see("#audit-series")
-    assert "release-january" in tab.text("main table")
+    assert "release-january" in tab.text("main")
     tab.click("#audit-series")
     tab.see(".notice.good")
     assert tab.part("series")

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from discreet import DiscreetError, InfeasibleError, JobError, PromiseError
 
+LANGUAGES = ("en", "de", "tr")
 LARGEST_BODY = 16 * 2**20  # bytes of JSON
 
 
@@ -34,6 +35,7 @@ class Asked:
     path: Mapping[str, str]
     query: Mapping[str, str]
     given: Mapping[str, Any]
+    language: str = "en"  # of the page, in which reports are written
 
     def text(self, key: str) -> str:
         """Return a text that must be given."""
@@ -66,6 +68,12 @@ class Asked:
         return float(found)
 
 
+def language_of(accepted: str) -> str:
+    """Return the first language of an Accept-Language header that pages exist in, else English."""
+    wanted = [one.strip()[:2].lower() for one in accepted.split(",")]
+    return next((one for one in wanted if one in LANGUAGES), LANGUAGES[0])
+
+
 Handler = Callable[[Asked], Any]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -76,7 +84,8 @@ def endpoint(handler: Handler) -> Endpoint:
     async def answer(request: Request) -> Response:
         try:
             given = await read_json(request) if request.method == "POST" else {}
-            question = Asked(request.path_params, request.query_params, given)
+            language = language_of(request.headers.get("accept-language", ""))
+            question = Asked(request.path_params, request.query_params, given, language)
             found = await run_in_threadpool(handler, question)
         except Exception as error:
             return failure(error)

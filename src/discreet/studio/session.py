@@ -17,7 +17,7 @@ from discreet.api.shared.release_summary import sign_off_release, sign_offs
 from discreet.api.tables.job_choices import job_choices
 from discreet.api.tables.job_mapping import read_mapping
 from discreet.studio.access import REPORT_POLICY
-from discreet.studio.answers import Asked, RefusedError
+from discreet.studio.answers import LANGUAGES, Asked, RefusedError
 from discreet.studio.downloads import (
     attachment,
     files_below,
@@ -37,7 +37,6 @@ from discreet.studio.runs import StudioRun, StudioRuns
 from discreet.studio.tables import HIERARCHIES, StudioTable, StudioTables, file_name
 from discreet.studio.work import COMPARISON, JOB, PAGE, PREVIEW, RELEASE, RISK
 
-LANGUAGES = ("en", "de", "tr")
 TABLE_RUNS = ("publish", "preview", "compare", "costs")
 RELEASE_RUNS = ("audit", "attack", "measure")
 MOST_NODES = 2000  # of a hierarchy's level that a page may ask for
@@ -168,7 +167,7 @@ class StudioSession:
             raise
 
     def job(self, question: Asked) -> Any:
-        table, job = self._table(question), question.mapping("job")
+        table, job = self._table(question), _job(question)
         text = table.text_of(job)
         return {
             "yaml": text,
@@ -178,7 +177,7 @@ class StudioSession:
         }
 
     def zipped_job(self, question: Asked) -> Response:
-        table, job = self._table(question), question.mapping("job")
+        table, job = self._table(question), _job(question)
         written = self.private.path / f"job-{secrets.token_hex(8)}.yaml"
         written.write_text(table.text_of(job), encoding="utf-8")
         try:
@@ -206,10 +205,14 @@ class StudioSession:
         table, kind = self._table(question), question.text("kind")
         if kind not in TABLE_RUNS:
             raise RefusedError(422, f"A table has runs of the kinds {', '.join(TABLE_RUNS)}.")
-        job = question.mapping("job")
+        job = _job(question)
         parsed = table.parsed(job)  # its problems now, not in the worker
         given = question.given
-        request: dict[str, Any] = {"job": table.text_of(job), "folder": str(table.folder)}
+        request: dict[str, Any] = {
+            "job": table.text_of(job),
+            "folder": str(table.folder),
+            "language": question.language,
+        }
         if kind == "publish":
             request |= {"attack": question.number("attack"), "force": bool(given.get("force"))}
             if given.get("output"):
@@ -236,7 +239,11 @@ class StudioSession:
         place, kind, given = self.releases[number], question.text("kind"), question.given
         if kind not in RELEASE_RUNS:
             raise RefusedError(422, f"A release has runs of the kinds {', '.join(RELEASE_RUNS)}.")
-        request: dict[str, Any] = {"release": str(place), "seconds": question.number("seconds")}
+        request: dict[str, Any] = {
+            "release": str(place),
+            "seconds": question.number("seconds"),
+            "language": question.language,
+        }
         if given.get("original"):
             request["original"] = str(absolute(question.text("original")))
         elif given.get("table"):
@@ -247,7 +254,11 @@ class StudioSession:
         return {"run": self.runs.start(kind, request, release=number).number}
 
     def start_series_run(self, question: Asked) -> Any:
-        request = {"ledger": question.text("ledger"), "key": question.given.get("key")}
+        request = {
+            "ledger": question.text("ledger"),
+            "key": question.given.get("key"),
+            "language": question.language,
+        }
         return {"run": self.runs.start("series", request).number}
 
     def start_run_on_run(self, question: Asked) -> Any:
@@ -259,6 +270,7 @@ class StudioSession:
             "release": str(place),
             "job": run.request["job"],
             "folder": run.request["folder"],
+            "language": question.language,
             "seconds": question.number("seconds"),
         }
         return {"run": self.runs.start(kind, request, table=run.table).number}
@@ -388,6 +400,15 @@ class StudioSession:
 
     def sign_release(self, question: Asked) -> Any:
         return {"signed": _signed(self.releases[question.path["release"]], question, None)}
+
+
+def _job(question: Asked) -> dict[str, Any]:
+    """Return the job that the page has, with reports in its language unless the job names one."""
+    job = question.mapping("job")
+    output = job.get("output") or {}
+    if question.language == LANGUAGES[0] or not isinstance(output, dict) or "language" in output:
+        return job
+    return {**job, "output": {**output, "language": question.language}}
 
 
 def _signed(release: Path, question: Asked, verdict: str | None) -> dict[str, Any]:

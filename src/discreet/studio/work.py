@@ -98,7 +98,7 @@ def compare(request: Request, folder: Path, progress: Progress) -> dict[str, Any
         progress=progress,
     )
     found.save(folder)
-    found.save_page(folder / PAGE)
+    found.save_page(folder / PAGE, request.get("language", "en"))
     return found.to_dict()
 
 
@@ -117,7 +117,7 @@ def audit(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
     found = discreet.audit(
         request["release"], original=_original(request) if known else None, progress=progress
     )
-    found.save_page(folder / PAGE)
+    found.save_page(folder / PAGE, request.get("language", "en"))
     return found.to_dict()
 
 
@@ -129,14 +129,14 @@ def attack(request: Request, folder: Path, progress: Progress) -> dict[str, Any]
         seconds=request.get("seconds"),
         progress=progress,
     )
-    found.save_page(folder / PAGE)
+    found.save_page(folder / PAGE, request.get("language", "en"))
     return found.to_dict()
 
 
 def measure(request: Request, folder: Path, progress: Progress) -> dict[str, Any]:
     """Measure the utility of a release folder."""
     found = discreet.measure(request["release"], original=_original(request), progress=progress)
-    found.save_page(folder / PAGE)
+    found.save_page(folder / PAGE, request.get("language", "en"))
     return found.to_dict()
 
 
@@ -145,7 +145,7 @@ def series(request: Request, folder: Path, progress: Progress) -> dict[str, Any]
     progress("series", 0.0)
     settings = LedgerSettings.at(request["ledger"], key=request.get("key"))
     found = discreet.audit_series(ledger=settings)
-    found.save_page(folder / PAGE)
+    found.save_page(folder / PAGE, request.get("language", "en"))
     return found.to_dict()
 
 

@@ -1,5 +1,7 @@
 // Questions to the server. What the paths answer is in API.md.
 
+import { current } from "./words.js";
+
 /** A refusal of the server. */
 export class Refused extends Error {
   constructor(status, body) {
@@ -11,7 +13,7 @@ export class Refused extends Error {
 }
 
 async function ask(method, path, { body, type, signal } = {}) {
-  const headers = type ? { "Content-Type": type } : {};
+  const headers = { "Accept-Language": current(), ...(type ? { "Content-Type": type } : {}) };
   const answer = await fetch(path, { method, body, headers, signal, credentials: "same-origin" });
   const text = await answer.text();
   let found = {};
@@ -32,7 +34,7 @@ export const upload = (path, file, signal) => ask("POST", path, { body: file, ty
 
 /** Fetch a file by POST and hand it to the person. */
 export async function download(path, given, name) {
-  const headers = { "Content-Type": "application/json" };
+  const headers = { "Accept-Language": current(), "Content-Type": "application/json" };
   const answer = await fetch(path, { method: "POST", body: JSON.stringify(given), headers, credentials: "same-origin" });
   if (!answer.ok) throw new Refused(answer.status, await answer.json().catch(() => ({})));
   const link = document.createElement("a");

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from discreet.attacks.base import Criterion, Finding
 from discreet.job.safe_harbor import FOUND, IDENTIFIERS, LOOK_AT, NOT_FOUND, named_identifier
+from discreet.knowledge.population_figures import SOURCES
 from discreet.releases.explanation import (
     certain_attackers,
     collapsed,
@@ -164,23 +165,16 @@ def _attacked_risks(facts: ReleaseFacts) -> Iterator[PackPart]:
             (1, 2, 3, 4),
         )  # fmt: skip
     found = facts.estimated_population
-    if found and found.get("source") in _POPULATION:
+    if found and found.get("source") in SOURCES:
         yield Statement(
             f"Risk in a population of {found['persons']:,.0f} persons, found while publishing, "
-            f"{_POPULATION[found['source']]}: {found['average']:.4f} on average and at most "
+            f"{SOURCES[found['source']]}: {found['average']:.4f} on average and at most "
             f"{found['maximum']:.4f}."
         )
     if facts.population_risk is None:
         yield NotComputed(
             "The risk against the population that the table is a part of.", WITH_POPULATION
         )
-
-
-_POPULATION = {
-    "table": "counted in the population table",
-    "weights": "estimated from sampling weights",
-    "size": "estimated from the population's size",
-}
 
 
 def threshold_parts(facts: ReleaseFacts) -> Iterator[PackPart]:

@@ -46,15 +46,32 @@ def end_of_links(link: Ints, start: int) -> int:
 
 def greatest_flow(demand: Ints, supply: Ints, first: Ints, box: Ints32) -> Ints:
     """Return the flow on each edge of a greatest flow from the points to the boxes."""
+    wanted, left, flow = demand.copy(), supply.copy(), np.zeros(len(box), np.int64)
+    _send_from_sole_edges(wanted, left, flow, first, box)
+    if not wanted.any() or not left.any():
+        return flow
     choices = np.bincount(box, minlength=len(demand))
     turns = np.argsort(choices, kind="stable")  # least choice first
     edge_of_box = stable_order(box, len(demand))
     point_of_edge = np.repeat(np.arange(len(supply), dtype=np.int32), np.diff(first))
-    wanted, left, flow = demand.copy(), supply.copy(), np.zeros(len(box), np.int64)
     edges = first, box, starts_of(choices), edge_of_box, point_of_edge
     while _augment(wanted, left, flow, *edges, turns):
         pass
     return flow
+
+
+def _send_from_sole_edges(wanted: Ints, left: Ints, flow: Ints, first: Ints, box: Ints32) -> None:
+    """Send what points with one edge can send: they have no other choice."""
+    sole = np.flatnonzero(np.diff(first) == 1)
+    sole = sole[stable_order(box[first[sole]], len(wanted))]
+    to = box[first[sole]]
+    reached = starts_of(left[sole])
+    begins = np.searchsorted(to, to)  # the first of those with the same box
+    before = reached[:-1] - reached[begins]
+    sent = np.clip(wanted[to] - before, 0, left[sole])
+    flow[first[sole]] = sent
+    left[sole] -= sent
+    wanted -= np.bincount(to, sent, len(wanted)).astype(np.int64)
 
 
 # Compiled: a search through a graph of as many as millions of edges.

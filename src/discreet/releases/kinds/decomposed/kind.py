@@ -68,6 +68,7 @@ from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.kernels.lists import are_in
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
+from discreet.typing import AnyInts
 from discreet.utility.cell_sums import CellSums
 from discreet.utility.figures import Measures
 from discreet.utility.reading import ImpliedReading
@@ -304,26 +305,23 @@ def _group_values(
     """Each value of each attribute and group once, sorted by group, attribute and value."""
     offset = np.cumsum([0, *(column.cardinality for column in columns)])
     every = int(offset[-1])  # values of all attributes
-    extra = [
-        (noise.get(column.name), before)
-        for column, before in zip(columns, offset[:-1], strict=True)
-    ]
-    keys = [
-        *(
-            group * np.int64(every) + before + column.codes
-            for column, before in zip(columns, offset[:-1], strict=True)
-        ),
-        *(
-            number[one.group] * np.int64(every) + before + one.value
-            for one, before in extra
-            if one is not None
-        ),
-    ]
-    key = np.sort(np.concatenate(keys))
-    key = key[np.diff(key, prepend=-1) > 0]
-    in_group, value = (key // every).astype(np.int32), (key % every).astype(np.int32)
-    offset = offset[:-1]
-    attribute = (np.searchsorted(offset, value, side="right") - 1).astype(np.int32)
+    noisy = [(noise[c.name], b) for c, b in zip(columns, offset, strict=False) if c.name in noise]
+    narrow = np.uint32 if groups * every < 2**32 else np.uint64  # sorted in half the time
+    ends = np.cumsum([0, *[len(group)] * len(columns), *(len(one.value) for one, _ in noisy)])
+    key = np.empty(ends[-1], narrow)
+    for place, (column, before) in enumerate(zip(columns, offset, strict=False)):
+        _fill_keys(key[ends[place] : ends[place + 1]], group, column.codes, every, int(before))
+    for place, (one, before) in enumerate(noisy, len(columns)):
+        own = key[ends[place] : ends[place + 1]]
+        _fill_keys(own, number[one.group], one.value, every, int(before))
+    key.sort()
+    first = np.ones(len(key), np.bool_)
+    np.not_equal(key[1:], key[:-1], out=first[1:])
+    key = key[first]
+    in_group = (key // narrow(every)).astype(np.int32)
+    value = (key % narrow(every)).astype(np.int32)
+    sizes = [column.cardinality for column in columns]
+    attribute = np.repeat(np.arange(len(columns), dtype=np.int32), sizes)[value]
     texts = pl.concat([render(column.values).alias(VALUE) for column in columns])
     names = pl.Series(ATTRIBUTE, [column.name for column in columns])
     published = [
@@ -332,6 +330,15 @@ def _group_values(
         PublishedColumn(VALUE, Role.STRUCTURE, value, texts),
     ]
     return PublishedTable(VALUES, published, len(value), keeps_order=True)
+
+
+def _fill_keys(
+    key: NDArray[np.unsignedinteger], group: AnyInts, value: AnyInts, every: int, before: int
+) -> None:
+    """Fill in one key for each group and value, in place: there may be hundreds of millions."""
+    key[:] = group
+    key *= key.dtype.type(every)
+    key += (value + before).astype(key.dtype)
 
 
 def _order_problems(sets: Sets, signatures: SensitiveSignatures, people: CodedTable) -> list[str]:

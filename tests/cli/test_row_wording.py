@@ -51,6 +51,7 @@ MADE = {  # requirements, parameters, roles of 'work' and of 'signs'
     "full-domain": (MANY, "suppression: 0.4", SENSITIVE, DROPPED),
     "mondrian": ("multi-attribute-l-diversity: {l: 2}", "", SENSITIVE, DROPPED),
     "local-recoding": ("k-anonymity: {k: 3}", "", SENSITIVE, DROPPED),
+    "top-down": ("lkc-privacy: {l: 1, k: 3, c: 0.9}", "", SENSITIVE, DROPPED),
     "msa-diversity": (
         "m-diversity: {l: 2}", "suppression: 0.5", SENSITIVE, DROPPED,
     ),

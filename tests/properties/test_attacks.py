@@ -21,7 +21,9 @@ from discreet.pipeline.run import make_release
 from discreet.releases.registry import kind_of
 
 # Methods that publish any table under any requirement.
-WITH_REQUIREMENTS = [METHODS[name] for name in ("full-domain", "mondrian", "local-recoding")]
+WITH_REQUIREMENTS = [
+    METHODS[name] for name in ("full-domain", "mondrian", "local-recoding", "top-down")
+]
 
 
 @pytest.mark.parametrize("method", WITH_REQUIREMENTS, ids=lambda method: method.name)

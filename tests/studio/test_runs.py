@@ -16,7 +16,7 @@ import pytest
 from tests.studio.served import SOURCE, Client, Served, served
 
 
-def table_of(rows: int, seed: int = 0, columns: int = 8) -> bytes:
+def table_of(rows: int, seed: int = 0, columns: int = 10) -> bytes:
     """A table whose full-domain search takes long: many columns with fine values."""
     rng = np.random.default_rng(seed)
     names = [f"q{number}" for number in range(columns)]
@@ -30,7 +30,7 @@ def table_of(rows: int, seed: int = 0, columns: int = 8) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def long_job(columns: int = 8) -> dict:
+def long_job(columns: int = 10) -> dict:
     quasi = {"role": "quasi-identifier", "type": "text", "hierarchy": {"mask": "right"}}
     return {
         "attributes": {

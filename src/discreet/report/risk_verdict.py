@@ -104,8 +104,8 @@ def _shortcomings(manifest: Manifest, utility: Mapping[str, Any]) -> Iterator[st
     if _limits_knowledge(manifest):
         yield (
             "Guarantees hold for attackers who know some columns. The attacks assume one who knows "
-            "every quasi-identifier, whom they do not bound: publish only if nobody knows more "
-            "than the guarantees say."
+            "every quasi-identifier, against whom nothing is guaranteed: publish only if no "
+            "attacker knows more than the guarantees say."
         )
     yield from uncovered(manifest)
     loss = utility.get("loss")

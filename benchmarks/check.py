@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.figures import Figure, RunError, run
-from benchmarks.rivals import PATIENCE, PEERS, peers_python
+from benchmarks.rivals import PATIENCE, PEERS, peers_python, versioned
 from benchmarks.workloads import FOLDER
 
 SECTION = "Checking a table: k, ℓ, entropy ℓ, (c, ℓ), t"
@@ -48,11 +48,13 @@ def results(quick: bool) -> Iterator[Figure]:
         )
     theirs = None
     try:
-        script = [peers_python(), "-W", "ignore", str(PEERS / "pycanon_audit.py"), str(table)]
+        python = peers_python()
+        script = [python, "-W", "ignore", str(PEERS / "pycanon_audit.py"), str(table)]
         theirs = run([*script, "diagnosis", *QUASI], PATIENCE)
-        yield Figure(SECTION, "pycanon", rows, theirs.seconds, theirs.processor, theirs.memory)
+        name = versioned(python, "pycanon")
+        yield Figure(SECTION, name, rows, theirs.seconds, theirs.processor, theirs.memory)
     except RunError as failure:
-        print(f"  pycanon left out: {failure}")
+        yield Figure(SECTION, f"pycanon left out: {failure}", rows)
     for what, done in ours.items():
         yield Figure(
             SECTION, what, rows, done.seconds, done.processor, done.memory,

@@ -46,13 +46,13 @@ def results(quick: bool) -> Iterator[Figure]:
     try:
         python = peers_python()
     except RunError as failure:
-        print(f"  peers left out: {failure}")
+        yield Figure(SECTION, f"left out: {failure}", 0)
         return
     for compare in (_mondrian, _full_domain, _audit):
         try:
             yield from compare(python, quick)
         except RunError as failure:
-            print(f"  {compare.__name__.strip('_')}: left out: {failure}")
+            yield Figure(SECTION, f"{compare.__name__.strip('_')} left out: {failure}", 0)
 
 
 def peers_python() -> str:
@@ -72,6 +72,13 @@ def peers_python() -> str:
     return str(python)
 
 
+def versioned(python: str, package: str) -> str:
+    """Return the name of a peer with the version that its environment has."""
+    script = f"from importlib.metadata import version; print(version({package!r}))"
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
+    return f"{package} {done.stdout.strip()}"
+
+
 def _mondrian(python: str, quick: bool) -> Iterator[Figure]:
     """Mondrian at k = 5 on Adult, age as a number, all else as categories."""
     rows = 10_000 if quick else 30_000
@@ -79,7 +86,8 @@ def _mondrian(python: str, quick: bool) -> Iterator[Figure]:
     script = [python, "-W", "ignore", str(PEERS / "anonypy_mondrian.py"), str(workload.path)]
     theirs, memory = _peer_seconds([*script, str(rows), "5", "age", *SEVEN, "occupation"])
     ours, loss = _method_seconds(Mondrian(), rows, hierarchies=False)
-    yield Figure(SECTION, "anonypy Mondrian, k = 5", rows, theirs, memory=memory)
+    name = versioned(python, "anonypy")
+    yield Figure(SECTION, f"{name} Mondrian, k = 5", rows, theirs, memory=memory)
     yield Figure(
         SECTION, "discreet Mondrian, k = 5, without hierarchies", rows, ours, loss=loss,
         ratio=theirs / ours, ratio_to="times faster than anonypy", bound="≥ 500",
@@ -94,9 +102,8 @@ def _full_domain(python: str, quick: bool) -> Iterator[Figure]:
     script = [python, "-W", "ignore", str(PEERS / "anjana_k.py"), str(workload.path)]
     theirs, memory = _peer_seconds([*script, str(rows), "5", str(folder), *SEVEN])
     ours, loss = _method_seconds(FullDomain(), rows, hierarchies=True)
-    yield Figure(
-        SECTION, "anjana k-anonymity (first node found), k = 5", rows, theirs, memory=memory
-    )
+    what = f"{versioned(python, 'anjana')} k-anonymity (first node found), k = 5"
+    yield Figure(SECTION, what, rows, theirs, memory=memory)
     yield Figure(
         SECTION, "discreet full-domain (the best node), k = 5", rows, ours, loss=loss,
         ratio=theirs / ours, ratio_to="times faster than anjana",
@@ -111,9 +118,8 @@ def _audit(python: str, quick: bool) -> Iterator[Figure]:
     script = [python, "-W", "ignore", str(PEERS / "pycanon_audit.py")]
     theirs, memory = _peer_seconds([*script, str(release / "records.csv"), "occupation", *SEVEN])
     ours = _least(lambda: audit_folder(release))
-    yield Figure(
-        SECTION, "pycanon, k, ℓ, entropy ℓ, (c, ℓ), t", workload.rows, theirs, memory=memory
-    )
+    what = f"{versioned(python, 'pycanon')}, k, ℓ, entropy ℓ, (c, ℓ), t"
+    yield Figure(SECTION, what, workload.rows, theirs, memory=memory)
     yield Figure(
         SECTION, "discreet audit of the same, reading included", workload.rows, ours,
         ratio=theirs / ours, ratio_to="times faster than pycanon", bound="≥ 20",

@@ -54,6 +54,11 @@ def range_cell(low: str, high: str, *, closed: bool) -> str:
     return f"[{low}, {high}{']' if closed else ')'}"
 
 
+def range_labels(low: pl.Series, high: pl.Series) -> pl.Series:
+    """Write many closed ranges at once."""
+    return pl.select(pl.format("[{}, {}]", low, high)).to_series()
+
+
 def set_cell(members: Iterable[str | None]) -> str:
     """Write a set, its members in the order given (the attribute's own order)."""
     return "{" + ", ".join(_quoted(member) for member in members) + "}"

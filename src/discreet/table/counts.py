@@ -44,6 +44,11 @@ class ValueCounts:
         return np.repeat(np.arange(self.classes), np.diff(self.start))
 
     @cached_property
+    def one_each(self) -> bool:
+        """Whether every class has one entry: entry i is then that of class i."""
+        return len(self.value) == self.classes and bool((np.diff(self.start) == 1).all())
+
+    @cached_property
     def total(self) -> NDArray[np.int64]:
         """How often each value occurs in the table: the reference distribution.
 
@@ -200,8 +205,9 @@ def sum_counts(
     classes, cardinality = shape
     key = of_class * cardinality + value
     if classes * cardinality <= SPARSE * len(key):
-        sums = np.bincount(key, count, classes * cardinality)
-        found = np.flatnonzero(sums)
+        weights = None if (count == 1).all() else count
+        sums = np.bincount(key, weights, classes * cardinality)
+        found = np.flatnonzero(sums != 0)
         sums = sums[found]
     else:
         order = stable_order(key, classes * cardinality)

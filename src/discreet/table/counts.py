@@ -183,6 +183,10 @@ def summed_weights(table: CodedTable, classes: Classes) -> NDArray[np.float64] |
 
 def count_values(classes: Classes, column: Column) -> ValueCounts:
     """Count the values of one attribute in every class."""
+    shape = (classes.count, column.cardinality)
+    if 0 < shape[0] * shape[1] <= SPARSE * len(column.codes):
+        of_class = classes.class_of_row.astype(np.int64)
+        return sum_counts(of_class, column.codes, column.weights, shape, column.total)
     pairs = group_codes(
         [classes.class_of_row, column.codes],
         [classes.count, column.cardinality],
@@ -196,20 +200,25 @@ def count_values(classes: Classes, column: Column) -> ValueCounts:
 
 
 def sum_counts(
-    of_class: Ints, value: Codes, count: Ints, shape: tuple[int, int], reference: Ints | None = None
+    of_class: Ints,
+    value: Codes,
+    count: Ints | None,
+    shape: tuple[int, int],
+    reference: Ints | None = None,
 ) -> ValueCounts:
     """Add the counts of entries with the same class and value; there are ``shape`` of both.
 
-    Counts below 0 take others away; what sums to 0 is left out.
+    Counts below 0 take others away; what sums to 0 is left out. None counts each entry once.
     """
     classes, cardinality = shape
     key = of_class * cardinality + value
     if classes * cardinality <= SPARSE * len(key):
-        weights = None if (count == 1).all() else count
+        weights = None if count is None or (count == 1).all() else count
         sums = np.bincount(key, weights, classes * cardinality)
         found = np.flatnonzero(sums != 0)
         sums = sums[found]
     else:
+        count = np.ones(len(key), np.int64) if count is None else count
         order = stable_order(key, classes * cardinality)
         key = key[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))

@@ -21,6 +21,7 @@ from discreet.table.kernels.tiers import is_loaded
 from discreet.typing import Codes, Ints
 
 SPARSE = 8  # cells for each entry, above which entries are sorted
+FEWEST = 64  # entries for each descent, from which on runs of ascending ones are merged
 CHUNK = 4096  # classes of a single row that are judged at once
 
 
@@ -184,9 +185,11 @@ def summed_weights(table: CodedTable, classes: Classes) -> NDArray[np.float64] |
 def count_values(classes: Classes, column: Column) -> ValueCounts:
     """Count the values of one attribute in every class."""
     shape = (classes.count, column.cardinality)
-    if 0 < shape[0] * shape[1] <= SPARSE * len(column.codes):
-        of_class = classes.class_of_row.astype(np.int64)
-        return sum_counts(of_class, column.codes, column.weights, shape, column.total)
+    descents = np.count_nonzero(classes.class_of_row[1:] < classes.class_of_row[:-1])
+    if shape[0] * shape[1] <= SPARSE * len(column.codes) or FEWEST * descents < len(column.codes):
+        return sum_counts(
+            classes.class_of_row.astype(np.int64), column.codes, column.weights, shape, column.total
+        )
     pairs = group_codes(
         [classes.class_of_row, column.codes],
         [classes.count, column.cardinality],
@@ -219,7 +222,7 @@ def sum_counts(
         sums = sums[found]
     else:
         count = np.ones(len(key), np.int64) if count is None else count
-        order = stable_order(key, classes * cardinality)
+        order = _stable_order(key, classes * cardinality)
         key = key[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))
         found = key[first]
@@ -229,6 +232,13 @@ def sum_counts(
     start = np.searchsorted(found, np.arange(classes + 1) * cardinality)
     value = (found % cardinality).astype(np.int32)
     return ValueCounts(start, value, sums.astype(np.int64), cardinality, reference)
+
+
+def _stable_order(key: Ints, bound: int) -> Ints:
+    """Return the order that sorts keys; those with few descents are merged in one pass."""
+    if FEWEST * np.count_nonzero(key[1:] < key[:-1]) < len(key):
+        return np.argsort(key, kind="stable")
+    return stable_order(key, bound)
 
 
 def order_by_class(

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.classes import FEW, Classes, group_codes
+from discreet.table.classes import FEW, Classes, group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import stable_order
@@ -187,9 +187,8 @@ def count_values(classes: Classes, column: Column) -> ValueCounts:
     shape = (classes.count, column.cardinality)
     descents = np.count_nonzero(classes.class_of_row[1:] < classes.class_of_row[:-1])
     if shape[0] * shape[1] <= SPARSE * len(column.codes) or FEWEST * descents < len(column.codes):
-        return sum_counts(
-            classes.class_of_row.astype(np.int64), column.codes, column.weights, shape, column.total
-        )
+        key, _ = pack_keys([classes.class_of_row, column.codes], shape, len(column.codes))
+        return _sum_keys(key, column.weights, shape, column.total)
     pairs = group_codes(
         [classes.class_of_row, column.codes],
         [classes.count, column.cardinality],
@@ -203,18 +202,20 @@ def count_values(classes: Classes, column: Column) -> ValueCounts:
 
 
 def sum_counts(
-    of_class: Ints,
-    value: Codes,
-    count: Ints | None,
-    shape: tuple[int, int],
-    reference: Ints | None = None,
+    of_class: Ints, value: Codes, count: Ints, shape: tuple[int, int], reference: Ints | None = None
 ) -> ValueCounts:
     """Add the counts of entries with the same class and value; there are ``shape`` of both.
 
-    Counts below 0 take others away; what sums to 0 is left out. None counts each entry once.
+    Counts below 0 take others away; what sums to 0 is left out.
     """
+    return _sum_keys(of_class * shape[1] + value, count, shape, reference)
+
+
+def _sum_keys(
+    key: Ints, count: Ints | None, shape: tuple[int, int], reference: Ints | None
+) -> ValueCounts:
+    """The same where class and value are packed into a key; None counts each entry once."""
     classes, cardinality = shape
-    key = of_class * cardinality + value
     if classes * cardinality <= SPARSE * len(key):
         weights = None if count is None or (count == 1).all() else count
         sums = np.bincount(key, weights, classes * cardinality)

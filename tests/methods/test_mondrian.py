@@ -186,3 +186,26 @@ def test_judging_a_few_units_of_long_pieces_changes_no_class(requirement, monkey
     monkeypatch.setattr("discreet.methods.mondrian.units.FEW", 2)
     few_judged = run(columns, "qqs", [KAnonymity(k=2), requirement])
     assert few_judged.class_of_row.tolist() == all_judged.class_of_row.tolist()
+
+
+@pytest.mark.parametrize("missing", [False, True], ids=["known", "missing"])
+def test_counting_the_keys_of_long_parts_cuts_where_sorting_does(missing, monkeypatch):
+    rng = np.random.default_rng(5)
+    ages = [None if missing and age < 3 else age for age in rng.integers(0, 30, 700).tolist()]
+    columns = {"age": ages, "income": (rng.integers(0, 9, 700) ** 2).tolist()}
+    columns["s"] = rng.choice(list("abcd"), 700, p=[0.7, 0.1, 0.1, 0.1]).tolist()
+    requirements = [KAnonymity(k=3), DistinctLDiversity(l=2)]
+    monkeypatch.setattr("discreet.methods.mondrian.cuts.LONG", 10**6)
+    by_sorting = run(columns, "qqs", requirements)
+    monkeypatch.setattr("discreet.methods.mondrian.cuts.LONG", 0.01)
+    by_counting = run(columns, "qqs", requirements)
+    assert by_sorting.facts["partitions"] > 20
+    assert by_counting.class_of_row.tolist() == by_sorting.class_of_row.tolist()
+
+
+def test_many_values_of_a_set_are_listed_in_order(monkeypatch):
+    words = ["pear", "fig", "plum", "fig", "date", "pear"]
+    marked = run({"fruit": words}, "q", [KAnonymity(k=6)])
+    monkeypatch.setattr("discreet.methods.shared.tight_cells.MARKED", 0)
+    sorted_ = run({"fruit": words}, "q", [KAnonymity(k=6)])
+    assert cells(marked, "fruit") == cells(sorted_, "fruit") == ["{date, fig, pear, plum}"] * 6

@@ -161,13 +161,13 @@ def coverage_of_cells(
     """Return the coverage of a published column's cells, which is found once a column."""
     return published.once(
         ("coverage", original, hierarchy, level),
-        lambda: cover(original, published.text.to_list(), hierarchy, level),
+        lambda: cover(original, published.text, hierarchy, level),
     )
 
 
 def cover(
     original: Column,
-    cells: Sequence[str | None],
+    cells: Sequence[str | None] | pl.Series,
     hierarchy: Hierarchy | None = None,
     level: int | None = None,
 ) -> Coverage:
@@ -175,10 +175,11 @@ def cover(
 
     A cell that covers no value of the original is an error: the release was not made from it.
     """
+    cells = pl.Series(cells, dtype=pl.String)
     reader = CellReader(original, hierarchy, level)
     ranges = reader.ranges(cells)
     others = np.delete(np.arange(len(cells)), ranges.cell)
-    runs_of_cell = [reader.runs(cells[cell]) for cell in others.tolist()]
+    runs_of_cell = [reader.runs(cell) for cell in cells.gather(others).to_list()]
     lengths = [len(runs) for runs in runs_of_cell]
     ends = np.array([run for runs in runs_of_cell for run in runs], np.int64).reshape(-1, 2)
     cell_of_run = np.concatenate((ranges.cell, np.repeat(others, lengths)))
@@ -189,7 +190,7 @@ def cover(
     read = np.zeros(len(cells), bool)
     read[cell_of_run[order][some]] = True
     if not read.all():
-        unknown = [cells[cell] for cell in np.flatnonzero(~read).tolist()]
+        unknown = cells.gather(np.flatnonzero(~read)).to_list()
         raise InputError(_unknown_cells(original, unknown, len(cells)))
     return Coverage(len(cells), original.cardinality, cell_of_run[order], low, high, ranges)
 
@@ -258,23 +259,25 @@ class CellReader:
             return merged([run for value in values for run in self._exact(value)])
         return self._exact(self.value(cell))
 
-    def ranges(self, cells: Sequence[str | None]) -> Ranges:
+    def ranges(self, cells: Sequence[str | None] | pl.Series) -> Ranges:
         """The cells that are ranges, read together: a large dictionary has little else."""
         if self.original.numbers is None:
             nothing = np.zeros(0, np.int64)
             return Ranges(nothing, np.zeros(0), np.zeros(0), nothing, nothing)
+        cells = pl.Series(cells, dtype=pl.String)
         read = range_cells(cells)
         labels = self._nodes_of_label
         kept = np.ones(len(read.cell), bool)
         if labels:
-            kept[:] = [cells[cell] not in labels for cell in read.cell.tolist()]
+            kept[:] = [cell not in labels for cell in cells.gather(read.cell).to_list()]
         low, high = self._numbers(read.low), self._numbers(read.high)
         kept &= ~np.isnan(low) & ~np.isnan(high)
         low, high = low[kept], high[kept]
         known = self.known_numbers
-        last = np.searchsorted(known, high, "left")
         closed = read.closed[kept]
+        last = np.empty(len(high), np.int64)
         last[closed] = np.searchsorted(known, high[closed], "right")
+        last[~closed] = np.searchsorted(known, high[~closed], "left")
         return Ranges(read.cell[kept], low, high, np.searchsorted(known, low, "left"), last)
 
     def _numbers(self, ends: pl.Series) -> NDArray[np.float64]:

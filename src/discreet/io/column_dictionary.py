@@ -242,6 +242,11 @@ def _order(
     """
     if len(text) <= SMALL:
         return _small_order(text, numbers, canonical, kind)
+    if numbers is not None:
+        order = np.argsort(numbers, kind="stable")
+        known = len(numbers) - int(np.isnan(numbers).sum())
+        if known >= len(numbers) - 1 and (np.diff(numbers[order[:known]]) > 0).all():
+            return order, np.ones(len(order), bool)
     if numbers is None:
         sorting = text.arg_sort(nulls_last=True)
         ordered = text.gather(sorting)

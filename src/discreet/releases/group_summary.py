@@ -129,12 +129,15 @@ def _bands(
 def _shares(values: ValueCounts, size: NDArray[np.int64], covered: Bools) -> Shares:
     histogram = np.zeros(BINS, np.int64)
     known = covered[values.value]
-    belief = values.count[known] / size[values.class_of_entry[known]]
+    of_class, count = values.class_of_entry[known], values.count[known]
+    belief = count / size[of_class]
     place = np.clip((belief * BINS - 1e-9).astype(np.int64), 0, BINS - 1)
-    np.add.at(histogram, place, values.count[known])
-    sizes, place = np.unique(size[values.class_of_entry[known]], return_inverse=True)
+    np.add.at(histogram, place, count)
+    shown = np.zeros(len(size), bool)
+    shown[of_class] = True
+    sizes = np.unique(size[shown])
     squares = np.zeros(len(sizes), np.int64)
-    np.add.at(squares, place, values.count[known] ** 2)
+    np.add.at(squares, np.searchsorted(sizes, size)[of_class], count**2)
     return Shares(
         int(histogram.sum()),
         float(belief.max(initial=0.0)),

@@ -109,8 +109,8 @@ def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
     if bound > min(DIRECT_LIMIT, 64 * len(keys)):
         return _numbered(_first_by_hash(keys))
     if len(keys) <= FEW and not is_loaded(_group_direct):
-        rows = np.arange(len(keys))
-        first_of_key = np.empty(bound, np.int64)
+        rows = np.arange(len(keys), dtype=np.int32)
+        first_of_key = np.empty(bound, np.int32)
         first_of_key[keys[::-1]] = rows[::-1]  # the last assignment remains
         return _numbered(first_of_key[keys])
     class_of_row = np.empty(len(keys), np.int32)
@@ -118,33 +118,33 @@ def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
     return Classes(class_of_row, first_row, size)
 
 
-def _numbered(first: NDArray[np.int64]) -> Classes:
+def _numbered(first: Codes) -> Classes:
     """Number classes by first appearance, from the first row of each row's class."""
-    begins = first == np.arange(len(first))
-    class_of_row = (np.cumsum(begins, dtype=np.int32) - np.int32(1))[first]
+    begins = first == np.arange(len(first), dtype=np.int32)
+    class_of_row = (np.cumsum(begins, dtype=np.int32) - np.int32(1)).take(first)
     return Classes(class_of_row, np.flatnonzero(begins), np.bincount(class_of_row))
 
 
-def _first_by_hash(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first_by_hash(keys: NDArray[np.int64]) -> Codes:
     """Return for each row the first row with the same key.
 
     Each round hashes the remaining keys anew; the first row in a slot settles all rows of its key.
     A compiled hash table, which settles one row after the other, takes as long or up to three times
     as long.
     """
-    rest = np.arange(len(keys))
+    rest = np.arange(len(keys), dtype=np.int32)
     first = np.empty_like(rest)
     bits = (2 * len(keys)).bit_length()
-    first_in_slot = np.empty(1 << bits, np.int64)
+    first_in_slot = np.empty(1 << bits, np.int32)
     remaining = keys.view(np.uint64)
     factor = 1
     while len(rest):
         factor = factor * HASH_FACTOR % 2**64
         slot = (remaining * np.uint64(factor) >> np.uint64(64 - bits)).view(np.int64)
         first_in_slot[slot[::-1]] = rest[::-1]  # the last assignment remains
-        found = first_in_slot[slot]
+        found = first_in_slot.take(slot)
         first[rest] = found
-        unsettled = keys[found].view(np.uint64) != remaining
+        unsettled = keys.take(found).view(np.uint64) != remaining
         rest, remaining = rest[unsettled], remaining[unsettled]
     return first
 

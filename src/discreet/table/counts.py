@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.classes import FEW, Classes, group_codes
+from discreet.table.classes import FEW, Classes, group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import stable_order
@@ -21,6 +21,7 @@ from discreet.table.kernels.tiers import is_loaded
 from discreet.typing import Codes, Ints
 
 SPARSE = 8  # cells for each entry, above which entries are sorted
+FEWEST = 64  # entries for each descent, from which on runs of ascending ones are merged
 CHUNK = 4096  # classes of a single row that are judged at once
 
 
@@ -42,6 +43,11 @@ class ValueCounts:
     @cached_property
     def class_of_entry(self) -> NDArray[np.int64]:
         return np.repeat(np.arange(self.classes), np.diff(self.start))
+
+    @cached_property
+    def one_each(self) -> bool:
+        """Whether every class has one entry: entry i is then that of class i."""
+        return len(self.value) == self.classes and bool((np.diff(self.start) == 1).all())
 
     @cached_property
     def total(self) -> NDArray[np.int64]:
@@ -178,6 +184,11 @@ def summed_weights(table: CodedTable, classes: Classes) -> NDArray[np.float64] |
 
 def count_values(classes: Classes, column: Column) -> ValueCounts:
     """Count the values of one attribute in every class."""
+    shape = (classes.count, column.cardinality)
+    descents = np.count_nonzero(classes.class_of_row[1:] < classes.class_of_row[:-1])
+    if shape[0] * shape[1] <= SPARSE * len(column.codes) or FEWEST * descents < len(column.codes):
+        key, _ = pack_keys([classes.class_of_row, column.codes], shape, len(column.codes))
+        return _sum_keys(key, column.weights, shape, column.total)
     pairs = group_codes(
         [classes.class_of_row, column.codes],
         [classes.count, column.cardinality],
@@ -197,14 +208,22 @@ def sum_counts(
 
     Counts below 0 take others away; what sums to 0 is left out.
     """
+    return _sum_keys(of_class * shape[1] + value, count, shape, reference)
+
+
+def _sum_keys(
+    key: Ints, count: Ints | None, shape: tuple[int, int], reference: Ints | None
+) -> ValueCounts:
+    """The same where class and value are packed into a key; None counts each entry once."""
     classes, cardinality = shape
-    key = of_class * cardinality + value
     if classes * cardinality <= SPARSE * len(key):
-        sums = np.bincount(key, count, classes * cardinality)
-        found = np.flatnonzero(sums)
+        weights = None if count is None or (count == 1).all() else count
+        sums = np.bincount(key, weights, classes * cardinality)
+        found = np.flatnonzero(sums != 0)
         sums = sums[found]
     else:
-        order = stable_order(key, classes * cardinality)
+        count = np.ones(len(key), np.int64) if count is None else count
+        order = _stable_order(key, classes * cardinality)
         key = key[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))
         found = key[first]
@@ -214,6 +233,13 @@ def sum_counts(
     start = np.searchsorted(found, np.arange(classes + 1) * cardinality)
     value = (found % cardinality).astype(np.int32)
     return ValueCounts(start, value, sums.astype(np.int64), cardinality, reference)
+
+
+def _stable_order(key: Ints, bound: int) -> Ints:
+    """Return the order that sorts keys; those with few descents are merged in one pass."""
+    if FEWEST * np.count_nonzero(key[1:] < key[:-1]) < len(key):
+        return np.argsort(key, kind="stable")
+    return stable_order(key, bound)
 
 
 def order_by_class(

@@ -22,12 +22,20 @@ from discreet.typing import Codes, Ints
 
 FEW = 1 << 14
 EMPTY = (1 << 32) - 1  # the number of an empty cell; beyond all others
+LOOKED_UP = 1 << 22  # integers below are looked up in a table
+PROBED = 1 << 12  # cells that show whether an attribute has many distinct ones
 
 
 class NumberedCells:
-    """The cells of one column: their distinct texts, numbered, and the number of each row's."""
+    """The cells of one column: their distinct texts, numbered, and the number of each row's.
 
-    def __init__(self) -> None:
+    ``integers`` says that cells should be integers: many distinct ones are looked up in a table,
+    five times as fast as Polars numbers texts.
+    """
+
+    def __init__(self, *, integers: bool = False) -> None:
+        self._integers = integers
+        self._number_of_integer = np.zeros(0, np.int32)  # −1 for one that has none yet
         self._categories = pl.Categorical(pl.Categories.random())
         self.in_doubt = False  # whether a text that never occurs may have a number
         self._numbers: list[NDArray[np.uint32]] = []  # of each piece
@@ -38,10 +46,22 @@ class NumberedCells:
     @property
     def dtype(self) -> pl.DataType:
         """The type to read cells as: many distinct ones are numbered faster once they are read."""
-        return self._categories if self._known < FEW else pl.String()
+        as_text = self._integers or self._known >= FEW
+        return pl.String() if as_text else self._categories
 
     def add(self, cells: pl.Series) -> None:
         """Take the cells of a piece."""
+        self._has_empty |= cells.null_count() > 0
+        values = self._plain_integers(cells)
+        if values is None:
+            self._numbers.append(self._number(cells).fill_null(EMPTY).to_numpy())
+            return
+        numbers = np.full(len(cells), EMPTY, np.uint32)
+        numbers[cells.is_not_null().to_numpy()] = self._look_up(values)
+        self._numbers.append(numbers)
+
+    def _number(self, cells: pl.Series) -> pl.Series:
+        """Number texts, and keep those that come up first."""
         cells = cells.cast(self._categories)
         numbers = cells.to_physical()
         top = numbers.max()
@@ -49,8 +69,38 @@ class NumberedCells:
             known = 0 if self.in_doubt else self._known
             self._texts.append(cells.filter(numbers >= known).unique())
             self._known = max(top + 1, self._known)
-        self._has_empty |= cells.null_count() > 0
-        self._numbers.append(numbers.fill_null(EMPTY).to_numpy())
+        return numbers
+
+    def _plain_integers(self, cells: pl.Series) -> Ints | None:
+        """Return many cells as integers if their texts follow from these; None for others."""
+        if not self._integers or cells.dtype != pl.String:
+            return None
+        if cells.head(PROBED).n_unique() <= PROBED // 4:
+            self._integers = False
+            return None
+        values = cells.cast(pl.Int64, strict=False)
+        plain = (
+            values.null_count() == cells.null_count() and (values.cast(pl.String) == cells).all()
+        )
+        found = values.drop_nulls().to_numpy()
+        if not plain or not len(found) or found.min() < 0 or found.max() >= LOOKED_UP:
+            return None
+        return found
+
+    def _look_up(self, values: Ints) -> Codes:
+        """Return the numbers of integers; those without one get the number of their text."""
+        more = int(values.max()) + 1 - len(self._number_of_integer)
+        if more > 0:
+            unknown = np.full(more, -1, np.int32)
+            self._number_of_integer = np.concatenate((self._number_of_integer, unknown))
+        numbers = self._number_of_integer.take(values)
+        is_new = np.zeros(len(self._number_of_integer), bool)
+        is_new[values[numbers < 0]] = True
+        new = np.flatnonzero(is_new)
+        if len(new):
+            self._number_of_integer[new] = self._number(pl.Series(new).cast(pl.String)).to_numpy()
+            numbers = self._number_of_integer.take(values)
+        return numbers
 
     def distinct(self, empty: str | None = "") -> tuple[Ints, pl.Series]:
         """Return the number of each distinct cell, and the cells; ``empty`` is an empty one."""

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.methods.mondrian.regions import Attributes, Regions, ranges_of
+from discreet.methods.mondrian.regions import Attributes, Regions, places_of_parts, ranges_of
 from discreet.table.kernels.lists import entries_of, stable_order, starts_of
 from discreet.typing import Bools, Codes, Ints
+
+LONG = 2  # units for each key of a part, from which on they are counted by key and not sorted
 
 
 class Pieces(NamedTuple):
@@ -52,8 +54,9 @@ def propose_cuts(
         proposed = np.zeros(len(parts.start), bool)
         for chosen, cut in ((in_two, _halves), (by_node, _children)):
             if len(chosen):
-                sorted_ = _sorted(order, parts, chosen, attributes, weight)
-                part, start, end, size = cut(sorted_, parts, chosen, attributes, least, split_ties)
+                laid_out = _lay_out(order, parts, chosen, attributes)
+                made = cut(order, laid_out, parts, chosen, attributes, weight, least, split_ties)
+                part, start, end, size = made
                 proposed[part] = True
                 of_part.append(part)
                 starts.append(start)
@@ -71,51 +74,82 @@ def propose_cuts(
     )
 
 
+class _Units(NamedTuple):
+    """The units of some parts, one part after the other."""
+
+    place: slice | Ints  # in the order of all units
+    number: Codes  # (units,)
+    at: Ints  # (parts + 1,) where the units of each part start
+    part: Ints  # (units,) the place of the part among those that were chosen
+    key: Codes  # (units,) of the attribute that the part tries next
+    keys: int  # a bound above every key
+
+
 class _Sorted(NamedTuple):
     """Units of some parts, those of each part by its attribute."""
 
     at: Ints  # (parts + 1,) where the units of each part start
-    part: Ints  # (units,) the place of the part among those that were chosen
+    part: Ints  # (units,)
     key: Codes  # (units,)
     rows_before: Ints  # (units + 1,) of all parts
 
 
-def _sorted(
-    order: Codes, parts: Regions, chosen: Ints, attributes: Attributes, weight: Ints
-) -> _Sorted:
-    """Sort the units of some parts by the attribute that each tries next."""
+def _lay_out(order: Codes, parts: Regions, chosen: Ints, attributes: Attributes) -> _Units:
+    """Return the units of some parts with their keys of the attribute that each tries next."""
     start, end = parts.start[chosen], parts.end[chosen]
-    place, at = ranges_of(start, end)
-    unit = order.take(place)
+    place, at = places_of_parts(start, end)
+    number = order[place]
     part = np.repeat(np.arange(len(chosen)), end - start)
     attribute = parts.by_width[chosen, parts.attempt[chosen] // 2]
     first = np.multiply(attribute, attributes.key.shape[1], dtype=np.int64)
-    key = attributes.key.ravel().take(np.repeat(first, end - start) + unit)
+    key = attributes.key.ravel().take(np.repeat(first, end - start) + number)
     if attributes.levels[attribute[0]]:
         level = attributes.level_at[attribute] + parts.level[chosen, attribute] - 1
         key = attributes.node_of_leaf[attributes.node_at[level][part] + key]
-    keys = int(key.max()) + 1
-    sorting = stable_order(part * keys + key, len(chosen) * keys)
-    unit = unit.take(sorting)
-    order[place] = unit
-    return _Sorted(at, part, key.take(sorting), starts_of(weight.take(unit)))
+    return _Units(place, number, at, part, key, int(key.max()) + 1)
+
+
+def _sorted(order: Codes, of: _Units, weight: Ints) -> _Sorted:
+    """Sort the units of each part by their keys."""
+    sorting = stable_order(of.part * of.keys + of.key, (len(of.at) - 1) * of.keys)
+    number = of.number.take(sorting)
+    order[of.place] = number
+    return _Sorted(of.at, of.part, of.key.take(sorting), starts_of(weight.take(number)))
 
 
 def _halves(
-    of: _Sorted, parts: Regions, chosen: Ints, attributes: Attributes, least: int, split_ties: bool
+    order: Codes,
+    of: _Units,
+    parts: Regions,
+    chosen: Ints,
+    attributes: Attributes,
+    weight: Ints,
+    least: int,
+    split_ties: bool,
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """The two pieces of each part that can be cut: its number, start, end and rows."""
     attribute = parts.by_width[chosen, parts.attempt[chosen] // 2]
     nulls = parts.level[chosen, attribute] > 0
     first_try = parts.attempt[chosen] % 2 == 0
     other_side = ~first_try & ~nulls
-    length, size = np.diff(of.at), parts.size[chosen]
-    cut = np.where(other_side, 0, length // 2) if split_ties else _boundary(of, size, other_side)
     apart = np.flatnonzero(nulls & first_try)  # missing values, which have the last key
-    if len(apart):
-        known = of.key < attributes.null_key[attribute][of.part]
-        cut[apart] = np.add.reduceat(known.astype(np.int64), of.at[:-1])[apart]
-    rows = of.rows_before[of.at[:-1] + cut] - of.rows_before[of.at[:-1]]
+    length, size = np.diff(of.at), parts.size[chosen]
+    by_counts = not split_ties and len(chosen) * of.keys <= len(of.key) // LONG
+    if by_counts and (rows_of_unit := weight.take(of.number)).all():
+        rows_below = _rows_below(of, rows_of_unit)
+        key = _key_at_boundary(rows_below, size, other_side)
+        key[apart] = attributes.null_key[attribute[apart]]
+        cut = _put_lower_first(order, of, key)
+        rows = np.where(key > 0, rows_below[np.arange(len(chosen)), key - 1], 0)
+    else:
+        by_key = _sorted(order, of, weight)
+        cut = np.where(other_side, 0, length // 2)
+        if not split_ties:
+            cut = _boundary(by_key, size, other_side)
+        if len(apart):
+            known = by_key.key < attributes.null_key[attribute][of.part]
+            cut[apart] = np.add.reduceat(known.astype(np.int64), of.at[:-1])[apart]
+        rows = by_key.rows_before[of.at[:-1] + cut] - by_key.rows_before[of.at[:-1]]
     made = np.flatnonzero((cut > 0) & (rows >= least) & (size - rows >= least))
     part = chosen[made]
     low, high, rows = parts.start[part], parts.end[part], rows[made]
@@ -126,6 +160,44 @@ def _halves(
         np.column_stack((middle, high)).ravel(),
         np.column_stack((rows, size[made] - rows)).ravel(),
     )
+
+
+def _rows_below(of: _Units, rows_of_unit: Ints) -> Ints:
+    """(parts, keys) The rows of each part up to each key."""
+    weights = None if rows_of_unit.max() == 1 else rows_of_unit
+    shape = (len(of.at) - 1, of.keys)
+    rows = np.bincount(of.part * of.keys + of.key, weights, shape[0] * shape[1])
+    return rows.reshape(shape).cumsum(axis=1).astype(np.int64, copy=False)
+
+
+def _key_at_boundary(rows_below: Ints, size: Ints, other_side: Bools) -> Ints:
+    """Where ``_boundary`` cuts each part, as the least key behind the cut; 0 for nowhere.
+
+    ``rows_below`` (parts, keys) has the rows up to each key.
+    """
+    beyond = (2 * rows_below <= size[:, None]).sum(axis=1)  # the first key beyond the half
+    part = np.arange(len(size))
+    below = np.where(beyond > 0, rows_below[part, beyond - 1], 0)
+    above = rows_below[part, beyond]
+    has_below, has_above = below > 0, above < size
+    nearer_below = size - 2 * below <= 2 * above - size
+    is_below = has_below & (~has_above | (nearer_below != other_side))
+    nowhere = ~(has_below | has_above) | (other_side & ~(has_below & has_above))
+    return np.where(nowhere, 0, np.where(is_below, beyond, beyond + 1))
+
+
+def _put_lower_first(order: Codes, of: _Units, key: Ints) -> Ints:
+    """Order each part: units with a lower key, then the others; returns how many are lower."""
+    length = np.diff(of.at)
+    lower = of.key < np.repeat(key.astype(np.int32), length)
+    count = np.add.reduceat(lower, of.at[:-1], dtype=np.int64)
+    lengths = np.column_stack((count, length - count)).ravel()
+    first = np.repeat(np.tile([True, False], len(count)), lengths)
+    number = np.empty_like(of.number)
+    number[first] = np.compress(lower, of.number)
+    number[~first] = np.compress(~lower, of.number)
+    order[of.place] = number
+    return count
 
 
 def _boundary(of: _Sorted, size: Ints, other_side: Bools) -> Ints:
@@ -150,9 +222,17 @@ def _boundary(of: _Sorted, size: Ints, other_side: Bools) -> Ints:
 
 
 def _children(
-    of: _Sorted, parts: Regions, chosen: Ints, attributes: Attributes, least: int, split_ties: bool
+    order: Codes,
+    units: _Units,
+    parts: Regions,
+    chosen: Ints,
+    attributes: Attributes,
+    weight: Ints,
+    least: int,
+    split_ties: bool,
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """A piece for each child of the common ancestor; none where all have too few rows."""
+    of = _sorted(order, units, weight)
     changes = (of.key[1:] != of.key[:-1]) | (of.part[1:] != of.part[:-1])
     first = np.concatenate(([0], 1 + np.flatnonzero(changes), [len(of.key)]))
     part = of.part[first[:-1]]

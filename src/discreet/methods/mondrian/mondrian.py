@@ -50,7 +50,7 @@ from discreet.methods.manifest_entry import MethodEntry
 from discreet.methods.mondrian.blind_cells import region_cells
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.key_blocks import BlockRecoding, recode_blocks
-from discreet.methods.mondrian.regions import Attributes, Regions, flattened, ranges_of
+from discreet.methods.mondrian.regions import Attributes, Regions, flattened
 from discreet.methods.mondrian.stretches import Stretch
 from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.grouped_rows import merge_equal_cells
@@ -60,6 +60,7 @@ from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.requirements.attackers.demands import Demand, limited
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import starts_of
 from discreet.table.persons import Keeping
 from discreet.typing import Bools, Codes, Floats, Ints
 
@@ -228,6 +229,15 @@ class Cut(NamedTuple):
     pieces: list[tuple[int, int]]
 
 
+class AllowedCuts(NamedTuple):
+    """The pieces of the cuts of a round that are allowed, and which parts they cut."""
+
+    start: Ints  # (pieces,)
+    end: Ints  # (pieces,)
+    size: Ints  # (pieces,) in rows
+    cut: Bools  # (parts,)
+
+
 def partition(
     units: Units,
     attributes: Attributes,
@@ -244,7 +254,7 @@ def partition(
     end = np.cumsum(apart.size)
     start = end - apart.size
     stretch = Stretch.whole(order, attributes, judge)
-    parts = stretch.measured(start, end)
+    parts = stretch.measured(start, end, np.add.reduceat(units.weight[order], start))
     spent = judge.expected(order, start, end, parts.size).sum(axis=1)
     passes = judge.passes(order, start, end, parts.size).all()
     if not (passes and judge.meets_averages(order, start, end, parts.size)):
@@ -278,11 +288,11 @@ def partition(
         pieces = pieces._replace(first=np.unique(pieces.first))
         found = _allowed_cuts(order, pieces, parts, attributes, judge)
         found, spent = _within_averages(order, parts, found, judge, spent)
-        start, end, allowed = found
         if made is not None:
-            made += _cuts_of(parts.take(allowed), start, end, stretch.base)
-        parts.attempt[~allowed] += 1
-        parts = parts.take(~allowed).and_others(stretch.measured(start, end))
+            made += _cuts_of(parts.take(found.cut), found.start, found.end, stretch.base)
+        parts.attempt[~found.cut] += 1
+        others = stretch.measured(found.start, found.end, found.size)
+        parts = parts.take(~found.cut).and_others(others)
         if len(parts.start):
             waiting.append((stretch, parts))
         else:
@@ -311,10 +321,10 @@ def _cuts_of(parts: Regions, start: Ints, end: Ints, base: int) -> list[Cut]:
 
 def _allowed_cuts(
     order: Codes, pieces: Pieces, parts: Regions, attributes: Attributes, judge: Judge
-) -> tuple[Ints, Ints, Bools]:
+) -> AllowedCuts:
     """The pieces of the cuts that are allowed, and which parts they cut."""
     if not len(pieces.start):
-        return pieces.start, pieces.end, np.zeros(0, bool)
+        return AllowedCuts(pieces.start, pieces.end, pieces.size, np.zeros(0, bool))
     passes = judge.passes(order, pieces.start, pieces.end, pieces.size)
     passing = np.add.reduceat(passes.astype(np.int64), pieces.first[:-1])
     allowed = passing == np.diff(pieces.first)
@@ -324,29 +334,30 @@ def _allowed_cuts(
     pool = _pool(order, pieces, chosen, passes, judge)
     allowed[chosen] = pool > pieces.first[chosen]
     keep = np.repeat(allowed, np.diff(pieces.first))
-    end = pieces.end
+    end, size = pieces.end, pieces.size
     last = pieces.first[chosen + 1]
     end[pool] = end[last - 1]
+    rows = starts_of(size)
+    size[pool] = rows[last] - rows[pool]
     inside = np.zeros(len(keep) + 1, np.int64)  # pieces that lie in a pool that starts before them
     np.add.at(inside, pool + 1, 1)
     np.add.at(inside, last, -1)
     keep &= np.cumsum(inside)[:-1] == 0
-    return pieces.start[keep], end[keep], allowed
+    return AllowedCuts(pieces.start[keep], end[keep], size[keep], allowed)
 
 
 def _within_averages(
-    order: Codes, parts: Regions, pieces: tuple[Ints, Ints, Bools], judge: Judge, spent: Floats
-) -> tuple[tuple[Ints, Ints, Bools], Floats]:
+    order: Codes, parts: Regions, pieces: AllowedCuts, judge: Judge, spent: Floats
+) -> tuple[AllowedCuts, Floats]:
     """The pieces of the cuts that keep the means over all rows, and which parts they cut.
 
     ``spent`` has the sum behind each mean so far. A cut only ever adds to it, so those that add
     least are made first.
     """
-    start, end, allowed = pieces
+    start, end, size, allowed = pieces
     if not judge.averages or not len(start):
         return pieces, spent
-    place, at = ranges_of(start, end)
-    after = judge.expected(order, start, end, np.add.reduceat(judge.weight[order[place]], at[:-1]))
+    after = judge.expected(order, start, end, size)
     cut = np.flatnonzero(allowed)
     cut = cut[np.argsort(parts.start[cut])]
     before = judge.expected(order, parts.start[cut], parts.end[cut], parts.size[cut])
@@ -361,7 +372,8 @@ def _within_averages(
     allowed = np.zeros(len(allowed), bool)
     allowed[cut[kept]] = True
     spent = total[:, made - 1] if made else spent
-    return (start[kept[of_cut]], end[kept[of_cut]], allowed), spent
+    chosen = kept[of_cut]
+    return AllowedCuts(start[chosen], end[chosen], size[chosen], allowed), spent
 
 
 def _pool(order: Codes, pieces: Pieces, chosen: Ints, passes: Bools, judge: Judge) -> Ints:

@@ -34,10 +34,9 @@ class Stretch(NamedTuple):
         """All units."""
         return Stretch(0, np.arange(len(order), dtype=np.int32), order, attributes, judge)
 
-    def measured(self, start: Ints, end: Ints) -> Regions:
-        """The parts in some ranges."""
-        judge = self.judge
-        return measure_parts(self.order, start, end, judge.weight, self.attributes, judge.least)
+    def measured(self, start: Ints, end: Ints, size: Ints) -> Regions:
+        """The parts in some ranges, with so many rows."""
+        return measure_parts(self.order, start, end, size, self.attributes, self.judge.least)
 
     def keep_order(self, numbers: Codes) -> None:
         """Enter the numbers of all units of the stretch at their places."""

@@ -26,7 +26,7 @@ from discreet.table.counts import (
     sum_counts,
 )
 from discreet.table.kernels.lists import entries_of, starts_of
-from discreet.typing import Bools, Codes, Floats, Ints
+from discreet.typing import AnyInts, Bools, Codes, Floats, Ints
 
 PEOPLE, ROWS, WEIGHT = "people", "rows", "weight"  # sums over the units of a class
 
@@ -238,15 +238,17 @@ class Judge:
 
         def count(name: str | None) -> ValueCounts:
             by_unit = self._of_unit(name)
-            entry, of_piece = by_unit.start[unit], piece  # the first of each unit, then the others
-            several = np.flatnonzero(by_unit.start[unit + 1] - entry > 1)
-            if len(several):
-                more, place = ranges_of(entry[several] + 1, by_unit.start[unit[several] + 1])
+            entry: AnyInts = unit
+            of_piece = piece
+            if not by_unit.one_each:
+                first = by_unit.start[unit]
+                several = np.flatnonzero(by_unit.start[unit + 1] - first > 1)
+                more, place = ranges_of(first[several] + 1, by_unit.start[unit[several] + 1])
                 of_piece = np.append(piece, np.repeat(piece[several], np.diff(place)))
-                entry = np.append(entry, more)
+                entry = np.append(first, more)  # the first of each unit, then the others
             reference = None if name is None else self._columns[name].reference
             return sum_counts(
-                of_piece, by_unit.value[entry], by_unit.count[entry],
+                of_piece, by_unit.value.take(entry), by_unit.count.take(entry),
                 (len(length), by_unit.cardinality), reference,
             )  # fmt: skip
 
@@ -277,6 +279,9 @@ class Judge:
 
 def _taken(values: ValueCounts, units: Codes) -> ValueCounts:
     """The counts of some units, in this order."""
-    entry, _ = entries_of(values.start, units)
-    start = starts_of(np.diff(values.start)[units])
+    entry = values.start[units]
+    length = values.start[units + 1] - entry
+    if (length != 1).any():
+        entry, _ = entries_of(values.start, units)
+    start = starts_of(length)
     return replace(values, start=start, value=values.value[entry], count=values.count[entry])

@@ -9,17 +9,21 @@ beside numbers is published as the set of its values.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
+import polars as pl
 
 from discreet.errors import HierarchyError
-from discreet.hierarchies.cells import SUPPRESSED, range_cell, set_cell
+from discreet.hierarchies.cells import SUPPRESSED, range_labels, set_cell
 from discreet.hierarchies.hierarchy import Hierarchy, ambiguous_labels
 from discreet.methods.base import CellColumn
 from discreet.methods.shared.grid_cells import cells_on_grid, grid_of
 from discreet.table.classes import group_codes, group_lists
 from discreet.table.coded_table import Column
 from discreet.typing import Codes, Floats, Ints
+
+MARKED = 64  # pairs of a class and a value for each member, up to which all are marked
 
 
 def tightened(
@@ -68,11 +72,9 @@ def tightened(
 
 def _ranges(column: Column, low: Codes, high: Codes) -> tuple[list[str | None], Floats]:
     """Label and loss of closed ranges between two codes, of one value where they are equal."""
-    text, apart = column.text.to_list(), low < high
-    labels = [
-        range_cell(text[first] or "", text[last] or "", closed=True) if first < last else text[last]
-        for first, last in zip(low.tolist(), high.tolist(), strict=True)
-    ]
+    apart = low < high
+    lowest, highest = column.text.gather(low), column.text.gather(high)
+    labels = range_labels(lowest, highest).zip_with(pl.Series(apart), highest).to_list()
     losses = np.zeros(len(labels))
     if column.numbers is not None:
         known = column.numbers[~np.isnan(column.numbers)]  # none where every cell is missing
@@ -82,13 +84,19 @@ def _ranges(column: Column, low: Codes, high: Codes) -> tuple[list[str | None], 
 
 
 def _sets(column: Column, code: Codes, member_class: Codes) -> tuple[Codes, list[str | None], Ints]:
-    """The set of each class, the classes ascending; the label and the size of each set."""
-    distinct = group_codes(
-        [member_class, code], [int(member_class.max()) + 1, column.cardinality], len(code)
-    ).first_row
-    of_class, value = member_class[distinct], code[distinct]
-    by_class = np.lexsort((value, of_class))
-    of_class, value = of_class[by_class], value[by_class]
+    """The set of each class, the classes ascending; the label and the size of each set.
+
+    Members are given class after class.
+    """
+    key = member_class.astype(np.int64) * column.cardinality + code
+    bound = (int(member_class[-1]) + 1) * column.cardinality
+    if bound <= MARKED * len(key):
+        occurs = np.zeros(bound, bool)
+        occurs[key] = True
+        key = np.flatnonzero(occurs)
+    else:
+        key = np.unique(key)
+    of_class, value = np.divmod(key, column.cardinality)
     start = np.append(np.flatnonzero(np.diff(of_class, prepend=-1)), len(of_class))
     sets = group_lists(start, value, column.cardinality)
     text = column.text.to_list()
@@ -100,10 +108,9 @@ def _sets(column: Column, code: Codes, member_class: Codes) -> tuple[Codes, list
 
 
 def _only_used(cell_of_class: Codes, labels: Sequence[str | None], losses: Floats) -> CellColumn:
-    used, cell = np.unique(cell_of_class, return_inverse=True)
-    return CellColumn(
-        cell.astype(np.int32), tuple(labels[number] for number in used.tolist()), losses[used]
-    )
+    used = np.bincount(cell_of_class, minlength=len(labels)) > 0
+    number = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return CellColumn(number[cell_of_class], tuple(compress(labels, used.tolist())), losses[used])
 
 
 def _ancestors(hierarchy: Hierarchy, code: Codes, start: Ints) -> CellColumn:

@@ -24,6 +24,11 @@ only what passes.
 Of tables of very many distinct tuples, the first round has as many candidates as fit in memory, the
 later ones are held block by block (``blocks``), and the last few rows join the nearest groups.
 
+Over the rows of a table with many quasi-identifiers there are too many generalized tuples to look
+through. Where an estimate of their number up to the first ceiling is above 100 000 for each unit,
+the groups are clusters within Mondrian's classes (``member_clusters``): the loss is at most
+Mondrian's, nothing is searched, and the bound that is reported is 0.
+
 The lower bound holds for every release that gives each row one node (or range) an attribute and
 keeps at least as many rows and values a class as the requirements imply: it is the dual of these
 needs alone, so it holds whatever else is promised.
@@ -41,6 +46,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -60,6 +66,7 @@ from discreet.methods.local_recoding.hulls import (
     rank_by_hierarchy,
     rank_by_value,
 )
+from discreet.methods.local_recoding.member_clusters import cluster_classes, too_many_tuples
 from discreet.methods.local_recoding.nearest_groups import middle_of
 from discreet.methods.local_recoding.neighbourhood_search import search_neighbourhoods
 from discreet.methods.local_recoding.repair import repair
@@ -73,6 +80,7 @@ from discreet.methods.local_recoding.rounds import (
 )
 from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitGroups
 from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.labelled_entry import LabelledEntry
@@ -95,14 +103,15 @@ class EffortPlan:
     bound_ceiling: float  # prices above it would prove more
     bound_steps: int
     pairs: int  # of candidates and units in memory
+    stretch: int  # units that are clustered together, where candidates can't be enumerated
 
 
 PLANS = {
-    "quick": EffortPlan(1, 0, 0, FIRST_CEILING, 12, 4_000_000),
-    "good": EffortPlan(4, 0.3, 4_000, 0.5, 80, 10_000_000),
-    "best": EffortPlan(8, 6, 60_000, 0.7, 250, 20_000_000),
+    "quick": EffortPlan(1, 0, 0, FIRST_CEILING, 12, 4_000_000, 256),
+    "good": EffortPlan(4, 0.3, 4_000, 0.5, 80, 10_000_000, 1024),
+    "best": EffortPlan(8, 6, 60_000, 0.7, 250, 20_000_000, 4096),
 }
-TIMED = EffortPlan(2, np.inf, 2**62, 0.2, 60, 10_000_000)
+TIMED = EffortPlan(2, np.inf, 2**62, 0.2, 60, 10_000_000, 1024)
 
 
 class LocalRecoding(Method):
@@ -183,6 +192,7 @@ class Recoding:
         self.units = classes_of([*self.columns, *split_by], task.table.rows)
         self.promises = Promises(task, self.units.first_row)
         self.space = self._space()
+        self._too_wide = too_many_tuples(self.space, FIRST_CEILING)
         self._opening: Opening | None = None  # of the whole table, where it is one region
 
     def _space(self) -> Space:
@@ -258,6 +268,9 @@ class Recoding:
         space, promises = self._part(units), self.promises.of(units)
         if not self.columns:
             return UnitGrouping.of(space, units, np.zeros_like(units), space.rows)
+        if self._too_wide:
+            made = cluster_classes(space, promises, self._mondrian_classes(units), plan.stretch)
+            return replace(made, space=self.space, unit=units[made.unit])
         opening = self._open(space, promises.needs, plan.pairs)
         made = self._passes(space, promises.needs, opening, plan)
         tell(0.3)
@@ -266,6 +279,16 @@ class Recoding:
         if plan.tries and promises.kept_by(made).all():
             made = self._searched(made, promises, plan, deadline, tell)
         return replace(made, space=self.space, unit=units[made.unit])
+
+    def _mondrian_classes(self, units: Ints) -> Ints:
+        """The number of the class that Mondrian puts each unit of a region in, as it cut them."""
+        of_unit = self._mondrian[self.units.first_row[units]]
+        return np.unique(of_unit, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def _mondrian(self) -> NDArray[np.int32]:
+        cells: Literal["levels", "free"] = "levels" if self.form == "levels" else "free"
+        return Mondrian(cells=cells).run(self.task).class_of_row
 
     def _open(self, space: Space, needs: Needs, limit: int) -> Opening:
         """The candidates of a region's first round."""
@@ -337,7 +360,7 @@ class Recoding:
 
     def _bound(self, plan: EffortPlan, reached: float) -> float:
         """A loss below which no release with the same promise can be."""
-        if not self.columns:
+        if not self.columns or self._too_wide:
             return 0.0
         space, needs, opening = self.space, self.promises.needs, self._opening
         if opening is None or FIRST_CEILING <= opening.candidates.ceiling < plan.bound_ceiling:

@@ -42,8 +42,9 @@ def tuples_over_unit(space: Space, ceiling: float) -> float:
     count[0] = 1
     for j, (first, values) in enumerate(zip(space.first, space.values, strict=True)):
         if space.levels[j]:
-            base = first + values * np.arange(space.levels[j])[:, None]
-            loss = space.loss[base + space.rank[None, :, j]].mean(axis=1)
+            of_nodes = space.loss[first : first + space.levels[j] * values].reshape(-1, values)
+            share = np.bincount(space.rank[:, j], minlength=values) / len(space.rank)
+            loss = of_nodes @ share
             tuples = np.ones(len(loss))
         else:  # ranges of so many values, each of which may be the unit's
             tuples = 1.0 + np.arange(values)

@@ -27,10 +27,12 @@ TRAITS = 4  # hidden, of each person
 CLASSES = [{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 2}}]
 METHODS: dict[str, list[dict[str, Any]]] = {
     "mondrian": CLASSES,
+    "local-recoding": CLASSES,
     "msa-diversity": [{"m-diversity": {"l": 2}}],
     "decomposition": [{"sa-diversity": {"l": {f"c{n}": 2 for n in range(30, 34)}}}],
 }
 SECONDS = "≤ 10"  # of processor time for each command
+CLUSTERING = "≤ 30"  # for publishing by local recoding
 LONGEST = 280.0
 
 
@@ -85,9 +87,11 @@ def results(quick: bool) -> Iterator[Figure]:
             except OutOfTimeError as failure:
                 print(f"  {method}, {what}: {failure}")
                 continue
+            clusters = method == "local-recoding" and words[0] == "publish"
+            bound = CLUSTERING if clusters else SECONDS
             yield Figure(
                 SECTION, f"{method}: {what}", table.rows, done.seconds, done.processor,
-                done.memory, ratio=done.processor, ratio_to="1 s", bound=SECONDS,
+                done.memory, ratio=done.processor, ratio_to="1 s", bound=bound,
             )  # fmt: skip
 
 

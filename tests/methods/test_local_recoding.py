@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -109,25 +110,62 @@ def test_the_example_publishes_and_passes_its_audit(tmp_path):
     assert audit(tmp_path / "release", original=path).ok
 
 
-def test_cheap_candidates_that_cover_the_blocks_come_first(monkeypatch):
-    from discreet.methods.local_recoding import blocks, local_recoding
+def scattered(rows=400):
+    """Rows nearly all of which differ."""
+    rng = np.random.default_rng(3)
+    size, q = rng.integers(0, 100, rows), rng.choice(list("abcdefgh"), rows)
+    return frame(size.tolist(), q.tolist(), rng.choice(list("xyz"), rows).tolist())
 
-    monkeypatch.setattr(blocks.cut_blocks, "__defaults__", (40,))
-    ceilings = []
-    opened = local_recoding.open_candidates
+
+def test_ceilings_of_a_large_table_rise_from_the_one_up_to_which_all_candidates_fit(monkeypatch):
+    from discreet.methods.local_recoding import blocks, local_recoding, rounds
+
+    monkeypatch.setattr(blocks, "BLOCK", 100)
+    monkeypatch.setattr(rounds, "FEW_LEFT", 0)
+    few = dataclasses.replace(local_recoding.PLANS["quick"], pairs=300)
+    monkeypatch.setitem(local_recoding.PLANS, "quick", few)
+    opened = []
+    find = rounds.find_candidates
 
     def spy(space, needs, ceiling, limit):
-        ceilings.append(ceiling)
-        return opened(space, needs, ceiling, limit)
+        found = find(space, needs, ceiling, limit)
+        opened.append((len(space.rows), found.ceiling))
+        return found
 
-    monkeypatch.setattr(local_recoding, "open_candidates", spy)
-    sizes = [size for size in range(80) for _ in range(2)]
-    release = dc.publish(frame(sizes, ["a"] * 160, list("xy") * 80), job())
-    *of_blocks, of_bound = ceilings
-    assert len(of_blocks) > 1
-    assert set(of_blocks) == {local_recoding.LOW_CEILINGS[0]}
-    assert of_bound == local_recoding.FIRST_CEILING
-    assert release.private["method"]["loss"] == 0
+    monkeypatch.setattr(rounds, "find_candidates", spy)
+    release = dc.publish(scattered(), job([{"k-anonymity": {"k": 4}}]))
+    (of_block, first), (whole, fitting), *later = opened
+    assert of_block <= 100 < whole
+    assert fitting == first < rounds.FIRST_CEILING
+    assert all(units <= 100 for units, _ in later)
+    ceilings = list(dict.fromkeys(ceiling for _, ceiling in later))
+    assert ceilings == sorted(ceilings)
+    assert ceilings[0] == fitting / rounds.LOWERED
+    facts = release.private["method"]
+    assert 0 < facts["lower_bound"] <= facts["loss"]
+
+
+def test_the_last_rows_of_a_large_table_join_the_nearest_groups(monkeypatch):
+    from discreet.methods.local_recoding import blocks, rounds
+
+    monkeypatch.setattr(blocks, "BLOCK", 100)
+    monkeypatch.setattr(rounds, "FEW_LEFT", 0.1)
+    asked = job([{"k-anonymity": {"k": 4}}, {"distinct-l-diversity": {"l": 2}}])
+    joined = dc.publish(scattered(), asked)
+    monkeypatch.setattr(rounds, "FEW_LEFT", 0)
+    alone = dc.publish(scattered(), asked)
+    assert joined.private["method"]["loss"] < alone.private["method"]["loss"]
+
+
+@pytest.mark.parametrize("effort", ["quick", "good", 0.3])
+def test_large_tables_meet_their_requirements_at_every_effort(effort, monkeypatch, tmp_path):
+    from discreet.methods.local_recoding import blocks, local_recoding
+
+    monkeypatch.setattr(blocks, "BLOCK", 100)
+    monkeypatch.setattr(local_recoding, "BLOCK", 100)
+    asked = [{"k-anonymity": {"k": 4}}, {"entropy-l-diversity": {"l": 2}}]
+    dc.publish(scattered(300), job(asked, effort=effort)).save(tmp_path / "release")
+    assert audit(tmp_path / "release").ok
 
 
 def test_large_tables_whose_units_are_put_side_by_side_have_the_same_classes(monkeypatch):

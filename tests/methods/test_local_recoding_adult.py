@@ -62,7 +62,7 @@ def test_more_units_than_a_block_are_cut(monkeypatch):
 
     made = task(adult()[:6000], SEVEN, [KAnonymity(k=5), DIVERSE])
     whole = LocalRecoding().run(made).facts
-    monkeypatch.setattr(blocks.cut_blocks, "__defaults__", (1000,))
+    monkeypatch.setattr(blocks, "BLOCK", 1000)
     parts = LocalRecoding().run(made)
     assert np.bincount(parts.class_of_row).min() >= 5
     assert whole["lower_bound"] - 0.01 <= parts.facts["lower_bound"]

@@ -1,4 +1,4 @@
-"""Blocks: a table of very many distinct tuples is cut first, so that candidates fit in memory.
+"""Blocks: many distinct tuples are cut before a round, so that its candidates fit in memory.
 
 A block is cut in the attribute in which a row of it pays most for the hull, between two children
 of the hull's node (or two values of a free range), as near to its middle as it can be. That is
@@ -17,8 +17,25 @@ from discreet.typing import Ints, Ints32
 BLOCK = 2**15  # units
 
 
-def cut_blocks(space: Space, least: int, most: int = BLOCK) -> list[Ints32]:
+def is_large(space: Space) -> bool:
+    """Return whether a table has more units than a block."""
+    return len(space.rows) > BLOCK
+
+
+def first_block(space: Space, least: int) -> Ints32:
+    """The units of one block, found without cutting the others."""
+    units = np.arange(len(space.rows), dtype=np.int32)
+    while len(units) > BLOCK:
+        place = cut(space, space.rank, space.rows, units, least)
+        if not place:
+            break
+        units = units[:place]
+    return units
+
+
+def cut_blocks(space: Space, least: int, most: int | None = None) -> list[Ints32]:
     """The units of each block, at most so many where cuts with enough rows allow it."""
+    most = BLOCK if most is None else most
     open_ = [np.arange(len(space.rows), dtype=np.int32)]
     closed = []
     while open_:

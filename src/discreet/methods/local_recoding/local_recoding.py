@@ -21,7 +21,13 @@ neighbourhood          some groups dissolved and grouped again (``neighbourhood_
 number of seconds searches that long. What requirements ask beyond rows and different values is met
 by repairing groups that fail (``repair``): they borrow a row or join a neighbour; the search keeps
 only what passes.
-Tables of very many distinct tuples are cut into blocks first (``blocks``).
+Of tables of very many distinct tuples, the first round has as many candidates as fit in memory, the
+later ones are held block by block (``blocks``), and the last few rows join the nearest groups.
+
+Over the rows of a table with many quasi-identifiers there are too many generalized tuples to look
+through. Where an estimate of their number up to the first ceiling is above 100 000 for each unit,
+the groups are clusters within Mondrian's classes (``member_clusters``): the loss is at most
+Mondrian's, nothing is searched, and the bound that is reported is 0.
 
 The lower bound holds for every release that gives each row one node (or range) an attribute and
 keeps at least as many rows and values a class as the requirements imply: it is the dual of these
@@ -38,8 +44,9 @@ machine.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -49,8 +56,7 @@ from pydantic import Field, model_validator
 from discreet.errors import InputError
 from discreet.hierarchies.hierarchy import Hierarchy, public_place
 from discreet.methods.base import CellColumn, Generalized, Method, Task
-from discreet.methods.local_recoding.blocks import cut_blocks
-from discreet.methods.local_recoding.candidates import LOWERED
+from discreet.methods.local_recoding.blocks import BLOCK, cut_blocks, is_large
 from discreet.methods.local_recoding.dual_prices import improve_prices
 from discreet.methods.local_recoding.group_needs import Needs
 from discreet.methods.local_recoding.hulls import (
@@ -60,12 +66,21 @@ from discreet.methods.local_recoding.hulls import (
     rank_by_hierarchy,
     rank_by_value,
 )
+from discreet.methods.local_recoding.member_clusters import cluster_classes, too_many_tuples
+from discreet.methods.local_recoding.nearest_groups import middle_of
 from discreet.methods.local_recoding.neighbourhood_search import search_neighbourhoods
 from discreet.methods.local_recoding.repair import repair
 from discreet.methods.local_recoding.requirement_check import Promises
-from discreet.methods.local_recoding.rounds import Opening, group_in_rounds, open_candidates
+from discreet.methods.local_recoding.rounds import (
+    FIRST_CEILING,
+    Opening,
+    fitting_ceiling,
+    group_in_rounds,
+    open_candidates,
+)
 from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitGroups
 from discreet.methods.manifest_entry import MethodEntry
+from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.labelled_entry import LabelledEntry
@@ -75,10 +90,6 @@ from discreet.table.coded_table import Column
 from discreet.table.persons import Keeping
 from discreet.typing import Ints
 
-FIRST_CEILING = 0.12
-CEILINGS = (0.25, 0.5, 1.0)  # of the later rounds, on what is left
-LOW_CEILINGS = (FIRST_CEILING * LOWERED**2, FIRST_CEILING * LOWERED, FIRST_CEILING)
-UNCOVERED = 0.02  # the greatest share of units that the first of them may leave to the others
 PASS_STEP = 0.2  # how far a price goes towards what its row paid
 
 
@@ -92,14 +103,15 @@ class EffortPlan:
     bound_ceiling: float  # prices above it would prove more
     bound_steps: int
     pairs: int  # of candidates and units in memory
+    stretch: int  # units that are clustered together, where candidates can't be enumerated
 
 
 PLANS = {
-    "quick": EffortPlan(1, 0, 0, FIRST_CEILING, 12, 4_000_000),
-    "good": EffortPlan(4, 0.3, 4_000, 0.5, 80, 10_000_000),
-    "best": EffortPlan(8, 6, 60_000, 0.7, 250, 20_000_000),
+    "quick": EffortPlan(1, 0, 0, FIRST_CEILING, 12, 4_000_000, 256),
+    "good": EffortPlan(4, 0.3, 4_000, 0.5, 80, 10_000_000, 1024),
+    "best": EffortPlan(8, 6, 60_000, 0.7, 250, 20_000_000, 4096),
 }
-TIMED = EffortPlan(2, np.inf, 2**62, 0.2, 60, 10_000_000)
+TIMED = EffortPlan(2, np.inf, 2**62, 0.2, 60, 10_000_000, 1024)
 
 
 class LocalRecoding(Method):
@@ -180,10 +192,8 @@ class Recoding:
         self.units = classes_of([*self.columns, *split_by], task.table.rows)
         self.promises = Promises(task, self.units.first_row)
         self.space = self._space()
-        self._opening: Opening | None = None  # of the whole table, where it is one block
-        self._low = True  # whether the next block is tried with a low ceiling
-        self._low_pairs = 0  # of candidates and units below it, in all blocks
-        self._first_pairs = 0  # below the usual one, in all blocks
+        self._too_wide = too_many_tuples(self.space, FIRST_CEILING)
+        self._opening: Opening | None = None  # of the whole table, where it is one region
 
     def _space(self) -> Space:
         hierarchies = [self.hierarchies.get(column.name) for column in self.columns]
@@ -200,20 +210,11 @@ class Recoding:
         regions = self._regions()
         for units in regions:
             self._require_feasible(units, len(regions))
-        tasks = [
-            (units, block)
-            for units in regions
-            for block in cut_blocks(self._part(units), self.least)
-        ]
-        parts: dict[int, list[UnitGrouping]] = {}
-        for number, (units, block) in enumerate(tasks):
-            tell = self._teller(number, len(tasks))
-            until = None
-            if deadline is not None:
-                now = time.monotonic()
-                until = now + (deadline - now) / (len(tasks) - number)
-            parts.setdefault(id(units), []).append(self._group(units[block], plan, until, tell))
-        groups = self._joined([self._whole(found) for found in parts.values()])
+        parts = []
+        for number, units in enumerate(regions):
+            until = _share_of_time(deadline, len(regions) - number)
+            parts.append(self._group(units, plan, until, self._teller(number, len(regions))))
+        groups = UnitGrouping.joined(parts)
         return self._outcome(groups, self._bound(plan, groups.total))
 
     def _teller(self, number: int, count: int) -> Callable[[float], None]:
@@ -263,58 +264,82 @@ class Recoding:
     def _group(
         self, units: Ints, plan: EffortPlan, deadline: float | None, tell: Callable[[float], None]
     ) -> UnitGrouping:
-        """The groups of one block, as groups of the whole table."""
+        """The groups of one region, as groups of the whole table."""
         space, promises = self._part(units), self.promises.of(units)
         if not self.columns:
             return UnitGrouping.of(space, units, np.zeros_like(units), space.rows)
-        opening, ceilings = self._open(space, promises.needs, plan.pairs)
-        made = self._passes(space, promises.needs, opening, ceilings, plan)
+        if self._too_wide:
+            made = cluster_classes(space, promises, self._mondrian_classes(units), plan.stretch)
+            return replace(made, space=self.space, unit=units[made.unit])
+        opening = self._open(space, promises.needs, plan.pairs)
+        made = self._passes(space, promises.needs, opening, plan)
         tell(0.3)
         if not promises.only_sizes:
             made = repair(made, promises)
         if plan.tries and promises.kept_by(made).all():
+            made = self._searched(made, promises, plan, deadline, tell)
+        return replace(made, space=self.space, unit=units[made.unit])
+
+    def _mondrian_classes(self, units: Ints) -> Ints:
+        """The number of the class that Mondrian puts each unit of a region in, as it cut them."""
+        of_unit = self._mondrian[self.units.first_row[units]]
+        return np.unique(of_unit, return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def _mondrian(self) -> NDArray[np.int32]:
+        cells: Literal["levels", "free"] = "levels" if self.form == "levels" else "free"
+        return Mondrian(cells=cells).run(self.task).class_of_row
+
+    def _open(self, space: Space, needs: Needs, limit: int) -> Opening:
+        """The candidates of a region's first round."""
+        ceiling = FIRST_CEILING
+        if is_large(space):
+            ceiling = fitting_ceiling(space, needs, ceiling, limit)
+        opening = open_candidates(space, needs, ceiling, limit)
+        if len(space.rows) == self.units.count:
+            self._opening = opening
+        return opening
+
+    def _searched(
+        self,
+        made: UnitGrouping,
+        promises: Promises,
+        plan: EffortPlan,
+        deadline: float | None,
+        tell: Callable[[float], None],
+    ) -> UnitGrouping:
+        """Groups improved by searching neighbourhoods, those of a large table block by block."""
+        blocks = [np.arange(made.count, dtype=np.int32)]
+        if is_large(made.space):
+            middles = made.space._replace(rank=middle_of(made.low, made.high), rows=made.size)
+            blocks = cut_blocks(middles, self.least, BLOCK // self.least)
+        parts = []
+        for number, block in enumerate(blocks):
+
+            def tell_block(share: float, done: int = number) -> None:
+                tell(0.3 + 0.7 * (done + share) / len(blocks))
+
+            groups = UnitGroups.of(made.take(block))
             tries = None
             if deadline is None:
-                tries = min(int(plan.tries * made.count) + 50, plan.most_tries)
-            groups = UnitGroups.of(made)
+                tries = min(int(plan.tries * len(block)) + 50, plan.most_tries)
             search_neighbourhoods(
                 groups,
                 promises.needs,
                 promises.all_kept,
                 self.task.rng,
                 tries,
-                deadline,
-                lambda share: tell(0.3 + 0.7 * share),
+                _share_of_time(deadline, len(blocks) - number),
+                tell_block,
             )
-            made = groups.settled()
-        return replace(made, space=self.space, unit=units[made.unit])
-
-    def _open(self, space: Space, needs: Needs, limit: int) -> tuple[Opening, tuple[float, ...]]:
-        """The candidates of a block's first round, and the ceilings of the later ones.
-
-        In a table cut into blocks hardly two tuples are equal, and most candidates are expensive.
-        They wait for the later rounds where cheap ones cover nearly all units.
-        """
-        whole = len(space.rows) == self.units.count
-        if self._low and not whole:
-            opening = open_candidates(space, needs, LOW_CEILINGS[0], limit)
-            uncovered = opening.price == opening.candidates.ceiling
-            self._low = float(uncovered.mean()) <= UNCOVERED
-            self._low_pairs += len(opening.candidates.member)
-            if self._low:
-                return opening, LOW_CEILINGS[1:] + CEILINGS
-        opening = open_candidates(space, needs, FIRST_CEILING, limit)
-        self._first_pairs += len(opening.candidates.member)
-        if whole:
-            self._opening = opening
-        return opening, CEILINGS
+            parts.append(groups.settled())
+        return UnitGrouping.joined(parts)
 
     def _passes(
         self,
         space: Space,
         needs: Needs,
         opening: Opening,
-        ceilings: Sequence[float],
         plan: EffortPlan,
     ) -> UnitGrouping:
         """The cheapest grouping of some passes."""
@@ -322,7 +347,7 @@ class Recoding:
         best = None
         for _ in range(plan.passes):
             opened = Opening(opening.candidates, price)
-            found = group_in_rounds(space, needs, opened, ceilings, plan.pairs)
+            found = group_in_rounds(space, needs, opened, plan.pairs)
             if best is None or found.total < best.total:
                 best = found
             pays = found.rows * found.cost[found.group_of_piece]
@@ -331,38 +356,15 @@ class Recoding:
         assert best is not None
         return best
 
-    def _whole(self, parts: Sequence[UnitGrouping]) -> UnitGrouping:
-        """The groups of a region; blocks that could not be repaired alone are repaired together."""
-        made = self._joined(parts)
-        if len(parts) > 1 and not self.promises.only_sizes:
-            made = repair(made, self.promises)
-        return made
-
-    def _joined(self, parts: Sequence[UnitGrouping]) -> UnitGrouping:
-        if len(parts) == 1:
-            return parts[0]
-        first = np.cumsum([0, *(part.count for part in parts)])
-        return UnitGrouping.of(
-            self.space,
-            np.concatenate([part.unit for part in parts]),
-            np.concatenate([p.group_of_piece + n for p, n in zip(parts, first, strict=False)]),
-            np.concatenate([part.rows for part in parts]),
-        )
-
     # ---- bound and outcome
 
     def _bound(self, plan: EffortPlan, reached: float) -> float:
         """A loss below which no release with the same promise can be."""
-        if not self.columns:
+        if not self.columns or self._too_wide:
             return 0.0
         space, needs, opening = self.space, self.promises.needs, self._opening
-        if opening is None or opening.candidates.ceiling < plan.bound_ceiling:
-            ceiling = plan.bound_ceiling
-            if ceiling >= FIRST_CEILING and self._first_pairs > plan.pairs:
-                ceiling = FIRST_CEILING * LOWERED  # the table has the candidates of its blocks
-            while ceiling > LOW_CEILINGS[0] - 1e-9 and self._low_pairs > plan.pairs:
-                ceiling *= LOWERED  # and more
-            opening = open_candidates(space, needs, ceiling, plan.pairs)
+        if opening is None or FIRST_CEILING <= opening.candidates.ceiling < plan.bound_ceiling:
+            opening = open_candidates(space, needs, plan.bound_ceiling, plan.pairs)
         bound, _ = improve_prices(
             opening.candidates, space.rows, needs, opening.price, reached, plan.bound_steps
         )
@@ -401,6 +403,14 @@ class Recoding:
         pieces = order[split[unit[order]]]
         group_of_row[torn] = np.repeat(group[pieces], rows[pieces])
         return group_of_row
+
+
+def _share_of_time(deadline: float | None, parts: int) -> float | None:
+    """Until when the first of some parts may take, so that all end at a deadline."""
+    if deadline is None:
+        return None
+    now = time.monotonic()
+    return now + (deadline - now) / parts
 
 
 def _loss(cells: Mapping[str, CellColumn], size: Ints) -> float:

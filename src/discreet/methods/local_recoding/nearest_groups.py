@@ -66,6 +66,33 @@ def nearest_of_one(groups: UnitGroups, group: int, count: int) -> Ints:
     return own
 
 
+def join_nearest(made: UnitGrouping, left: Ints) -> UnitGrouping:
+    """Groups with the rows that were left of each unit, in the groups that they cost least in."""
+    units = np.flatnonzero(left)
+    rank, rows = made.space.rank[units], left[units]
+    near, _ = _nearest(
+        made.space,
+        np.concatenate((made.low, rank)),
+        np.concatenate((made.high, rank)),
+        np.concatenate((made.size, rows)),
+        np.concatenate((made.cost, np.zeros(len(units)))),
+        _tree(made.space, made.low, made.high, made.size, made.cost),
+        made.count + np.arange(len(units)),
+        np.ones(len(units), np.int64),
+    )
+    return UnitGrouping.of(
+        made.space,
+        np.concatenate((made.unit, units)),
+        np.concatenate((made.group_of_piece, near[:, 0])),
+        np.concatenate((made.rows, rows)),
+    )
+
+
+def middle_of(low: Ints32, high: Ints32) -> Ints32:
+    """The ranks in the middle of hulls."""
+    return ((low + high) // 2).astype(np.int32)
+
+
 def _leaf(order: Ints32, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> GroupTree:
     """Some groups as a tree of one node, so that all are compared."""
     ends = np.zeros(1, np.int64), np.array([len(order)]), np.full(1, -1)
@@ -73,7 +100,7 @@ def _leaf(order: Ints32, low: Ints32, high: Ints32, size: Ints, cost: Floats) ->
 
 
 def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> GroupTree:
-    middle = ((low + high) // 2).astype(np.int32)
+    middle = middle_of(low, high)
     alike = np.ones(len(size), np.int64)
     order = np.arange(len(size), dtype=np.int32)
     begin, end, second = _cut_all(space, middle, alike, order)

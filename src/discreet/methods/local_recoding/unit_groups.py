@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.methods.local_recoding.hulls import Space, cell_costs, hull_costs
-from discreet.table.kernels.lists import stable_order
+from discreet.table.kernels.lists import entries_of, stable_order
 from discreet.typing import Floats, Ints, Ints32
 
 
@@ -56,6 +58,26 @@ class UnitGrouping:
         number = np.cumsum(begins) - 1
         low, high, size, cost = hulls_of(space, unit, number, rows, len(start) - 1)
         return UnitGrouping(space, start, unit, rows, size, cost, low, high)
+
+    @staticmethod
+    def joined(parts: Sequence[UnitGrouping]) -> UnitGrouping:
+        """The groups of several parts of the same space."""
+        if len(parts) == 1:
+            return parts[0]
+        first = np.cumsum([0, *(part.count for part in parts)])
+        return UnitGrouping.of(
+            parts[0].space,
+            np.concatenate([part.unit for part in parts]),
+            np.concatenate([p.group_of_piece + n for p, n in zip(parts, first, strict=False)]),
+            np.concatenate([part.rows for part in parts]),
+        )
+
+    def take(self, groups: NDArray[np.integer]) -> UnitGrouping:
+        """Some of the groups."""
+        piece, _ = entries_of(self.start, groups)
+        start = np.append(0, np.cumsum(np.diff(self.start)[groups]))
+        of_groups = (part[groups] for part in (self.size, self.cost, self.low, self.high))
+        return UnitGrouping(self.space, start, self.unit[piece], self.rows[piece], *of_groups)
 
     @property
     def count(self) -> int:

@@ -120,27 +120,20 @@ def people(rows: int) -> Path:
     if folder.is_dir():
         return folder
     folder.mkdir(parents=True)
+    texts = {
+        "zip": pl.Series([f"{number:05}" for number in range(2000)]),
+        "sex": pl.Series(["s0", "s1"]),
+        "education": pl.Series([f"e{number}" for number in range(16)]),
+        "diagnosis": pl.Series([f"d{number}" for number in range(20)]),
+    }
     for number, start in enumerate(range(0, rows, ROWS_AT_ONCE)):
         count = min(ROWS_AT_ONCE, rows - start)
         rng = np.random.default_rng([3, number])
-        frame = pl.DataFrame(
-            {
-                "age": rng.integers(18, 90, count),
-                "zip": rng.integers(0, 2000, count),
-                "sex": rng.integers(0, 2, count),
-                "education": rng.integers(0, 16, count),
-                "diagnosis": rng.integers(0, 20, count),
-                "note": rng.integers(0, 1000, count),
-            }
-        )
-        frame.select(
-            "age",
-            pl.col("zip").cast(pl.String).str.zfill(5),
-            pl.format("s{}", "sex").alias("sex"),
-            pl.format("e{}", "education").alias("education"),
-            pl.format("d{}", "diagnosis").alias("diagnosis"),
-            "note",
-        ).write_parquet(folder / f"part-{number:05}.parquet")
+        cells = {"age": pl.Series(rng.integers(18, 90, count))}
+        for name, values in texts.items():
+            cells[name] = values.gather(rng.integers(0, len(values), count))
+        cells["note"] = pl.Series(rng.integers(0, 1000, count))
+        pl.DataFrame(cells).write_parquet(folder / f"part-{number:05}.parquet")
     return folder
 
 

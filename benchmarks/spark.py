@@ -1,8 +1,12 @@
-"""``discreet publish --engine spark``: two threads, or a master and two workers on loopback.
+"""``discreet publish --engine spark`` beside ``--engine local``: the same job on the same cores.
 
-Sizes and methods are arguments: ``python -m benchmarks.spark --rows 5000000 50000000``. Memory of
-the driver's Python process is measured as everywhere; the memory of the JVMs and of the workers'
-Python processes is read from Spark's log of events.
+``make bench`` takes mondrian on ``local[2]``: what a million rows cost, ten million beside one
+machine, and fifty million against the engine that moved rows through Spark's data frames. Options
+of ``python -m benchmarks.spark`` choose other sizes and methods; ``--masters cluster`` takes a
+master and two workers on loopback. Processor time and memory are those of all processes: the
+driver, the JVMs, and the workers' Python. They are sampled, since Spark's Python daemon does not
+wait for its workers; a process may miss its last fifth of a second. Pages that processes share are
+counted in each.
 """
 
 from __future__ import annotations
@@ -16,9 +20,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,12 +31,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from benchmarks.figures import Figure, RunError, run
+from benchmarks.figures import Figure
 from benchmarks.workloads import FOLDER
 
 SECTION = "Spark: `discreet publish --engine spark`, k = 5 and distinct ℓ = 3"
 ROWS_AT_ONCE = 1_000_000
-MASTERS = ("local[2]", "cluster")
+SIZES = (1_000_000, 10_000_000, 50_000_000)
+BESIDE_LOCAL = 10_000_000  # rows at most that one machine publishes too
+FIXED = 20.0  # seconds that a million rows may take
+BEFORE = {50_000_000: 471.0}  # seconds on local[2] when Spark's data frames moved the rows
+EVERY = 0.2  # seconds between samples
+PATIENCE = 3600
 METHODS = ("full-domain", "mondrian", "msa-diversity", "anatomy")
 ATTRIBUTES = {
     "age": {
@@ -56,66 +66,96 @@ USUAL = [{"k-anonymity": {"k": 5}}, {"distinct-l-diversity": {"l": 3}}]
 
 def results(quick: bool) -> Iterator[Figure]:
     """The part of ``make bench``."""
-    yield from measured((200_000,) if quick else (5_000_000, 50_000_000), ("mondrian",), MASTERS)
+    yield from measured((200_000,) if quick else SIZES, ("mondrian",), ("local[2]",))
 
 
 def measured(
     sizes: Sequence[int], methods: Sequence[str], masters: Sequence[str]
 ) -> Iterator[Figure]:
-    """Every method on every master, and how it grows from each size to the next."""
-    for name in masters:
-        before: dict[str, tuple[int, float]] = {}
-        for rows in sizes:
-            source = people(rows)
-            for method in methods:
+    """Every method at every size, on one machine and on every master."""
+    for rows in sizes:
+        known = _folder(rows).is_dir()
+        source = people(rows)
+        for method in methods:
+            here = _publish(source, rows, method, None) if rows <= BESIDE_LOCAL else None
+            if here is not None:
+                yield here.figure(f"{method}, --engine local", rows)
+            for name in masters:
                 with _cluster() if name == "cluster" else nullcontext(name) as master:
-                    found = list(_publish(source, rows, method, name, master))
-                if not found:
-                    continue
-                yield from found
-                seconds = found[0].seconds or 0.0
-                if method in before:
-                    fewer, took = before[method]
-                    what = f"{method}, {name}: growth from {fewer:,}"
-                    more = f"{rows / fewer:g} times the rows"
-                    yield Figure(SECTION, what, rows, ratio=seconds / took, ratio_to=more)
-                before[method] = rows, seconds
+                    there = _publish(source, rows, method, master)
+                if there is not None:
+                    yield from _compared(f"{method}, {name}", rows, there, here)
+        if rows > BESIDE_LOCAL and not known:
+            shutil.rmtree(source)
+
+
+def _compared(what: str, rows: int, there: Watched, here: Watched | None) -> Iterator[Figure]:
+    asked: dict[str, Any] = {}
+    if rows == SIZES[0]:
+        asked = {"ratio": there.seconds / FIXED, "ratio_to": f"{FIXED:g} s", "bound": "≤ 1"}
+    elif rows in BEFORE:
+        asked = {"ratio": there.seconds / BEFORE[rows], "bound": "≤ 0.5",
+                 "ratio_to": f"{BEFORE[rows]:g} s, rows in Spark's data frames"}  # fmt: skip
+    yield there.figure(what, rows, **asked)
+    yield Figure(SECTION, f"{what}: of it the JVM", rows, processor=there.jvm)
+    if here is not None:
+        bound = "≤ 4" if rows == BESIDE_LOCAL else ""
+        for name, ratio in (
+            ("processor time", there.processor / here.processor),
+            ("by the clock", there.seconds / here.seconds),
+        ):
+            yield Figure(
+                SECTION, f"{what}: {name}", rows, ratio=ratio, ratio_to="--engine local",
+                bound=bound,
+            )  # fmt: skip
+
+
+def _folder(rows: int) -> Path:
+    return FOLDER / f"spark-{rows}.parquet"
 
 
 def people(rows: int) -> Path:
     """A table in Parquet files of a million rows each."""
-    folder = FOLDER / f"spark-{rows}.parquet"
+    folder = _folder(rows)
     if folder.is_dir():
         return folder
     folder.mkdir(parents=True)
+    texts = {
+        "zip": pl.Series([f"{number:05}" for number in range(2000)]),
+        "sex": pl.Series(["s0", "s1"]),
+        "education": pl.Series([f"e{number}" for number in range(16)]),
+        "diagnosis": pl.Series([f"d{number}" for number in range(20)]),
+    }
     for number, start in enumerate(range(0, rows, ROWS_AT_ONCE)):
         count = min(ROWS_AT_ONCE, rows - start)
         rng = np.random.default_rng([3, number])
-        frame = pl.DataFrame(
-            {
-                "age": rng.integers(18, 90, count),
-                "zip": rng.integers(0, 2000, count),
-                "sex": rng.integers(0, 2, count),
-                "education": rng.integers(0, 16, count),
-                "diagnosis": rng.integers(0, 20, count),
-                "note": rng.integers(0, 1000, count),
-            }
-        )
-        frame.select(
-            "age",
-            pl.col("zip").cast(pl.String).str.zfill(5),
-            pl.format("s{}", "sex").alias("sex"),
-            pl.format("e{}", "education").alias("education"),
-            pl.format("d{}", "diagnosis").alias("diagnosis"),
-            "note",
-        ).write_parquet(folder / f"part-{number:05}.parquet")
+        cells = {"age": pl.Series(rng.integers(18, 90, count))}
+        for name, values in texts.items():
+            cells[name] = values.gather(rng.integers(0, len(values), count))
+        cells["note"] = pl.Series(rng.integers(0, 1000, count))
+        pl.DataFrame(cells).write_parquet(folder / f"part-{number:05}.parquet")
     return folder
 
 
-def _publish(
-    source: Path, rows: int, method: str, name: str, master: str | None
-) -> Iterator[Figure]:
-    """The time of a whole process first, then where memory went; nothing if it failed."""
+@dataclass(frozen=True)
+class Watched:
+    """A process that has ended well, with all that it started."""
+
+    seconds: float
+    processor: float
+    jvm: float  # processor seconds
+    memory: float  # GB, the greatest sum of the resident sizes
+    loss: float
+
+    def figure(self, what: str, rows: int, **asked: Any) -> Figure:
+        """The figure of the whole run."""
+        return Figure(
+            SECTION, what, rows, self.seconds, self.processor, self.memory, self.loss, **asked
+        )
+
+
+def _publish(source: Path, rows: int, method: str, master: str | None) -> Watched | None:
+    """Publish on a master, or on one machine; None if it failed."""
     place = FOLDER / f"spark-{rows}-{method}"
     job = {
         "source": {"path": str(source), "format": "parquet"},
@@ -126,83 +166,122 @@ def _publish(
     }
     written = place.with_suffix(".yaml")
     written.write_text(json.dumps(job), encoding="utf-8")
-    log = Path(tempfile.mkdtemp(prefix="discreet-events-"))
-    command = [sys.executable, "-m", "discreet", "publish", str(written), "--engine", "spark",
-               "--master", str(master), "--force", "--quiet", "--no-report", "--json"]  # fmt: skip
-    with _settings(log):
-        try:
-            done = run(command, timeout=6 * 3600)
-        except RunError as failure:
-            print(f"  {method}, {name}, {rows:,}: {failure}")
-            return
-    loss = json.loads(done.output)["private"]["utility"]["loss"]
-    steps = json.loads(place.with_name(f"{place.name}.private.json").read_text())["steps"]
-    print(f"  {method}, {name}, {rows:,}: {steps}")
-    seen = Seen.of(log)
-    shutil.rmtree(log)
+    engine = ["--engine", "local"] if master is None else ["--engine", "spark", "--master", master]
+    command = [sys.executable, "-m", "discreet", "publish", str(written), *engine,
+               "--force", "--quiet", "--no-report", "--json"]  # fmt: skip
+    sampler = _Sampler()
+    with tempfile.TemporaryFile("w+") as output:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command, env=_environment(), start_new_session=True, stdout=output,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        with sampler.watching(process.pid):
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        seconds = time.perf_counter() - started
+        output.seek(0)
+        said = output.read()
+    if process.returncode:
+        print(f"  {method}, {master}, {rows:,}: ended with {process.returncode}")
+        return None
+    private = place.with_name(f"{place.name}.private.json")
+    print(f"  {method}, {master}, {rows:,}: {json.loads(private.read_text()).get('steps')}")
+    loss = json.loads(said)["private"]["utility"]["loss"]
     shutil.rmtree(place)
-    what = f"{method}, {name}: driver's Python"
-    yield Figure(SECTION, what, rows, done.seconds, memory=done.memory, loss=loss)
-    driver = "JVM of driver and workers" if name != "cluster" else "JVM of the driver"
-    yield Figure(SECTION, f"{method}, {name}: {driver}", rows, memory=seen.driver)
-    yield Figure(SECTION, f"{method}, {name}: Python of a machine's tasks", rows, memory=seen.tasks)
+    return Watched(
+        seconds, sampler.processor(), sampler.processor("java"), sampler.memory / 1e9, loss
+    )
 
 
-@contextmanager
-def _settings(log: Path) -> Iterator[None]:
-    """Little memory for the driver, and a log of events that tells where memory went."""
+class _Sampler:
+    """Processor time and memory of this process's descendants and of all in a session."""
+
+    def __init__(self) -> None:
+        self.memory = 0
+        self._first: dict[int, float] = {}
+        self._last: dict[int, tuple[str, float]] = {}
+
+    def processor(self, name: str | None = None) -> float:
+        """The seconds of all processes, or of those of a name, since the watch began."""
+        return sum(
+            took - self._first.get(pid, 0.0)
+            for pid, (own, took) in self._last.items()
+            if name in (None, own)
+        )
+
+    @contextmanager
+    def watching(self, session: int) -> Iterator[None]:
+        """Take samples until the end, and one more when all processes of the session ended."""
+        self._first = {pid: took for pid, (_, took, _) in _processes(session).items()}
+        self._first.pop(session, None)
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(EVERY):
+                self._sample(session)
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+            self._sample(session)
+
+    def _sample(self, session: int) -> None:
+        found = _processes(session)
+        self._last |= {pid: (name, took) for pid, (name, took, _) in found.items()}
+        self.memory = max(self.memory, sum(size for _, _, size in found.values()))
+
+
+def _processes(session: int) -> dict[int, tuple[str, float, int]]:
+    """By number: the name, processor seconds and resident bytes of each process."""
+    ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+    found, parent = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        if (pid := int(folder.name)) == os.getpid():
+            continue
+        with suppress(OSError):
+            name, fields = (folder / "stat").read_text().rsplit(")", 1)
+            numbers = fields.split()
+            took = (int(numbers[11]) + int(numbers[12])) / ticks
+            parent[pid] = int(numbers[1])
+            found[pid] = name.partition("(")[2], took, int(numbers[21]) * page
+            if int(numbers[3]) == session:
+                parent[pid] = os.getpid()  # also where its parent has ended
+
+    def ours(pid: int) -> bool:
+        while pid in parent:
+            pid = parent[pid]
+        return pid == os.getpid()
+
+    return {pid: seen for pid, seen in found.items() if ours(pid)}
+
+
+def _environment() -> dict[str, str]:
+    """Little memory for the driver, and no page in the browser."""
     wanted = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "4g",
         "spark.executor.memory": "3g",
         "spark.driver.maxResultSize": "64m",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.rolling.enabled": "false",
-        "spark.eventLog.dir": log.as_uri(),
-        "spark.eventLog.logStageExecutorMetrics": "true",
-        "spark.executor.processTreeMetrics.enabled": "true",
-        "spark.executor.metrics.pollingInterval": "500ms",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
     }
     arguments = " ".join(f"--conf {name}={value}" for name, value in wanted.items())
-    before = dict(os.environ)
-    os.environ |= {
+    return {
+        **os.environ,
         "PYSPARK_SUBMIT_ARGS": f"{arguments} pyspark-shell",
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYTHONWARNINGS": "ignore",
     }
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a log of events tells."""
-
-    driver: float  # GB, the resident size of the driver's JVM
-    tasks: float  # GB, that of all Python processes of the machine where they were greatest
-
-    @classmethod
-    def of(cls, log: Path) -> Seen:
-        """Read the log of a job."""
-        driver = tasks = 0
-        for file in (path for path in log.rglob("*") if path.is_file()):
-            with file.open(encoding="utf-8", errors="replace") as lines:
-                for line in lines:
-                    if '"SparkListenerStageExecutorMetrics"' in line:
-                        event = json.loads(line)
-                        held = event["Executor Metrics"]
-                        if event["Executor ID"] == "driver":
-                            driver = max(driver, int(held["ProcessTreeJVMRSSMemory"]))
-                        tasks = max(tasks, int(held["ProcessTreePythonRSSMemory"]))
-        return cls(driver / 1e9, tasks / 1e9)
 
 
 @contextmanager
@@ -250,9 +329,9 @@ def _cluster() -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.spark", description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
+    parser.add_argument("--rows", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["mondrian"])
-    parser.add_argument("--masters", nargs="+", default=list(MASTERS))
+    parser.add_argument("--masters", nargs="+", default=["local[2]"])
     arguments = parser.parse_args()
     for figure in measured(arguments.rows, arguments.methods, arguments.masters):
         print(figure, flush=True)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import discreet as dc
-from discreet.errors import AuditError, EngineError, InfeasibleError, InputError
+from discreet.errors import AuditError, InfeasibleError, InputError
 from discreet.job.model import Job
 from discreet.pipeline.run import publish_folder
 from discreet.releases.audit.kept_rows import packed_rows, unpacked_rows
@@ -319,10 +319,24 @@ def test_a_broken_record_stops_the_job_without_its_cells(spark, people, tmp_path
         (people / "people.csv").read_text() + "person x,44,00001,f,secret illness\n"
     )
     job = Job.parse((people / "mondrian.yaml").read_text(), folder=tmp_path)
-    with pytest.raises(EngineError) as raised:
+    with pytest.raises(InputError, match="people.csv, line 3002: the row has 5 cells") as raised:
         on_spark(spark, job, tmp_path / "r")
     assert "secret" not in str(raised.value)
     assert not (tmp_path / "r").exists()
+
+
+def test_text_that_tasks_cannot_cut_is_read_file_by_file(spark, people, tmp_path):
+    table = pl.read_csv(people / "people.csv", infer_schema=False)
+    text = (people / "mondrian.yaml").read_text()
+    (tmp_path / "people.csv").write_bytes(table.write_csv().encode("latin-1"))
+    job = Job.parse(text.replace("{path", "{encoding: latin-1, path"), folder=tmp_path)
+    assert on_spark(spark, job, tmp_path / "latin").audit.ok
+    note = pl.format("{}\n\n{}", "note", pl.lit("x" * 9000))  # so long that one is at a border
+    broken = table.with_columns(note.alias("note"))
+    broken.write_csv(tmp_path / "people.csv")
+    assert on_spark(spark, Job.parse(text, folder=tmp_path), tmp_path / "broken").audit.ok
+    notes = read_release(tmp_path / "broken")["records"]["note"]
+    assert sorted(notes) == sorted(broken["note"])
 
 
 def test_a_file_that_changes_before_the_audit_is_refused(spark, people, tmp_path, monkeypatch):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.engines.conftest import EXACT_METHODS, job_text, write_people
 
 from discreet.engines.numbering import permuted
+from discreet.engines.parts import CODED, fingerprint, in_codes, row_hashes
 from discreet.job.model import Job
 from discreet.methods.base import Task
 from discreet.methods.mondrian.cuts_from_sample import top_cuts
@@ -75,3 +77,46 @@ def test_a_cut_that_is_taken_back_leaves_its_sides_together(tmp_path):
     quasi = [column.codes for column in task.table.quasi_identifiers]
     assert fewer.parts_of(quasi, task.table.rows).tolist() == new[part].tolist()
     assert sorted(set(new.tolist())) == list(range(fewer.parts))
+
+
+def test_text_is_exchanged_in_codes(tmp_path):
+    pytest.importorskip("pyspark")
+    from discreet.engines.spark.exchange import exchange, received
+
+    few = pl.Series(["b", None, "", "not used"])
+    coded = pl.DataFrame({"x": in_codes(few, np.array([0, 1, 2, 0])), "y": [1, 2, 3, 4]})
+    others = pl.DataFrame({"x": in_codes(pl.Series(["c", "b"]), np.array([0, 1])), "y": [5, 6]})
+    empty = pl.DataFrame({"x": in_codes(few[1:2], np.array([0, 0])), "y": [7, 8]})
+    text = pl.DataFrame({"x": ["q", None], "y": [9, 10]})
+    assert coded["x"].dtype == pl.Enum
+    files = [
+        exchange(frame, np.array(target), 2, tmp_path)
+        for frame, target in [(coded, [0, 1, 1, 0]), (others, [1, 1]), (empty, [1, 0]),
+                              (text, [1, 1])]
+    ]  # fmt: skip
+    first = received(files, [0])
+    assert first["x"].dtype == pl.Enum
+    assert first.cast({"x": pl.String}).rows() == [("b", 1), ("b", 4), (None, 8)]
+    second = received(files, [1])  # one of the files has text
+    assert second.rows() == [
+        (None, 2), ("", 3), ("c", 5), ("b", 6), (None, 7), ("q", 9), (None, 10),
+    ]  # fmt: skip
+    assert received(files[1:2], [0]) is None
+
+
+def test_many_values_stay_text():
+    many = pl.Series([f"{n}" for n in range(CODED + 1)])
+    assert in_codes(many, np.array([3, 0])).to_list() == ["3", "0"]
+    assert in_codes(many, np.array([3])).dtype == pl.String
+    assert in_codes(many[1:], np.array([3])).dtype == pl.Enum
+
+
+def test_rows_have_one_hash_whatever_the_types_of_their_cells():
+    text = pl.DataFrame({"a": ["x", None, "", "x"], "b": ["1", "2", "1", "1"]})
+    typed = text.with_columns(pl.col("a").cast(pl.Enum(["", "x"])), pl.col("b").cast(pl.Int64))
+    hashes = row_hashes(text, 1)
+    assert hashes.to_list() == row_hashes(typed, 1).to_list()
+    assert hashes.n_unique() == 3
+    assert fingerprint(text) == fingerprint(typed[::-1])
+    assert fingerprint(text) != fingerprint(text[:3])
+    assert fingerprint(text) != fingerprint(text.select("b", "a"))

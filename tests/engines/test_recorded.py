@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+import discreet as dc
 from discreet.engines.numbering import Numbering
 from discreet.engines.recording import recorded_groups, stage_record
-from discreet.errors import InputError, ReleaseError
+from discreet.errors import AuditError, InputError, ReleaseError
 from discreet.io.frames import code_frame
 from discreet.job.model import Job
 from discreet.ledger.keys import hash_people
@@ -111,6 +112,32 @@ def test_a_guarantee_of_the_series_is_judged_and_recorded(published, people, eng
     assert entry.parameters[BCF_ANONYMITY] == 2
     with pytest.raises(InputError, match="bcf_anonymity needs releases with numbered groups"):
         published(engine, (people / "mondrian.yaml").read_text(), people, "b", bcf_anonymity=2)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_attacks_a_series_and_measures_go_together(published, people, tmp_path, engine, ending):
+    """A job with `verify` and a guarantee of the series; its folder is measured and attacked."""
+    table = pl.read_csv(people / "people.csv", infer_schema=False)
+    getattr(table, f"write_{ending}")(tmp_path / f"people.{ending}")
+    text = (people / "anatomy.yaml").read_text().replace("people.csv", f"people.{ending}")
+    text += "verify: {attacks: [linking], ceiling: 1.0}\n"
+    made = published(engine, text, tmp_path, bcf_anonymity=2)
+    assert made.attacks is not None and made.attacks.findings
+    promised = {promise.requirement: promise.holds for promise in made.manifest.promises}
+    assert promised["bcf-anonymity-in-series"]
+    job = Job.parse(text, folder=tmp_path)
+    assert dc.audit(tmp_path / "release", original=job).ok
+    measures = dc.measure(tmp_path / "release", original=job)
+    assert measures.loss == pytest.approx(made.private["utility"]["loss"], rel=1e-9)
+    assert measures.divergence is not None
+    assert dc.attack(tmp_path / "release", original=job, attacks=["linking"]).findings
+    strict = text.replace("ceiling: 1.0", "ceiling: 0.01")
+    with pytest.raises(AuditError, match="attacks go too far"):
+        published(engine, strict, tmp_path, "refused", bcf_anonymity=2)
+    assert not (tmp_path / "refused").exists()
+    with Ledger.open(published.settings) as ledger:
+        assert len(ledger.entries()) == 1  # a refused release is not recorded
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.engines.recording import StagedRecord, stage_record
 from discreet.io.column_dictionary import render
-from discreet.io.frames import FrameKind, code_frame, code_series, to_frame
+from discreet.io.frames import code_frame, code_series
 from discreet.job.model import Job
 from discreet.methods.base import Generalized, Outcome, Projected, Task
 from discreet.pipeline.manifest_draft import form_manifest, promised, published_bits
@@ -37,6 +37,7 @@ from discreet.typing import Codes
 ORDER, PART = "order", "part"  # columns of a staged table beside its own, which are c0, c1, …
 SOURCE = "source"  # where persons keep several rows: that of the source which each is made of
 PERSON_NUMBER = "person"  # of encoded rows, where persons keep several
+CODED = 1 << 13  # values of a text column that is staged and sent in codes, at most
 
 
 _PLAIN = Role.INSENSITIVE
@@ -45,6 +46,13 @@ _PLAIN = Role.INSENSITIVE
 def coded_columns(specs: Mapping[str, ColumnSpec]) -> list[str]:
     """The source columns that are coded: all that are published, but the insensitive ones."""
     return [n for n, s in specs.items() if s.role.published and s.role is not _PLAIN]
+
+
+def in_codes(values: pl.Series, codes: NDArray[np.integer]) -> pl.Series:
+    """The values of some rows; text with few values as an Enum, which is sent as codes."""
+    if values.dtype == pl.String and len(values) <= CODED:
+        values = values.cast(pl.Enum(values.drop_nulls().unique(maintain_order=True)))
+    return values.gather(pl.Series(codes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +160,9 @@ def stage_part(
     groups = 0
     persons: str | None = None
     named: tuple[str, ...] = ()
-    staged = {}
-    for table in tables.values():
-        frame = to_frame(table.columns, FrameKind.POLARS)
+    staged, frames = {}, {name: _frame(table) for name, table in tables.items()}
+    for name_of_table, table in tables.items():
+        frame = frames[name_of_table]
         path = folder / f"{table.name}-{name}.arrow"
         staged[table.name] = _stage(table, frame, path, part, task.orders, source)
         if GROUP in frame.columns:
@@ -177,12 +185,16 @@ def stage_part(
         promises=outcome.promises,
         private=outcome.private,
         tables=staged,
-        problems=tuple(_traced(plan, kind, task, outcome, tables, suppressed)),
+        problems=tuple(_traced(plan, kind, task, outcome, tables, frames, suppressed)),
         bits=frozenset(published_bits(task, tables.values())),
         persons=persons,
         person_columns=named,
         record=record,
     )
+
+
+def _frame(table: PublishedTable) -> pl.DataFrame:
+    return pl.DataFrame([in_codes(c.dictionary, c.codes).alias(c.name) for c in table.columns])
 
 
 def _stage_persons(
@@ -242,11 +254,23 @@ def fingerprint(frame: pl.DataFrame) -> int:
     """A sum over the rows of a hash of their cells' text: equal for the same rows in any order."""
     if not frame.width:
         return 0
-    text = pl.DataFrame([render(series).fill_null("\0") for series in frame])
-    hashes = text.select(pl.concat_str(pl.all(), separator="\1").hash(1)).to_series()
+    hashes = row_hashes(frame, 1)
     low: Any = (hashes & 0xFFFFFFFF).cast(pl.UInt64).sum()
     high: Any = (hashes // 2**32).cast(pl.UInt64).sum()
     return int(low) + (int(high) << 32)
+
+
+def row_hashes(frame: pl.DataFrame, seed: int) -> pl.Series:
+    """Hash each row by the text of its cells, the same for text, an Enum, or typed values."""
+    hashes = []
+    for place, series in enumerate(frame):
+        if isinstance(series.dtype, pl.Enum):
+            own = series.dtype.categories.hash(place).gather(series.to_physical())
+        else:
+            text = render(series)
+            own = pl.select(pl.when(text.is_not_null()).then(text.hash(place))).to_series()
+        hashes.append(own.fill_null(0).alias(str(place)))
+    return pl.DataFrame(hashes).hash_rows(seed)
 
 
 def _traced(
@@ -255,16 +279,14 @@ def _traced(
     task: Task,
     outcome: Outcome,
     tables: Mapping[str, PublishedTable],
+    frames: Mapping[str, pl.DataFrame],
     suppressed: int,
 ) -> list[str]:
     """Return losses and inventions of a part's tables, each row traced to its source row."""
     if not tables:
         return []
     manifest = manifest_of(plan, task, kind, outcome.facts, outcome.promises, tables, suppressed)
-    coded = {
-        name: code_frame(to_frame(table.columns, FrameKind.POLARS), specs_of(manifest, name))
-        for name, table in tables.items()
-    }
+    coded = {name: code_frame(frame, specs_of(manifest, name)) for name, frame in frames.items()}
     sources = {
         name: np.arange(table.rows, dtype=np.int32)
         if table.source_row is None

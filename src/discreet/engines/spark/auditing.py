@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from pyspark.sql import SparkSession
 
-from discreet.engines.parts import PartResult, fingerprint
+from discreet.engines.parts import PartResult, fingerprint, in_codes, row_hashes
 from discreet.engines.shards import (
     WEIGHT,
     ShardResult,
@@ -129,7 +129,7 @@ def _read_file(
     delimiter = "," if path.suffix == ".csv" else None
     table = read_table(Source(path=path, delimiter=delimiter), specs_of(manifest, name))
     print_ = fingerprint(
-        pl.DataFrame({c.name: c.values.gather(c.codes) for c in table if c.name != GROUP})
+        pl.DataFrame({c.name: in_codes(c.values, c.codes) for c in table if c.name != GROUP})
     )
     counted = _distinct_rows(table, counted_columns(manifest, name))
     values = {
@@ -138,8 +138,7 @@ def _read_file(
     by = kind_of(manifest.kind).class_columns(manifest, name)
     shard = np.zeros(len(counted), np.int32)
     if by:
-        key = pl.concat_str(pl.col(by).fill_null("\0"), separator="\1")
-        shard = counted.select((key.hash(2) % shards).cast(pl.Int32)).to_series().to_numpy()
+        shard = (row_hashes(counted.select(by), 2) % shards).cast(pl.Int32).to_numpy()
     head = None
     if before < LOOKED_AT:
         first = slice(0, LOOKED_AT - before)
@@ -153,7 +152,7 @@ def _distinct_rows(table: CodedTable, wanted: Sequence[str]) -> pl.DataFrame:
     """The distinct rows of some columns as text, with their numbers."""
     columns = [table[name] for name in wanted]
     alike = classes_of(columns, table.rows)
-    cells = {c.name: c.text.gather(c.codes[alike.first_row]) for c in columns}
+    cells = {c.name: in_codes(c.text, c.codes[alike.first_row]) for c in columns}
     return pl.DataFrame({**cells, WEIGHT: alike.size.astype(np.int64)})
 
 
@@ -236,6 +235,7 @@ def _rows_of_groups(
         if rows is None:
             return None
         path = str(Path(file.path).with_suffix(".groups"))
+        rows = rows.cast({pl.Enum: pl.String})
         rows.join(shared.value, on=by, how="semi", nulls_equal=True).write_ipc(path)
         return path
 

@@ -3,7 +3,8 @@
 A task sorts its rows by their target and writes those of each target as an Arrow stream, one after
 the other; the task of a target reads its stretches in all files. Spark's own shuffle takes columns
 apart into rows and puts them together again, which costs more than the methods themselves. The
-folder is the private one that all workers reach.
+folder is the private one that all workers reach. Text in an Enum travels as codes, and its values
+once a file, at the end.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Exchanged:
 
     path: str
     bounds: NDArray[np.int64]  # (targets + 1,) bytes at which the rows of each target begin
+    coded: tuple[str, ...]  # columns in codes; their values come after the rows
 
 
 def new_name() -> str:
@@ -39,6 +41,8 @@ def exchange(
 ) -> Exchanged:
     """Write rows for the tasks of their targets 0 … targets − 1."""
     ends = np.cumsum(np.bincount(target, minlength=targets))
+    coded = [series for series in frame if series.dtype == pl.Enum]
+    frame = frame.with_columns(series.to_physical() for series in coded)
     if targets > 1:
         frame = frame[np.argsort(target, kind="stable")]
     path = folder / f"{new_name()}.arrow"
@@ -49,13 +53,38 @@ def exchange(
             if end > begin:
                 file.write(_stream(frame[int(begin) : int(end)]))
             bounds[number + 1] = file.tell()
-    return Exchanged(str(path), bounds)
+        if coded:
+            values = {one.name: [_values(one).to_list()] for one in coded}
+            file.write(_stream(pl.DataFrame(values, dict.fromkeys(values, pl.List(pl.String)))))
+    return Exchanged(str(path), bounds, tuple(one.name for one in coded))
 
 
 def received(files: Iterable[Exchanged], targets: Sequence[int]) -> pl.DataFrame | None:
     """The rows that all files have for some targets; None if there are none."""
     frames = [frame for file in files for frame in _stretches(file, targets)]
-    return pl.concat(frames, rechunk=True) if frames else None
+    return joined(frames) if frames else None
+
+
+def joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The rows of several frames, whose Enums may have different values."""
+    for name in frames[0].columns:
+        own = [frame[name] for frame in frames]
+        if not any(series.dtype == pl.Enum for series in own):
+            continue
+        if all(series.dtype == pl.Enum for series in own):
+            values = [_values(series) for series in own]
+            all_values = pl.Enum(pl.concat(values).unique().sort())
+            own = [
+                known.cast(all_values).gather(series.to_physical())
+                for known, series in zip(values, own, strict=True)
+            ]
+        else:
+            own = [series.cast(pl.String) for series in own]
+        frames = [
+            frame.with_columns(series.alias(name))
+            for frame, series in zip(frames, own, strict=True)
+        ]
+    return pl.concat(frames, rechunk=True)
 
 
 def _stretches(file: Exchanged, targets: Sequence[int]) -> Iterator[pl.DataFrame]:
@@ -63,10 +92,23 @@ def _stretches(file: Exchanged, targets: Sequence[int]) -> Iterator[pl.DataFrame
     if not wanted:
         return
     with Path(file.path).open("rb") as stream:
+        values: dict[str, pl.Series] = {}
+        if file.coded:
+            stream.seek(int(file.bounds[-1]))
+            held = pl.read_ipc_stream(BytesIO(stream.read()))
+            values = {name: held[name].explode().drop_nulls() for name in file.coded}
+            values = {name: own.cast(pl.Enum(own)) for name, own in values.items()}
         for target in wanted:
             stream.seek(int(file.bounds[target]))
-            held = stream.read(int(file.bounds[target + 1] - file.bounds[target]))
-            yield pl.read_ipc_stream(BytesIO(held))
+            size = int(file.bounds[target + 1] - file.bounds[target])
+            rows = pl.read_ipc_stream(BytesIO(stream.read(size)))
+            yield rows.with_columns(own.gather(rows[name]) for name, own in values.items())
+
+
+def _values(series: pl.Series) -> pl.Series:
+    """The values of an Enum, by their codes."""
+    assert isinstance(series.dtype, pl.Enum)
+    return series.dtype.categories
 
 
 def _stream(frame: pl.DataFrame) -> bytes:

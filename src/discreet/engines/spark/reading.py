@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from discreet.engines.spark.encoded import (
 )
 from discreet.engines.spark.exchange import COUNT, received, summed
 from discreet.engines.spark.session import COLLECTED, ROWS_AT_ONCE, each, on_workers, reporting
+from discreet.engines.spark.text_files import FileStretch, SplitCellError, TextFiles
 from discreet.errors import InputError, JobError
 from discreet.io.column_dictionary import Dictionary, sort_dictionary
 from discreet.io.csv.layout import dialect
@@ -37,10 +39,11 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
 from discreet.table.roles import Role
 
+JAVA_NAMES = {"iso8859-1": "ISO-8859-1", "ascii": "US-ASCII"}  # of encodings, where they differ
 Groups = Sequence[tuple[str, int]]  # files, and numbers of row groups in them
 
 
-def read(session: SparkSession, job: Job, data: Any) -> DataFrame | ParquetFiles:
+def read(session: SparkSession, job: Job, data: Any) -> Table:
     """The table of a job; all columns of a text file are text."""
     with reporting():
         if isinstance(data, DataFrame):
@@ -55,10 +58,14 @@ def read(session: SparkSession, job: Job, data: Any) -> DataFrame | ParquetFiles
             )
         source = source_of(job, data)
         if source.resolved_format == "parquet":
-            files = ParquetFiles.of([file.path for file in source.files])
-            return files or session.read.parquet(*_places(source))
+            found = ParquetFiles.of([file.path for file in source.files])
+            return found or session.read.parquet(*_places(source))
         if source.is_text:
-            return _read_text(session, source, job)
+            files = _text_files(source)
+            names, _ = dialect(files[0])
+            specs = specs_of_job(job) | specs_of_others(job, names)
+            require_columns(names, specs, str(source.path), files[0])
+            return TextFiles.of(source, files)
     raise InputError(
         f"{source.path}: the engine 'spark' reads csv, tsv, parquet and its own tables. Convert it."
     )
@@ -69,23 +76,30 @@ def _places(source: Source) -> list[str]:
     return [file.path.absolute().as_uri() for file in source.files]
 
 
-def as_frame(session: SparkSession, table: DataFrame | ParquetFiles) -> DataFrame:
+def as_frame(session: SparkSession, table: Table) -> DataFrame:
     """The table as a data frame."""
     if isinstance(table, DataFrame):
         return table
+    if isinstance(table, TextFiles):
+        return _text_frame(session, table.source)
     return session.read.parquet(*(place.absolute().as_uri() for place in table.places))
 
 
-def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
-    first = source.files[0]
-    if source.path.is_dir():
-        files = sorted(p for p in source.path.iterdir() if p.is_file() and p.name[0] not in "._")
-        if not files:
-            raise InputError(f"{source.path}: there is no file in the folder.")
-        first = source.model_copy(update={"path": files[0], "format": source.resolved_format})
-    names, delimiter = dialect(first)
-    specs = specs_of_job(job) | specs_of_others(job, names)
-    require_columns(names, specs, str(source.path), first)
+def _text_files(source: Source) -> list[Source]:
+    """The file, those that a pattern means, or those of a folder."""
+    if not source.path.is_dir():
+        return source.files
+    files = sorted(p for p in source.path.iterdir() if p.is_file() and p.name[0] not in "._")
+    if not files:
+        raise InputError(f"{source.path}: there is no file in the folder.")
+    kind = source.resolved_format
+    return [source.model_copy(update={"path": path, "format": kind}) for path in files]
+
+
+def _text_frame(session: SparkSession, source: Source) -> DataFrame:
+    """Text files as Spark reads them."""
+    names, delimiter = dialect(_text_files(source)[0])
+    encoding = codecs.lookup(source.encoding).name
     schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
     return (
         session.read.schema(schema)
@@ -94,7 +108,7 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
         .option("sep", delimiter)
         .option("quote", source.quote or "\0")
         .option("escape", source.quote or "\0")
-        .option("encoding", source.encoding)
+        .option("encoding", JAVA_NAMES.get(encoding, source.encoding))
         .option("mode", "FAILFAST")
         .option("columnPruning", False)  # otherwise Spark ignores superfluous cells
         .csv(_places(source))
@@ -102,7 +116,7 @@ def _read_text(session: SparkSession, source: Source, job: Job) -> DataFrame:
     )
 
 
-def require_fit(frame: DataFrame | ParquetFiles, job: Job) -> dict[str, ColumnSpec]:
+def require_fit(frame: Table, job: Job) -> dict[str, ColumnSpec]:
     """Return each column's specification, in the table's order; raise unless all are named."""
     joined = [name for name, attribute in job.attributes.items() if attribute.columns]
     if joined:
@@ -172,14 +186,19 @@ class ParquetFiles:
         return [*found]
 
 
+Table = DataFrame | ParquetFiles | TextFiles
+
+
 def _plain(kind: pa.DataType) -> bool:
     is_ = pa.types
     plain = is_.is_string(kind) or is_.is_large_string(kind) or is_.is_signed_integer(kind)
     return bool(plain or is_.is_floating(kind) or is_.is_boolean(kind) or is_.is_date32(kind))
 
 
-def types_of(table: DataFrame | ParquetFiles) -> list[pa.DataType]:
+def types_of(table: Table) -> list[pa.DataType]:
     """The types of a table's columns as its workers have them."""
+    if isinstance(table, TextFiles):
+        return [pa.string()] * len(table.columns)
     if isinstance(table, ParquetFiles):
         return [pa.string() if t == pa.large_string() else t for t in table.schema.types]
     from pyspark.sql.pandas.types import to_arrow_type
@@ -189,7 +208,7 @@ def types_of(table: DataFrame | ParquetFiles) -> list[pa.DataType]:
 
 def ingest_table(
     session: SparkSession,
-    table: DataFrame | ParquetFiles,
+    table: Table,
     columns: Columns,
     rows_of_part: int,
     folder: Path,
@@ -197,12 +216,14 @@ def ingest_table(
     """Read a table once, on the workers, and write its splits to a folder."""
     folder.mkdir()
     wanted = columns.wanted
+    names = {name: plain for name, plain in plain_names(table.columns).items() if plain in wanted}
+    if isinstance(table, TextFiles):
+        return _ingest_text(session, table, columns, names, rows_of_part, folder)
     if isinstance(table, DataFrame):
         return ingest_frame(
             table.toDF(*plain_names(table.columns).values()).select(*wanted), columns, folder
         )
     rows = sum(size for _, _, size in table.groups)
-    names = {name: plain for name, plain in plain_names(table.columns).items() if plain in wanted}
 
     def kernel(item: tuple[int, Groups]) -> Ingested | None:
         number, groups = item
@@ -211,6 +232,38 @@ def ingest_table(
     share = min(rows_of_part, -(-rows // session.sparkContext.defaultParallelism))
     found = on_workers(session, list(enumerate(table.splits(share))), kernel)
     return [one for one in found if one is not None]
+
+
+def _ingest_text(
+    session: SparkSession,
+    table: TextFiles,
+    columns: Columns,
+    names: Mapping[str, str],
+    rows_of_part: int,
+    folder: Path,
+) -> list[Ingested]:
+    """Read text on the workers; whole files where a cell may go beyond the lines of a task."""
+
+    def kernel(item: tuple[int, FileStretch]) -> tuple[bool, Ingested | InputError | None]:
+        number, stretch = item
+        try:
+            return False, ingest(stretch.tables(names), number, columns, folder)
+        except SplitCellError:
+            return True, None
+        except InputError as error:  # no fault at all if a cell went beyond the lines before
+            return False, error
+
+    splits = table.splits(rows_of_part, session.sparkContext.defaultParallelism)
+    found = on_workers(session, list(enumerate(splits)), kernel)
+    if any(split for split, _ in found):
+        found = on_workers(session, list(enumerate(table.whole())), kernel)
+    read = []
+    for _, one in found:
+        if isinstance(one, InputError):
+            raise one
+        if one is not None:
+            read.append(one)
+    return read
 
 
 def ingest_frame(frame: DataFrame, columns: Columns, folder: Path) -> list[Ingested]:

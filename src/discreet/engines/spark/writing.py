@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from discreet.engines.numbering import Numbering
 from discreet.engines.parts import ORDER, PART, SOURCE, PartResult, StagedTable
-from discreet.engines.spark.exchange import Exchanged, exchange, received
+from discreet.engines.spark.exchange import Exchanged, exchange, joined, received
 from discreet.engines.spark.session import on_workers
 from discreet.io.frames import factorize
 from discreet.io.writing import OutputFormat, write_table
@@ -100,7 +100,7 @@ def write_tables(
         if table.files > 1:
             rows = received(shuffled[table.name], [number])
         else:
-            rows = pl.concat([table.read(staged, numbering) for staged in table.staged])
+            rows = joined([table.read(staged, numbering) for staged in table.staged])
         return None if rows is None else _write(rows, table, folder / table.name, format)
 
     items = [(place, n) for place, table in enumerate(tables) for n in range(table.files)]

@@ -112,7 +112,7 @@ def scale(
     """
     alike = _alike(start, group)
     kinds = np.flatnonzero(np.bincount(alike, np.diff(start)))  # those that fit a group
-    people = np.bincount(alike, people)[kinds]
+    people = np.bincount(alike, people)[kinds].astype(np.float64)
     edge, kind = entries_of(start, kinds)
     fits = group[edge].astype(np.int64)
     first = np.flatnonzero(np.diff(kind, prepend=-1))

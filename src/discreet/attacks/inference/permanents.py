@@ -44,21 +44,21 @@ def matching_beliefs_within(
             break
     if states > most_states:
         of_value = weight.T.copy()  # both loops run along a row, which the compiler vectorizes
-        factor, held, total = np.ones(values), np.empty(values), np.empty(people)
+        factor, held, part = np.ones(values), np.empty(values), np.empty(people)
         change = 1.0
         for turn in range(SCALING_ROUNDS + 1):
-            total[:] = 0.0
+            part[:] = 0.0
             for value in range(values):
                 for person in range(people):
-                    total[person] += of_value[value, person] * factor[value]
+                    part[person] += of_value[value, person] * factor[value]
             for person in range(people):
-                total[person] = 1.0 / total[person] if total[person] > 0 else 0.0
+                part[person] = 1.0 / part[person] if part[person] > 0 else 0.0
             if change < 1e-8 or turn == SCALING_ROUNDS:
                 break
             held[:] = 0.0
             for person in range(people):
                 for value in range(values):
-                    held[value] += weight[person, value] * total[person]
+                    held[value] += weight[person, value] * part[person]
             change = 0.0
             for value in range(values):
                 if held[value] * factor[value] > 0:
@@ -67,7 +67,7 @@ def matching_beliefs_within(
         belief = np.empty((people, values))
         for person in range(people):
             for value in range(values):
-                belief[person, value] = weight[person, value] * factor[value] * total[person]
+                belief[person, value] = weight[person, value] * factor[value] * part[person]
         return belief, False
     belief = np.zeros((people, values))
     if count.sum() != people:

@@ -43,31 +43,27 @@ def matching_beliefs_within(
         if states > most_states:
             break
     if states > most_states:
-        of_value = weight.T.copy()  # both loops run along a row, which the compiler vectorizes
-        factor, held, part = np.ones(values), np.empty(values), np.empty(people)
+        belief = weight.copy()
+        factor, held = np.ones(values), np.empty(values)
         change = 1.0
         for turn in range(SCALING_ROUNDS + 1):
-            part[:] = 0.0
-            for value in range(values):
-                for person in range(people):
-                    part[person] += of_value[value, person] * factor[value]
-            for person in range(people):
-                part[person] = 1.0 / part[person] if part[person] > 0 else 0.0
-            if change < 1e-8 or turn == SCALING_ROUNDS:
-                break
             held[:] = 0.0
             for person in range(people):
+                whole = 0.0
                 for value in range(values):
-                    held[value] += weight[person, value] * part[person]
+                    belief[person, value] *= factor[value]
+                    whole += belief[person, value]
+                for value in range(values if whole > 0 else 0):
+                    belief[person, value] /= whole
+                    held[value] += belief[person, value]
+            if change < 1e-8 or turn == SCALING_ROUNDS:
+                break
             change = 0.0
             for value in range(values):
-                if held[value] * factor[value] > 0:
-                    change = max(change, abs(held[value] * factor[value] / count[value] - 1))
+                factor[value] = 1.0
+                if held[value] > 0:
+                    change = max(change, abs(held[value] / count[value] - 1))
                     factor[value] = count[value] / held[value]
-        belief = np.empty((people, values))
-        for person in range(people):
-            for value in range(values):
-                belief[person, value] = weight[person, value] * factor[value] * part[person]
         return belief, False
     belief = np.zeros((people, values))
     if count.sum() != people:

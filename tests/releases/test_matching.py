@@ -66,7 +66,7 @@ def test_the_rows_left_over_are_those_of_the_greatest_matching(original, publish
     task = Task(table, {}, [], np.random.default_rng(0))
     expected = len(published) - greatest_matching(published, original, fits)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching, "PAIRS", pairs)  # by a tree, or by equal sensitive values
+        patch.setattr(matching, "PAIRS", pairs)  # by fitting cells, or by equal sensitive values
         assert unmatched_rows(records, task, {}) == expected
 
 

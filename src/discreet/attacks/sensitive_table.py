@@ -25,6 +25,7 @@ from discreet.attacks.inference.set_beliefs import (
     PAIRS,
     Found,
     PossibleMembers,
+    RowsOfGroups,
     pair_beliefs,
     row_beliefs,
 )
@@ -36,6 +37,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     primary_of,
     read_sets,
     rows_in_worlds,
+    rows_within,
     signatures_of,
 )
 from discreet.requirements.sa_diversity import ConditionalLDiversity
@@ -43,13 +45,11 @@ from discreet.table.assignments import (
     EDGES,
     PossibleRows,
     Sets,
-    rows_by_value,
-    supporting_rows,
 )
 from discreet.table.classes import group_codes
 from discreet.table.code_maps import recoded
 from discreet.table.published import GROUP
-from discreet.typing import Bools, Floats
+from discreet.typing import Bools, Floats, Ints
 
 IN_GROUP = "knows the quasi-identifiers of every row in the table"
 MATCHED = 5_000_000  # possible rows of all groups; with more, ``matching`` is left out
@@ -97,16 +97,16 @@ class SetHomogeneity(Attack):
     def run(self, scene: Scene) -> Iterator[Finding]:
         names, sets, signatures = _opened(scene)
         people = read_people(scene, names)
-        begin, row = supporting_rows(sets, signatures.codes, 0, EDGES)
+        rows = _rows_within(sets, signatures)
         matching = _matching(self, scene, names, sets, signatures)
-        if row is None:
+        if rows is None:
             self.omit(scene, "reader 'row'", _more_than(EDGES))
         for target, name in enumerate(names):
             seed = int(scene.rng.integers(2**32))
             readers = {}
-            if row is not None:
+            if rows is not None:
                 readers["row"] = row_beliefs(
-                    people, sets, signatures, begin, row, target, None, _rng(seed)
+                    people, sets, signatures, rows, target, None, _rng(seed)
                 )
             methods = {"row": "rows of the sensitive table within the sets, each as likely"}
             if matching is not None:
@@ -159,10 +159,10 @@ class LinkThroughSensitiveTable(Attack):
     def run(self, scene: Scene) -> Iterator[Finding]:
         names, sets, signatures = _opened(scene)
         people = read_people(scene, names)
+        rows = _rows_within(sets, signatures)
         matching = _matching(self, scene, names, sets, signatures)
         for known, known_name in enumerate(names):
-            begin, row = supporting_rows(sets, signatures.codes, known, EDGES)
-            if row is None:
+            if rows is None:
                 self.omit(scene, f"reader 'row' who knows '{known_name}'", _more_than(EDGES))
             for target, name in enumerate(names):
                 if target == known:
@@ -175,9 +175,9 @@ class LinkThroughSensitiveTable(Attack):
                 else:
                     what = f"reader 'pair' on '{name}' who knows '{known_name}'"
                     self.omit(scene, what, f"the two have more than {PAIRS:,} pairs of values")
-                if row is not None:
+                if rows is not None:
                     readers["row"] = row_beliefs(
-                        people, sets, signatures, begin, row, target, known, _rng(seed)
+                        people, sets, signatures, rows, target, known, _rng(seed)
                     )
                 if matching is not None:
                     readers["matching"] = matching.beliefs(
@@ -229,7 +229,7 @@ class _Matching:
     """The strongest reader: what follows from all assignments of people to rows."""
 
     sets: Sets
-    possible: PossibleRows
+    rows: RowsOfGroups
     chance: Floats  # of each possible row, for a person of its group
     exact: bool
 
@@ -247,11 +247,9 @@ class _Matching:
         weaker: Mapping[str, Found],
     ) -> Found:
         """Beliefs in the truth; an estimate is no lower than those of weaker attackers."""
-        begin, order = rows_by_value(self.sets, signatures.codes, known or 0, self.possible)
         found = row_beliefs(
-            people, self.sets, signatures, begin, self.possible.row[order], target, known,
-            _rng(seed), self.chance[order],
-        )  # fmt: skip
+            people, self.sets, signatures, self.rows, target, known, _rng(seed), self.chance
+        )
         if self.exact:
             return found
         beliefs = [found.belief, *(other.belief for other in weaker.values())]
@@ -271,9 +269,27 @@ def _matching(
     if not possible.complete:
         attack.omit(scene, "reader 'matching'", "the files allow no assignment of people to rows")
         return None
+    return sets.once(
+        ("matching", signatures, primary),
+        lambda: _shared_out(sets, signatures, primary, size, possible),
+    )
+
+
+def _shared_out(
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, possible: PossibleRows
+) -> _Matching:
     mass, exact = expected_rows(sets, signatures, primary, size, possible)
     chance = mass / np.repeat(size, np.diff(possible.start))
-    return _Matching(sets, possible, chance, exact)
+    return _Matching(sets, RowsOfGroups(possible.start, possible.row), chance, exact)
+
+
+def _rows_within(sets: Sets, signatures: SensitiveSignatures) -> RowsOfGroups | None:
+    """The rows of T^S within the sets of each group; None where they are too many."""
+    begin, row = rows_within(sets, signatures, 0)
+    if row is None:
+        return None
+    start, _ = sets.of(0)
+    return sets.once(("rows of groups", signatures), lambda: RowsOfGroups(begin[start], row))
 
 
 def _more_than(limit: int) -> str:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.graphs import smallest_connected
+from discreet.table.kernels.lists import entries_of, stable_order
 
 EXACT_STATES = 4000  # states in any step of a component's dynamic program
 EXACT_PEOPLE = 64  # in a component that is counted exactly
@@ -35,8 +36,8 @@ EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
 SCALING_ROUNDS = 300
 SCALING_PRECISION = 1e-7
 
-# How many people are put into each group, the places that they take, and in how many ways.
-_Spread = tuple[tuple[int, ...], int, int]
+# How many people are put into which groups, the places that they take, and in how many ways.
+_Spread = tuple[tuple[tuple[int, int], ...], int, int]
 
 EXACT = "exact"
 SCALING = "rows fit several groups: weights by scaling"
@@ -105,20 +106,50 @@ def scale(
     people: NDArray[np.float64],
     size: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The weights x(kind)·y(group) that sum to 1 over groups, and over people to the sizes."""
-    kind = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    of_group = size.copy()
-    weight = np.empty(len(group))
-    for _ in range(SCALING_ROUNDS):
-        weight = of_group[group]
-        weight /= np.bincount(kind, weight, len(start) - 1)[kind]
-        filled = np.bincount(group, people[kind] * weight, len(size))
-        some = filled > 0
-        worst = np.abs((filled[some] - size[some]) / size[some]).max(initial=0.0)
-        of_group[some] *= size[some] / filled[some]
-        if worst < SCALING_PRECISION:
-            break
-    return weight
+    """The weights x(kind)·y(group) that sum to 1 over groups, and over people to the sizes.
+
+    Kinds that fit the same groups are scaled as one.
+    """
+    alike = _alike(start, group)
+    kinds = np.flatnonzero(np.bincount(alike, np.diff(start)))  # those that fit a group
+    people = np.bincount(alike, people)[kinds].astype(np.float64)
+    edge, kind = entries_of(start, kinds)
+    fits = group[edge].astype(np.int64)
+    first = np.flatnonzero(np.diff(kind, prepend=-1))
+    by_group = stable_order(fits, len(size))
+    held = np.flatnonzero(np.bincount(fits, minlength=len(size)))
+    first_of_group = np.searchsorted(fits[by_group], held)
+    kind_by_group = kind[by_group]
+    rows, of_group = size[held], size.copy()
+    of_kind = np.zeros(len(start) - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):  # a group without rows has no weight
+        for _ in range(SCALING_ROUNDS if len(kinds) else 0):
+            scaled = of_group.take(held)
+            total = np.add.reduceat(of_group.take(fits), first)
+            filled = scaled * np.add.reduceat((people / total).take(kind_by_group), first_of_group)
+            ratio = np.where(filled > 0, rows / filled, 1.0)
+            last = of_group.copy()
+            of_group[held] = scaled * ratio
+            if np.abs(1 / ratio - 1).max(initial=0.0) < SCALING_PRECISION:
+                break
+        of_kind[kinds] = total
+        return last[group] / np.repeat(of_kind[alike], np.diff(start))
+
+
+def _alike(start: NDArray[np.int64], group: NDArray[np.int32]) -> NDArray[np.int64]:
+    """For each kind the first that fits the same groups; itself if it fits none."""
+    alike = np.arange(len(start) - 1)
+    some = np.flatnonzero(np.diff(start))
+    if not len(some):
+        return alike
+    mark = np.random.default_rng(0).integers(0, 2**63, int(group.max()) + 1, np.uint64)
+    marks = np.add.reduceat(mark[group], start[some])  # as numbers of 64 bits, modulo 2⁶⁴
+    _, first, number = np.unique(marks, return_index=True, return_inverse=True)
+    as_first = some[first][number]
+    entries, _ = entries_of(start, as_first)
+    if len(entries) == len(group) and (group[entries] == group).all():
+        alike[some] = as_first
+    return alike
 
 
 def count_components(
@@ -213,7 +244,7 @@ def expected_places(
                 if ways:
                     total += ways
                     reached = ways * states[state]
-                    for i, number_taken in enumerate(taken):
+                    for i, number_taken in taken:
                         expected[i] += number_taken * reached
             if total:
                 before[state] = total
@@ -229,21 +260,24 @@ def _spreads(
 
     With ``kinds`` of the groups, those that put a person into a group of each kind.
     """
-    spreads: list[tuple[tuple[int, ...], int, int, int]] = [((), 0, 1, count)]
-    for places, unit in zip(left, units, strict=True):
-        spreads = [
-            ((*taken, some), used + some * unit, ways * comb(remaining, some), remaining - some)
+    every = set(kinds or ())
+    if count == 1:
+        if len(every) > 1:
+            return []
+        return [(((i, 1),), unit, 1) for i, unit in enumerate(units) if left[i]]
+    spreads: list[tuple[tuple[tuple[int, int], ...], int, int, int]] = [((), 0, 1, count)]
+    for i, (places, unit) in enumerate(zip(left, units, strict=True)):
+        spreads += [
+            ((*taken, (i, n)), used + n * unit, ways * comb(remaining, n), remaining - n)
             for taken, used, ways, remaining in spreads
-            for some in range(min(places, remaining) + 1)
+            for n in range(1, min(places, remaining) + 1)
         ]
         if len(spreads) > EXACT_STATES:
             return None
-    every = set(kinds or ())
     return [
         (taken, used, ways)
         for taken, used, ways, remaining in spreads
-        if remaining == 0
-        and (not every or {k for k, some in zip(kinds or (), taken, strict=True) if some} == every)
+        if remaining == 0 and (kinds is None or {kinds[i] for i, _ in taken} == every)
     ]
 
 

@@ -49,12 +49,12 @@ def matching_beliefs_within(
         for turn in range(SCALING_ROUNDS + 1):
             held[:] = 0.0
             for person in range(people):
-                total = 0.0
+                whole = 0.0
                 for value in range(values):
                     belief[person, value] *= factor[value]
-                    total += belief[person, value]
-                for value in range(values if total > 0 else 0):
-                    belief[person, value] /= total
+                    whole += belief[person, value]
+                for value in range(values if whole > 0 else 0):
+                    belief[person, value] /= whole
                     held[value] += belief[person, value]
             if change < 1e-8 or turn == SCALING_ROUNDS:
                 break
@@ -65,46 +65,70 @@ def matching_beliefs_within(
                     change = max(change, abs(held[value] / count[value] - 1))
                     factor[value] = count[value] / held[value]
         return belief, False
+    belief = np.zeros((people, values))
+    if count.sum() != people:
+        return belief, True
     left = np.empty((states, values), np.int64)  # rows of each value that a state has left
+    left[0] = count
+    used = np.zeros(states, np.int64)  # rows of all values: how many people have one
+    first = np.zeros(people + 2, np.int64)  # of the states that have used so many
+    first[1] = 1
+    for state in range(1, states):  # count down, the first value as the last digit
+        used[state] = used[state - 1] + 1
+        value = 0
+        while left[state - 1, value] == 0:
+            left[state, value] = count[value]
+            used[state] -= count[value]
+            value += 1
+        left[state, value] = left[state - 1, value] - 1
+        for rest in range(value + 1, values):
+            left[state, rest] = left[state - 1, rest]
+        first[used[state] + 1] += 1
+    for person in range(people + 1):
+        first[person + 1] += first[person]
+    at, order = first.copy(), np.empty(states, np.int64)
     for state in range(states):
-        for value in range(values):
-            left[state, value] = count[value] - (state // step[value]) % (count[value] + 1)
-    forward = np.zeros((people + 1, states))  # mass of having used so many rows of each value
-    forward[0, 0] = 1.0
+        order[at[used[state]]] = state
+        at[used[state]] += 1
+    forward = np.zeros(states)  # mass of having used so many rows of each value
+    forward[0] = 1.0
     for person in range(people):
-        for state in range(states):
-            if forward[person, state] == 0:
-                continue
-            for value in range(values):
+        for i in range(first[person], first[person + 1]):
+            state = order[i]
+            for value in range(values if forward[state] > 0 else 0):
                 if left[state, value] > 0:  # each of the rows left with the value is one way
                     ways = weight[person, value] * left[state, value]
-                    forward[person + 1, state + step[value]] += forward[person, state] * ways
-        greatest = forward[person + 1].max()  # kept within the range of floats: ratios matter
-        if greatest > 0:
-            forward[person + 1] /= greatest
+                    forward[state + step[value]] += forward[state] * ways
+        _normalize(forward, order[first[person + 1] : first[person + 2]])
     backward = np.zeros(states)
     backward[states - 1] = 1.0
-    belief = np.zeros((people, values))
     for person in range(people - 1, -1, -1):
-        before = np.zeros(states)
         total = 0.0
-        for state in range(states):
-            if forward[person, state] == 0:
-                continue
-            for value in range(values):
+        for i in range(first[person], first[person + 1]):
+            state = order[i]
+            for value in range(values if forward[state] > 0 else 0):
                 if left[state, value] > 0:
                     ways = weight[person, value] * left[state, value]
                     ways *= backward[state + step[value]]
-                    before[state] += ways
-                    belief[person, value] += forward[person, state] * ways
-                    total += forward[person, state] * ways
+                    backward[state] += ways
+                    belief[person, value] += forward[state] * ways
+                    total += forward[state] * ways
         for value in range(values):
             belief[person, value] /= total if total > 0 else 1.0
-        greatest = before.max()
-        if greatest > 0:
-            before /= greatest
-        backward = before
+        _normalize(backward, order[first[person] : first[person + 1]])
     return belief, True
+
+
+# Compiled: called for every person.
+@kernel
+def _normalize(mass: Floats, states: Ints) -> None:
+    """Keep the masses of some states within the range of floats: ratios matter."""
+    greatest = 0.0
+    for state in states:
+        greatest = max(greatest, mass[state])
+    if greatest > 0:
+        for state in states:
+            mass[state] /= greatest
 
 
 # Compiled: thousands of small groups, each with the kernel above.

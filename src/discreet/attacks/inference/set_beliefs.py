@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignatures
 from discreet.table.assignments import Sets
 from discreet.table.classes import group_codes
+from discreet.table.coded_table import Derives
 from discreet.table.kernels.lists import entries_of, places_of, starts_of, stretches
-from discreet.typing import Bools, Codes, Floats, Ints
+from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
 
 PAIRS = 50_000_000  # pairs of values whose counts are kept
 LINE_EDGES = 10_000_000  # pairs of a target and a group; beyond, targets are sampled
@@ -25,6 +27,35 @@ class PossibleMembers:
     group: Codes  # (edges,)
     weight: Floats  # (edges,)
     truth: list[Codes]  # by attribute, in the codes of T^S
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfGroups(Derives):
+    """The rows of T^S that people of each group may have."""
+
+    start: Ints  # (groups + 1,)
+    row: Ints32  # (edges,)
+
+    def places(self, sets: Sets, signatures: SensitiveSignatures, attribute: int) -> AnyInts:
+        """Return the place of each row's value in its group's set; found once."""
+        return self.once(("places", attribute), lambda: self._places(sets, signatures, attribute))
+
+    def _places(self, sets: Sets, signatures: SensitiveSignatures, attribute: int) -> AnyInts:
+        start, value = sets.of(attribute)
+        cardinality = _cardinality(signatures, attribute)
+        key = _keys(start, value, cardinality)
+        found = np.empty(len(self.row), np.min_scalar_type(int(np.diff(start).max(initial=0))))
+        for _, within, group in self.parts():
+            of_row = signatures.codes[self.row[within], attribute]
+            found[within] = np.searchsorted(key, group * cardinality + of_row) - start[group]
+        return found
+
+    def parts(self) -> Iterator[tuple[slice, slice, Ints]]:
+        """Yield stretches of groups: which, their edges, and the group of each of these."""
+        length = np.diff(self.start)
+        for part in stretches(length):
+            within = slice(self.start[part.start], self.start[part.stop])
+            yield part, within, np.repeat(np.arange(part.start, part.stop), length[part])
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +102,7 @@ def row_beliefs(
     people: PossibleMembers,
     sets: Sets,
     signatures: SensitiveSignatures,
-    begin: Ints,
-    row: Codes,
+    rows: RowsOfGroups,
     target: int,
     known: int | None,
     rng: np.random.Generator,
@@ -83,24 +113,24 @@ def row_beliefs(
     ``chance`` has the probability of each row for a person of its group; without it, rows are as
     likely as they are common in T^S.
     """
-    start, _ = sets.of(known or 0)
-    group = np.repeat(np.arange(sets.groups), np.diff(start))  # of each entry of the known set
-    slot = group if known is None else np.arange(len(group))
-    target_start, target_value = sets.of(target)
-    width = np.diff(target_start) if known is None else np.diff(target_start)[group]
+    width = np.diff(sets.of(target)[0])
+    start = np.arange(sets.groups + 1)  # of the slots of each group: one, or one a known value
+    if known is not None:
+        start, _ = sets.of(known)
+        width = np.repeat(width, np.diff(start))
     share_start = starts_of(width)
-    cardinality = _cardinality(signatures, target)
-    key = _keys(target_start, target_value, cardinality)
     share, total = np.zeros(share_start[-1]), np.zeros(len(width))
-    for part in stretches(np.diff(begin)):
-        within = slice(begin[part.start], begin[part.stop])
-        entry = np.repeat(np.arange(part.start, part.stop), np.diff(begin)[part])
-        mass = signatures.count[row[within]] if chance is None else chance[within]
-        value = signatures.codes[row[within], target]
-        place = np.searchsorted(key, group[entry] * cardinality + value)
-        at = share_start[slot[entry]] + place - target_start[group[entry]]
-        share += np.bincount(at, mass, len(share))
-        total += np.bincount(slot[entry], mass, len(total))
+    place = rows.places(sets, signatures, target)
+    for part, within, group in rows.parts():
+        mass = signatures.count[rows.row[within]] if chance is None else chance[within]
+        first, last = start[part.start], start[part.stop]
+        slot = start[group] - first
+        if known is not None:
+            slot += rows.places(sets, signatures, known)[within]
+        at = (share_start[first:last] - share_start[first])[slot] + place[within]
+        shares = slice(share_start[first], share_start[last])
+        share[shares] = np.bincount(at, mass, share_start[last] - share_start[first])
+        total[first:last] = np.bincount(slot, mass, last - first)
     return _mixed(people, sets, target, known, share, total, rng, chance is not None)
 
 

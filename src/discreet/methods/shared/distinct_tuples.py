@@ -140,6 +140,11 @@ class Compressed:
             tuples, size, self.leaf, self.node_of_leaf, column, offset, stride, bound
         )
 
+    @cached_property
+    def _leaf_by_column(self) -> Codes:
+        """(attributes, tuples) The leaves, so that those of an attribute lie together."""
+        return np.ascontiguousarray(self.leaf.T)
+
     def joining_nodes(self, tuple_: int, lattice: Lattice) -> Ints:
         """The lowest node at which each tuple is in one tuple's class; below 0 where none is."""
         node = np.zeros(self.tuples, np.int64)
@@ -147,14 +152,15 @@ class Compressed:
             of_leaf = np.stack([level.node_of_leaf for level in hierarchy.levels])
             joined = of_leaf == of_leaf[:, self.leaf[tuple_, a], None]  # (levels, leaves)
             step = np.where(joined.any(axis=0), joined.argmax(axis=0) * lattice.strides[a], NEVER)
-            node += step[self.leaf[:, a]]
+            node += step.take(self._leaf_by_column[a])
         return node
 
     def _group_by_sorting(self, tuples: Codes, size: Ints, node: Node) -> tuple[Codes, Codes, Ints]:
         """The same for a few tuples, which need no kernel, or where keys would pass 64 bits."""
         levels = [h.levels[level] for h, level in zip(self.hierarchies, node, strict=True)]
-        codes = [level.node_of_leaf[self.leaf[tuples, j]] for j, level in enumerate(levels)]
-        grouped = group_codes(codes, [level.nodes for level in levels], len(tuples))
+        told = [(j, level) for j, level in enumerate(levels) if level.nodes > 1]
+        codes = [level.node_of_leaf.take(self._leaf_by_column[j].take(tuples)) for j, level in told]
+        grouped = group_codes(codes, [level.nodes for _, level in told], len(tuples))
         total = np.bincount(grouped.class_of_row, size, grouped.count).astype(np.int64)
         return grouped.class_of_row, tuples[grouped.first_row], total
 

@@ -57,8 +57,10 @@ def sum_below(figure: NDArray[np.int64], shape: NDArray[np.int64], axes: int | N
 
     Only so many axes are of the lattice, if they are given; along the others nothing is added.
     """
-    by_level = figure.reshape(shape)
-    for axis in range(len(shape) if axes is None else axes):
-        levels = np.moveaxis(by_level, axis, 0)
-        for level in range(1, len(levels)):
-            levels[level] += levels[level - 1]
+    sizes = shape.tolist()
+    after = len(figure)
+    for size in sizes if axes is None else sizes[:axes]:
+        after //= size
+        levels = figure.reshape(-1, size, after)
+        for level in range(1, size):
+            levels[:, level] += levels[:, level - 1]

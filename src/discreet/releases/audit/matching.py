@@ -4,9 +4,9 @@ Where cells of a column overlap (local recoding, pooled classes, relaxed cuts) a
 be published in several ways, and whether nothing was invented is a question of matching: every
 published row needs a row of the original of its own that all its cells cover. Both sides are
 compressed to their distinct combinations. The combinations that cover an original one are found
-among those with equal sensitive values where these are few, else by a tree of bounding boxes. The
-matching is a greatest flow from one side to the other, so the answer is exact. The search stops
-after ``EDGE_LIMIT`` pairs; the answer is then unknown.
+among those with equal sensitive values where these are few, else among those whose overlapping
+cells cover it (``covering_classes``). The matching is a greatest flow from one side to the other,
+so the answer is exact. The search stops after so many pairs; the answer is then unknown.
 """
 
 from __future__ import annotations
@@ -17,20 +17,23 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.hierarchies.coverage import Coverage
+from discreet.hierarchies.covering_classes import fitting_groups
 from discreet.methods.base import Task
 from discreet.releases.audit.tracing import coverage_of
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import CodedTable
-from discreet.table.graphs import greatest_flow
-from discreet.table.kernels import kernel
-from discreet.table.kernels.lengthening import lengthened
-from discreet.table.kernels.lists import entries_of, stable_order, starts_of, stretches
+from discreet.table.graphs import greatest_flow, smallest_connected
+from discreet.table.kernels.lists import (
+    entries_of,
+    places_of,
+    stable_order,
+    starts_of,
+    stretches,
+)
 from discreet.table.roles import Role
 from discreet.typing import Bools, Codes, Ints
 
-EDGE_LIMIT = 50_000_000
-PAIRS = 2**23  # of combinations that are compared without a tree
-LEAF = 8  # boxes in a leaf of the tree
+PAIRS = 2**23  # of combinations with equal cells that are compared
 
 
 class Side(NamedTuple):
@@ -38,26 +41,6 @@ class Side(NamedTuple):
 
     codes: Codes  # (combinations, columns)
     rows: Ints  # (combinations,) how many have each
-
-
-class Runs(NamedTuple):
-    """The codes that the cells of all columns cover, one column after another."""
-
-    first_cell: Ints  # (columns,) where a column's cells start in the next
-    first_run: Ints  # (cells + 1,)
-    low: Ints  # (runs,) codes of the original
-    high: Ints  # (runs,) not included
-
-
-class BoxTree(NamedTuple):
-    """Boxes in a tree; a node without children holds a range of ``order``."""
-
-    order: Ints  # (boxes,)
-    start: Ints  # (nodes,)
-    end: Ints  # (nodes,)
-    child: Ints  # (nodes,) the first of two children, which follow each other; −1 for a leaf
-    low: Ints  # (nodes, columns)
-    high: Ints  # (nodes, columns)
 
 
 def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -> int | None:
@@ -91,14 +74,44 @@ def unmatched_rows(records: CodedTable, task: Task, levels: Mapping[str, int]) -
     exact = np.array([sole is not None for sole in sharp])
     found = _joined(ours, theirs, coverages, exact, of_original)
     if found is None:
-        runs = _runs(coverages, exact.tolist())
-        tree = _build(*_hulls(ours.codes, runs))
-        found = _find_covering(theirs.codes, ours.codes, runs, tree, EDGE_LIMIT)
-    first, box = found
-    if len(first) <= len(theirs.rows):
+        quasi = np.array([column.role is Role.QUASI_IDENTIFIER for column in columns])
+        found = _fitting(ours, theirs, coverages, exact, quasi, of_original)
+    if found is None:
         return None
-    flow = greatest_flow(ours.rows, theirs.rows, first, box.astype(np.int32))
-    return int(ours.rows.sum() - flow.sum())
+    first, box = found
+    return _unserved(ours.rows, theirs.rows, first, box)
+
+
+def _unserved(demand: Ints, supply: Ints, first: Ints, box: Ints) -> int:
+    """Return what a greatest flow from the points leaves of the boxes' demand.
+
+    A first flow serves the boxes of most components; only in the others is a greatest one sought.
+    """
+    point = np.repeat(np.arange(len(supply)), np.diff(first))
+    wanted, left = demand.copy(), supply.copy()
+    live = np.arange(len(box))
+    while len(live):
+        edges, choices = np.bincount(point[live]), np.bincount(box[live])
+        live = live[np.lexsort((choices[box[live]], point[live]))]
+        sent = live[np.flatnonzero(np.diff(point[live], prepend=-1))]  # to the box of least choice
+        sent = sent[np.lexsort((edges[point[sent]], box[sent]))]  # who has least choice first
+        to, gives = box[sent], left[point[sent]]
+        reached = starts_of(gives)
+        taken = np.clip(wanted[to] - (reached[:-1] - reached[np.searchsorted(to, to)]), 0, gives)
+        left[point[sent]] -= taken
+        wanted -= np.bincount(to, taken, len(wanted)).astype(np.int64)
+        live = live[(wanted[box[live]] > 0) & (left[point[live]] > 0)]
+    part = smallest_connected(len(demand) + len(supply), box, len(demand) + point)
+    is_open = np.zeros(len(part), bool)
+    is_open[part[np.flatnonzero(wanted)]] = True
+    if not is_open.any():
+        return 0
+    boxes, points = (np.flatnonzero(one) for one in np.split(is_open[part], [len(demand)]))
+    edge, place = entries_of(first, points)
+    number = np.cumsum(is_open[part]) - 1
+    start = starts_of(np.bincount(place, minlength=len(points)))
+    flow = greatest_flow(demand[boxes], supply[points], start, number[box[edge]].astype(np.int32))
+    return int(demand[boxes].sum() - flow.sum())
 
 
 def excess_problems(excess: int | None, rows: int, table: str) -> list[str]:
@@ -159,121 +172,54 @@ def _joined(
     return starts_of(covering), np.concatenate(boxes)
 
 
-def _runs(coverages: list[Coverage], sharp: list[bool]) -> Runs:
-    """The runs of all columns; a sharp one's original is coded by cells, so each covers itself."""
-    first_cell, lengths, low, high = [], [], [], []
-    cells = 0
-    for coverage, is_sharp in zip(coverages, sharp, strict=True):
-        first_cell.append(cells)
-        cells += coverage.cells
-        if is_sharp:
-            numbers = np.arange(coverage.cells)
-            lengths.append(np.ones(coverage.cells, np.int64))
-            low.append(numbers)
-            high.append(numbers + 1)
-        else:
-            lengths.append(np.bincount(coverage.cell_of_run, minlength=coverage.cells))
-            low.append(coverage.low)
-            high.append(coverage.high)
-    starts = np.concatenate(([0], np.cumsum(np.concatenate(lengths))))
-    return Runs(
-        np.array(first_cell, np.int64),
-        starts.astype(np.int64),
-        np.concatenate(low).astype(np.int64),
-        np.concatenate(high).astype(np.int64),
-    )
+def _fitting(
+    ours: Side,
+    theirs: Side,
+    coverages: list[Coverage],
+    exact: Bools,
+    quasi: Bools,
+    cardinalities: list[int],
+) -> tuple[Ints, Ints] | None:
+    """Find the boxes that cover each point by the groups of boxes that its quasi-identifiers fit.
 
-
-def _hulls(cells: Codes, runs: Runs) -> tuple[Ints, Ints]:
-    """The least and greatest code that each combination of cells covers, by column."""
-    least = np.minimum.reduceat(runs.low, runs.first_run[:-1])
-    greatest = np.maximum.reduceat(runs.high, runs.first_run[:-1]) - 1
-    number = cells + runs.first_cell
-    return least[number], greatest[number]
-
-
-def _build(low: Ints, high: Ints) -> BoxTree:
-    """Halve the boxes by their centres, along the column where these are spread widest.
-
-    All nodes of a depth are halved at once.
+    None where these pairs are too many.
     """
-    order = np.arange(len(low))
-    domain = high.max(axis=0, initial=1)
-    start, end = np.zeros(1, np.int64), np.array([len(low)])
-    levels = []
-    nodes = 1
-    while len(start):
-        first = starts_of(end - start)
-        node = np.repeat(np.arange(len(start)), end - start)
-        place = np.arange(first[-1]) + (start - first[:-1])[node]
-        box = order[place]
-        centre = low[box] + high[box]
-        least, greatest = (
-            reduce.reduceat(centre, first[:-1]) for reduce in (np.minimum, np.maximum)
-        )
-        spread = (greatest - least) / domain
-        halved = (end - start > LEAF) & (spread.max(axis=1) > 0)
-        child = np.full(len(start), -1)
-        child[halved] = nodes + 2 * np.arange(halved.sum())
-        nodes += 2 * int(halved.sum())
-        hull = np.minimum.reduceat(low[box], first[:-1]), np.maximum.reduceat(high[box], first[:-1])
-        levels.append((start, end, child, *hull))
-        inside = np.flatnonzero(halved[node])
-        node = node[inside]
-        by_centre = np.lexsort((centre[inside, spread.argmax(axis=1)[node]], node))
-        order[place[inside]] = box[inside][by_centre]
-        begin, finish = start[halved], end[halved]
-        middle = (begin + finish) // 2
-        start, end = np.stack([begin, middle], 1).ravel(), np.stack([middle, finish], 1).ravel()
-    return BoxTree(order, *(np.concatenate(part) for part in zip(*levels, strict=True)))
+    fitted = np.flatnonzero(quasi | ~exact)
+    seen = [_itself(cardinalities[c]) if exact[c] else coverages[c] for c in fitted]
+    group, group_of_box = _numbered(ours.codes[:, fitted], [one.cells for one in seen])
+    kind, kind_of_point = _numbered(theirs.codes[:, fitted], [one.cardinality for one in seen])
+    found = fitting_groups(seen, list(kind.T.copy()), list(group.T.copy()))
+    if found is None:
+        return None
+    start, group_of_edge = found
+    rest = np.flatnonzero(exact & ~quasi)
+    both = np.concatenate((ours.codes, theirs.codes))[:, rest]
+    equal = group_codes(
+        [np.ascontiguousarray(column) for column in both.T],
+        [cardinalities[c] for c in rest],
+        len(both),
+    )
+    of_ours, of_theirs = np.split(equal.class_of_row.astype(np.int64), [len(ours.rows)])
+    key = group_of_box.astype(np.int64) * equal.count + of_ours  # of one box each
+    order = np.argsort(key)
+    boxes, covering = [order[:0]], np.zeros(len(theirs.rows), np.int64)
+    for part in stretches(np.diff(start)[kind_of_point]):
+        edge, place = entries_of(start, kind_of_point[part])
+        wanted = group_of_edge[edge].astype(np.int64) * equal.count + of_theirs[part][place]
+        at = places_of(key[order], wanted)
+        boxes.append(order[at[at >= 0]])
+        covering[part] = np.bincount(place[at >= 0], minlength=len(covering[part]))
+    return starts_of(covering), np.concatenate(boxes)
 
 
-# Compiled: a search through a tree for every distinct row.
-@kernel
-def _find_covering(
-    points: Codes, cells: Codes, runs: Runs, tree: BoxTree, limit: int
-) -> tuple[Ints, Ints]:
-    """Find for each point the boxes whose cells cover it in every column, up to the limit."""
-    count, columns = points.shape
-    first = np.zeros(count + 1, np.int64)
-    box_of_edge = np.empty(max(4 * count, 1024), np.int64)
-    edges = 0
-    stack = np.empty(len(tree.child) + 1, np.int64)
-    for point in range(count):
-        stack[0] = 0
-        depth = 1
-        while depth:
-            depth -= 1
-            node = stack[depth]
-            inside = True
-            for c in range(columns):
-                if not tree.low[node, c] <= points[point, c] <= tree.high[node, c]:
-                    inside = False
-                    break
-            if not inside:
-                continue
-            if tree.child[node] >= 0:
-                stack[depth] = tree.child[node]
-                stack[depth + 1] = tree.child[node] + 1
-                depth += 2
-                continue
-            for i in range(tree.start[node], tree.end[node]):
-                box = tree.order[i]
-                covered = True
-                for c in range(columns):
-                    cell = runs.first_cell[c] + cells[box, c]
-                    found = False
-                    for run in range(runs.first_run[cell], runs.first_run[cell + 1]):
-                        found |= runs.low[run] <= points[point, c] < runs.high[run]
-                    if not found:
-                        covered = False
-                        break
-                if covered:
-                    if edges == limit:
-                        return first[:point], box_of_edge[:edges]
-                    if edges == len(box_of_edge):
-                        box_of_edge = lengthened(box_of_edge, 2 * edges)
-                    box_of_edge[edges] = box
-                    edges += 1
-        first[point + 1] = edges
-    return first, box_of_edge[:edges]
+def _itself(cells: int) -> Coverage:
+    """The coverage of cells of which each covers itself."""
+    every = np.arange(cells)
+    return Coverage(cells, cells, every, every, every + 1)
+
+
+def _numbered(codes: Codes, cardinalities: list[int]) -> tuple[Codes, Codes]:
+    """Return the distinct rows of codes, and the number of each row's among these."""
+    columns = [np.ascontiguousarray(column) for column in codes.T]
+    found = group_codes(columns, cardinalities, len(codes))
+    return codes[found.first_row], found.class_of_row

@@ -4,6 +4,9 @@ Three quasi-identifiers (age, a zip code, a text of 12 values), five sensitive a
 values each, ℓ = 3. No value fills more than half of 1/ℓ. Seconds are those of the processor for the
 method alone (one thread), the least of several runs, kernels compiled; the ratio to Mondrian is of
 the same run. Ten million rows: ``python -m benchmarks.msa_diversity 1e6 1e7``.
+
+A second section has the rows that are suppressed beyond those that every method must suppress: on
+Adult's five quasi-identifiers and four sensitive attributes, and on two skewed tables; ℓ = 2.
 """
 
 from __future__ import annotations
@@ -11,14 +14,18 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from benchmarks.decomposition import sampled
+from benchmarks.decomposition import task as adult_task
 from benchmarks.figures import Figure
+from benchmarks.full_domain import data_folder
 from discreet.methods.base import Task
 from discreet.methods.mondrian.mondrian import Mondrian
 from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
@@ -27,6 +34,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role, ValueType
 
 SECTION = "MSA-diversity, 3 quasi-identifiers, 5 sensitive attributes of 10 values, l = 3"
+SUPPRESSED = "MSA-diversity, rows suppressed beyond the lower bound, l = 2"
 ELL = 3
 ATTRIBUTES = 5
 VALUES = 10
@@ -57,6 +65,63 @@ def _column(name: str, role: Role, kind: ValueType, cells: np.ndarray) -> Column
     return Column(name, role, kind, codes.astype(np.int32), text, text, numbers)
 
 
+def adult(rows: int) -> Task:
+    """Adult's paper columns, rows drawn with replacement."""
+    return replace(adult_task(sampled(rows)), requirements=[PDiversity(l=2)])
+
+
+def skewed_task(rows: int, share: float) -> Task:
+    """Zipf-distributed values; one value fills ``share`` of the rows, the oldest and some others.
+
+    The lower bound on suppressed rows is none up to one half, and 2·``share`` − 1 of all above it.
+    """
+    rng = np.random.default_rng(rows)
+    task = made_task(rows)
+    age = task.table.columns["age"].codes
+    first = np.argsort(-age - 20 * rng.random(rows), kind="stable")
+    columns = dict(task.table.columns)
+    for number in range(ATTRIBUTES):
+        values = np.minimum(rng.zipf(1.8, rows), VALUES) % VALUES
+        if number == 0:
+            values = 1 + values % (VALUES - 1)
+            values[first[: int(share * rows)]] = 0
+        else:  # no other value passes the bound
+            most = np.flatnonzero(values == 1)
+            values[most[int(0.4 * rows) :]] = rng.integers(2, VALUES, len(most[int(0.4 * rows) :]))
+        columns[f"q{number}"] = _column(f"q{number}", Role.SENSITIVE, ValueType.TEXT, values)
+    return Task(CodedTable(columns, rows), {}, [PDiversity(l=2)], np.random.default_rng(0))
+
+
+def beyond_bound(sizes: Sequence[int]) -> Iterator[Figure]:
+    """For each table and size the suppressed share less the bound, and growth from n to 10 n."""
+    tables: dict[str, Callable[[int], Task]] = {
+        "one value fills 49 %": partial(skewed_task, share=0.49),
+        "one value fills 60 %": partial(skewed_task, share=0.6),
+    }
+    if data_folder().is_dir():
+        tables = {"Adult, four sensitive": adult, **tables}
+    MsaDiversity(suppression=1).run(skewed_task(30_000, 0.6))
+    for what, made in tables.items():
+        before: dict[int, float] = {}
+        for rows in sizes:
+            task = made(rows)
+            started = time.process_time()
+            outcome = MsaDiversity(suppression=1).run(task)
+            before[rows] = time.process_time() - started
+            least = outcome.private["least_suppressed_rows"]
+            line = partial(Figure, SUPPRESSED, rows=rows)
+            yield line(
+                what=f"{what} (bound {least / rows:.3f})", processor=before[rows],
+                ratio=(outcome.facts["suppressed_rows"] - least) / rows, ratio_to="all rows",
+                bound="≤ 0.02",
+            )  # fmt: skip
+            if rows // 10 in before:
+                yield line(
+                    what=f"{what}, growth", ratio=before[rows] / before[rows // 10],
+                    ratio_to="a tenth of the rows", bound="≤ 12",
+                )  # fmt: skip
+
+
 def timed(method: Any, rows: int, runs: int) -> tuple[float, Any]:
     """The least seconds of some runs, and the last outcome."""
     seconds = []
@@ -71,7 +136,8 @@ def timed(method: Any, rows: int, runs: int) -> tuple[float, Any]:
 def results(quick: bool) -> Iterator[Figure]:
     """A line for each size and way of grouping, beside Mondrian on the same table."""
     sizes = (100_000, 1_000_000) if quick else (1_000_000, 10_000_000)
-    return measured(sizes, runs=1 if quick else 2)
+    yield from measured(sizes, runs=1 if quick else 2)
+    yield from beyond_bound((30_000, 300_000) if quick else (30_000, 100_000, 300_000, 1_000_000))
 
 
 def measured(sizes: Sequence[int], runs: int) -> Iterator[Figure]:

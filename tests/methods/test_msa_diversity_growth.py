@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from benchmarks.msa_diversity import ELL, made_task
+from benchmarks.msa_diversity import ELL, made_task, skewed_task
 
 from discreet.methods.base import Task
 from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
@@ -65,3 +65,13 @@ def test_a_skewed_table_loses_hardly_more_rows_than_it_must(rows, grouping):
     least = outcome.private["least_suppressed_rows"]
     assert least > 0.1 * rows
     assert outcome.facts["suppressed_rows"] <= least + 0.02 * rows
+
+
+def test_more_rows_of_a_skewed_table_are_never_worse():
+    beyond = []
+    for rows in (300, 1_500):
+        outcome = MsaDiversity(suppression=1).run(skewed_task(rows, share=0.49))
+        least = outcome.private["least_suppressed_rows"]
+        assert least == 0
+        beyond.append((outcome.facts["suppressed_rows"] - least) / rows)
+    assert beyond[1] <= beyond[0] <= 0.02

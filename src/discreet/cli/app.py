@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gc
+import atexit
 import os
 import sys
+import threading
 import warnings
 from typing import NoReturn
 
@@ -76,8 +77,6 @@ app.add_typer(hierarchies.app, name="hierarchy")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(keys.app, name="keys")
 
-ALLOCATIONS_BETWEEN_COLLECTIONS = 200_000  # importing makes little garbage; every 700 is slow
-
 
 def _leave_out_others(command: str) -> None:
     """Keep one command alone: Typer takes 2 ms to prepare each."""
@@ -92,7 +91,6 @@ def main() -> NoReturn:
     from discreet.cli.console import CompilingNotes, flushed, guarded, open_streams
     from discreet.table.kernels.listening import NoCompilerWarning, listeners
 
-    gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS)
     open_streams()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # none is ours; to look takes time
     warnings.formatwarning = lambda message, *_: f"{message}\n"
@@ -118,5 +116,7 @@ def main() -> NoReturn:
         os._exit(status)
     if "duckdb" in sys.modules:  # at Python's end its bindings list their objects on stderr
         os._exit(status)
-    gc.freeze()  # the memory of modules ends with the process; to search it for garbage takes time
+    if threading.active_count() == 1:  # modules end with the process; to dismantle them takes time
+        atexit._run_exitfuncs()
+        os._exit(flushed(status))
     sys.exit(status)

@@ -48,7 +48,6 @@ from discreet.errors import HierarchyError
 from discreet.hierarchies.automatic import automatic_hierarchy
 from discreet.hierarchies.building import assemble, everything, present
 from discreet.hierarchies.files import read_hierarchy_file
-from discreet.hierarchies.groups import order_hierarchy
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.hierarchies.intervals import (
     CalendarUnit,
@@ -57,7 +56,6 @@ from discreet.hierarchies.intervals import (
     interval_grouping,
 )
 from discreet.hierarchies.masks import Side, mask_groupings
-from discreet.hierarchies.standards.standard import code_hierarchy, number_hierarchy
 from discreet.hierarchies.trees import Branch, tree_hierarchy, tree_problems
 from discreet.table.coded_table import Column
 
@@ -224,6 +222,8 @@ class Groups(HierarchySpec):
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
         sizes = [int(size) for size in _without_star(self.groups)]
+        from discreet.hierarchies.groups import order_hierarchy
+
         return order_hierarchy(column, self.order, sizes, star=self.groups[-1] == "*")
 
 
@@ -265,6 +265,8 @@ class Standard(HierarchySpec):
         return self
 
     def build(self, column: Column, folder: Path) -> Hierarchy:
+        from discreet.hierarchies.standards.standard import code_hierarchy, number_hierarchy
+
         match self.standard:
             case "age":
                 return Intervals(intervals=(5, 10, 20, "*")).build(column, folder)

@@ -21,9 +21,6 @@ from discreet.job.identifying import ONE_ROW, Uses, count_uses
 from discreet.job.joined_columns import join_columns
 from discreet.job.model import Job
 from discreet.job.person import Person
-from discreet.ledger.keys import hash_people
-from discreet.ledger.record import require_people
-from discreet.pipeline.collapse import collapse
 from discreet.releases.manifest import sha256_of
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
@@ -89,6 +86,8 @@ def read_source(
                 source = replace(source, household=source.household[persons.first_row])
         source = of_persons(job, job.person, source, persons, unpublished)
     if people is not None:
+        from discreet.ledger.record import require_people
+
         require_people(people, " and ".join(job.ledger_person))
     return replace(source, people=people)
 
@@ -106,6 +105,8 @@ def of_persons(
     if person.rows == "one" and persons.counts.most > 1:
         raise InputError(f"{persons.counts.sentence(person.place)} {ONE_ROW}")
     if job.collapses:
+        from discreet.pipeline.collapse import collapse
+
         source = replace(source, table=collapse(job, source.table, persons, unpublished or {}))
     stated = OneRowEach(persons.counts, job.person_rules, person.count, persons.number)
     return replace(source, persons=stated)
@@ -154,6 +155,8 @@ def require_identifiers(lacking: Mapping[str, int]) -> None:
 
 def hashes_of(identifiers: Sequence[Column], key: bytes) -> PersonHashes:
     """The keyed hash of every row's person, whom all these columns name together."""
+    from discreet.ledger.keys import hash_people
+
     if len(identifiers) == 1:
         (named,) = identifiers
         return hash_people(named.text.to_list(), key)[named.codes]

@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 from discreet.errors import InputError, ReleaseError
 from discreet.io.atomic import hash_of_folder
 from discreet.job.model import Job
-from discreet.ledger.keys import hex_of
-from discreet.ledger.record import Contents, Entry, GroupSignatures
 from discreet.ledger.settings import LedgerSettings
-from discreet.ledger.terms import BCF_ANONYMITY, terms_of
 from discreet.methods.base import Bucketized, Counterfeits, Generalized, Outcome, Task
 from discreet.releases.kinds.bucketized.tables import PEOPLE
 from discreet.table.classes import group_codes
@@ -27,6 +24,7 @@ from discreet.table.published import GROUP, PublishedTable
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
+    from discreet.ledger.record import Contents, Entry, GroupSignatures
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +39,8 @@ class Draft:
     @property
     def held_back(self) -> list[str]:
         """The keyed hashes of the people that the release does not contain."""
+        from discreet.ledger.keys import hex_of
+
         return hex_of(self.contents.people[self.contents.group < 0])
 
 
@@ -131,6 +131,9 @@ def draft_of_groups(
 
     ``numbered`` says whether the files have the numbers of groups.
     """
+    from discreet.ledger.record import Contents, Entry
+    from discreet.ledger.terms import BCF_ANONYMITY, terms_of
+
     assert task.people is not None
     assert job.ledger is not None
     groups = int(group.max(initial=-1)) + 1
@@ -190,6 +193,8 @@ def published_groups(
 def _signatures(
     column: Column, group: NDArray[np.int32], groups: int, fakes: Counterfeits | None
 ) -> GroupSignatures:
+    from discreet.ledger.record import GroupSignatures
+
     kept = group >= 0
     of_row, codes = group[kept], column.codes[kept]
     if fakes is not None:

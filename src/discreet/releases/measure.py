@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
-from discreet.knowledge.population_figures import PopulationFigures, population_figures
 from discreet.methods.base import Task
 from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
@@ -17,6 +17,9 @@ from discreet.table.coded_table import CodedTable
 from discreet.utility.figures import Measures, ProjectedMeasures
 from discreet.utility.queries import QueryWorkload
 from discreet.utility.reading import ImpliedReading
+
+if TYPE_CHECKING:
+    from discreet.knowledge.population_figures import PopulationFigures
 
 Utility = Measures | ProjectedMeasures
 
@@ -58,6 +61,8 @@ def _population_risk(
         return None  # cells cover fewer persons than the weights of their rows say
     row = source_rows.get(name)
     household = None if task.household is None or row is None else task.household[row]
+    from discreet.knowledge.population_figures import population_figures
+
     return population_figures(table, people=people, size=task.population_size, household=household)
 
 

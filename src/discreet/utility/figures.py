@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from discreet.knowledge.population_figures import PopulationFigures
 from discreet.result import Result
 
 if TYPE_CHECKING:
+    from discreet.knowledge.population_figures import PopulationFigures
     from discreet.utility.divergence import Divergence
     from discreet.utility.learning import Learning
     from discreet.utility.queries import QueryErrors

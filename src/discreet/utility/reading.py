@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from discreet.knowledge.population_figures import PopulationFigures
 from discreet.table.coded_table import CodedTable
 from discreet.table.persons import Persons
 from discreet.typing import Floats
@@ -15,6 +14,9 @@ from discreet.utility.divergence import diverge
 from discreet.utility.figures import Measures, ProjectedMeasures
 from discreet.utility.implied import Implied
 from discreet.utility.queries import QueryWorkload, query_errors
+
+if TYPE_CHECKING:
+    from discreet.knowledge.population_figures import PopulationFigures
 
 # Divergences take as long as a method on large tables: without queries they are left out above it.
 DIVERGENCE_ROWS = 100_000

@@ -7,7 +7,8 @@ Steps in the order in which they run:
 3. ``group_forming``: form SA-distinct groups along the curve or in blocks (section 5.5.2);
    ``stacked_forming`` where many rows have equal sensitive values (ours).
 4. ``unplaced_rows``: place the remaining rows in near groups (section 5.5.2, extended), then with
-   the groups that ``donors`` finds anywhere (ours); exchange members for less loss (ours).
+   the groups that ``donors`` finds anywhere (ours); exchange members for less loss (ours), in small
+   tables the best ``exchanges`` first.
 
 ``diverse_groups`` has the kernels of all steps; ``msa_diversity`` runs them.
 """

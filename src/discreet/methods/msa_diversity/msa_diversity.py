@@ -65,6 +65,7 @@ from discreet.methods.msa_diversity.donors import (
     place_with_donors,
     unite_remaining,
 )
+from discreet.methods.msa_diversity.exchanges import exchange_best
 from discreet.methods.msa_diversity.group_forming import cut_blocks, form_groups
 from discreet.methods.msa_diversity.manifest_entry import MsaDiversityEntry
 from discreet.methods.msa_diversity.paper_grouping import paper_groups
@@ -107,7 +108,11 @@ TRIES = 1000  # exchanges that are tried for a row; five times as many in small 
 MANY_UNPLACED = 0.1  # share of the rows from which new groups are formed before old ones grow
 LARGE = 32  # smallest groups in a group that no longer exchanges members for less loss
 BUNDLE = 8  # unplaced rows of the last unions, in smallest groups
-FEW_ROWS = 20_000  # up to here all strategies are tried
+FEW_ROWS = 20_000  # up to here all strategies are tried, and rows are exchanged again and again
+BEST_FIRST = 5_000  # rows up to which the best exchanges are made first
+PASSES = 8  # comparisons of all near rows, where rows are exchanged again and again
+REACH = 64  # greatest distance on the curve of rows that are exchanged
+FAR = 256  # the same for the groups of the best strategy, where the best exchanges are made first
 
 
 class MsaDiversity(Method):
@@ -212,6 +217,8 @@ class MsaDiversity(Method):
             group_of_row[order] = paper_groups(values, _places(task, order), bounds.least)
             return group_of_row, {"grouped": int((group_of_row >= 0).sum())}
         best = min(self._attempts(task, bounds, order), key=lambda attempt: attempt.merit)
+        if self.grouping == "curve" and len(order) <= BEST_FIRST:
+            exchange_members(rows_along(task, bounds, order), best.groups, FAR)
         group_of_row[best.order] = _renumbered(best.groups)
         return group_of_row, best.steps
 
@@ -338,12 +345,21 @@ def along_curve(task: Task, bounds: Bounds, order: Ints, window: int, way: Way |
         groups = form_along(rows, window, Way.STACKS)
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     settle_remaining_rows(rows, groups, steps)
-    reach = min(64, max(4, 400 * FEW_ROWS // len(order)))
-    loss = group_losses(rows, groups)
-    for _ in range(8 if len(order) <= FEW_ROWS else 1):
-        if not improve(rows, groups, loss, reach, LARGE * rows.least):
-            break
+    exchange_members(rows, groups, min(REACH, max(4, 400 * FEW_ROWS // len(order))))
     return Attempt(order, groups, steps, total_loss(rows, groups))
+
+
+def exchange_members(rows: Rows, groups: DiverseGroups, reach: int) -> None:
+    """Let groups exchange rows at most ``reach`` apart on the curve where that loses less."""
+    count = len(rows.values)
+    loss = group_losses(rows, groups)
+    most = LARGE * rows.least
+    if count <= BEST_FIRST:
+        exchange_best(rows, groups, loss, reach, most, PASSES)
+        return
+    for _ in range(PASSES if count <= FEW_ROWS else 1):
+        if not improve(rows, groups, loss, reach, most):
+            break
 
 
 def form_along(rows: Rows, window: int, way: Way) -> DiverseGroups:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.job.model import Job
-from discreet.knowledge.population_figures import PopulationFigures
 from discreet.releases.analyst_errors import AnalystError
 from discreet.releases.explanation import (
     certain_attackers,
@@ -133,6 +132,8 @@ def _summary(
         )
     known = private.get("utility", {}).get("population")
     if known:
+        from discreet.knowledge.population_figures import PopulationFigures
+
         about = sentences(PopulationFigures.of(known).sentences())
         yield Section("Risk in the population", about, "Population")
     elif job.with_role(Role.WEIGHT) or job.population_size is not None:

@@ -3,11 +3,14 @@
 Polars numbers the distinct cells of each column, across pieces; memory holds the numbers, the
 distinct values and one piece, never the text of a file. A piece that Polars might read differently
 from ``records`` is read by ``records``, which also names the line of an error.
+
+Whole numbers in plain form, such as those of groups, number themselves. Polars also reads ``007``
+as a number, so a piece is read in this way only if its cells are as long as their plain forms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import polars as pl
@@ -22,6 +25,8 @@ from discreet.typing import Codes, Ints
 
 FEW = 1 << 14
 EMPTY = (1 << 32) - 1  # the number of an empty cell; beyond all others
+GREATEST = 1 << 24  # whole numbers below it number themselves
+POWERS = np.array([10**digits for digits in range(1, 8)], np.uint32)
 
 
 class NumberedCells:
@@ -34,14 +39,32 @@ class NumberedCells:
         self._known = 0
         self._texts: list[pl.Series] = []  # that came up first in some piece
         self._has_empty = False
+        self.whole = False  # whether all cells are whole numbers in plain form, and so numbered
 
     @property
-    def dtype(self) -> pl.DataType:
+    def started(self) -> bool:
+        """Whether a piece was taken."""
+        return bool(self._numbers)
+
+    @property
+    def text_type(self) -> pl.DataType:
         """The type to read cells as: many distinct ones are numbered faster once they are read."""
-        return self._categories if self._known < FEW else pl.String()
+        return self._categories if self._known < FEW and not self.whole else pl.String()
 
     def add(self, cells: pl.Series) -> None:
         """Take the cells of a piece."""
+        self._has_empty |= cells.null_count() > 0
+        if self.whole and cells.dtype == pl.UInt32:
+            top = cells.max()
+            self._known = max(top + 1 if isinstance(top, int) else 0, self._known)
+            self._numbers.append(cells.fill_null(EMPTY).to_numpy())
+            return
+        if self.whole:
+            plain = _plain_numbers(cells)
+            if plain is not None:
+                self.add(plain)
+                return
+            self.name_numbers()
         cells = cells.cast(self._categories)
         numbers = cells.to_physical()
         top = numbers.max()
@@ -49,13 +72,26 @@ class NumberedCells:
             known = 0 if self.in_doubt else self._known
             self._texts.append(cells.filter(numbers >= known).unique())
             self._known = max(top + 1, self._known)
-        self._has_empty |= cells.null_count() > 0
         self._numbers.append(numbers.fill_null(EMPTY).to_numpy())
+
+    def name_numbers(self) -> None:
+        """Number the cells by their texts from now on."""
+        parts, self._numbers, self._known, self.whole = self._numbers, [], 0, False
+        for part in parts:
+            numbers = pl.Series(part)
+            self.add(numbers.set(numbers == EMPTY, None).cast(pl.String))
 
     def distinct(self, empty: str | None = "") -> tuple[Ints, pl.Series]:
         """Return the number of each distinct cell, and the cells; ``empty`` is an empty one."""
-        found = pl.concat([pl.Series([], dtype=self._categories), *self._texts]).unique()
-        numbers, texts = found.to_physical().cast(pl.Int64), found.cast(pl.String)
+        if self.whole:
+            occurs = np.zeros(self._known + 1, np.bool_)  # the last for an empty cell
+            for part in self._numbers:
+                occurs[np.minimum(part, self._known)] = True
+            numbers = pl.Series(np.flatnonzero(occurs[:-1]))
+            texts = numbers.cast(pl.String)
+        else:
+            found = pl.concat([pl.Series([], dtype=self._categories), *self._texts]).unique()
+            numbers, texts = found.to_physical().cast(pl.Int64), found.cast(pl.String)
         if self._has_empty:
             numbers.append(pl.Series([EMPTY]))
             texts.append(pl.Series([empty], dtype=pl.String))
@@ -83,8 +119,11 @@ class NumberedCells:
 def add_piece(piece: FilePiece, place: str, coded: Mapping[str, NumberedCells]) -> int:
     """Take the cells of a piece; return its number of rows."""
     names = piece.layout.names
-    schema = {name: coded[name].dtype if name in coded else pl.String() for name in names}
-    frame = read_piece(piece, schema)
+    if not any(cells.started for cells in coded.values()):
+        _expect_numbers(piece, coded)
+    frame = _with_numbers(piece, coded)
+    if frame is None:
+        frame = read_piece(piece, _text_types(names, coded))
     if frame is not None:
         for name, cells in coded.items():
             cells.add(frame[name])
@@ -97,6 +136,57 @@ def add_piece(piece: FilePiece, place: str, coded: Mapping[str, NumberedCells]) 
             cells.in_doubt = True
             cells.add(pl.Series(texts, dtype=pl.String))
     return len(rows)
+
+
+def _expect_numbers(piece: FilePiece, coded: Mapping[str, NumberedCells]) -> None:
+    """Expect whole numbers in the columns whose first cell is one in plain form."""
+    begin, layout = piece.layout.fields, piece.layout
+    found = piece.data[begin : piece.data.find(b"\n", begin)].split(layout.delimiter)
+    if len(found) != layout.fields:
+        return
+    for name, cell in zip(layout.names, found, strict=True):
+        if name in coded and cell.isdigit() and len(cell) < 9:
+            number = int(cell)
+            coded[name].whole = number < GREATEST and str(number).encode() == cell
+
+
+def _with_numbers(piece: FilePiece, coded: Mapping[str, NumberedCells]) -> pl.DataFrame | None:
+    """Return the cells with whole numbers read as such; None unless all are in plain form."""
+    whole = [name for name, cells in coded.items() if cells.whole]
+    quote, fields = piece.layout.quote, piece.layout.fields
+    if whole and (b"\r" in piece.data or (quote and quote in piece.data)):
+        for name in whole:  # the length of a text is not that of its cell
+            coded[name].name_numbers()
+        return None
+    types = _text_types(piece.layout.names, coded) | dict.fromkeys(whole, pl.UInt32())
+    frame = read_piece(piece, types) if whole else None
+    if frame is None:
+        return None
+    length = 0
+    for cells in frame:
+        if cells.dtype == pl.String:
+            length += int(cells.str.len_bytes().sum())
+        elif cells.dtype != pl.UInt32:
+            length += int(cells.cat.len_bytes().sum())
+        elif cells.len() > cells.null_count():
+            numbers = cells.drop_nulls().to_numpy()
+            if numbers.max() >= GREATEST:
+                return None
+            length += len(numbers) + sum(int(np.count_nonzero(numbers >= p)) for p in POWERS)
+    return frame if length == len(piece.data) - (frame.height + 1) * fields else None
+
+
+def _text_types(names: Iterable[str], coded: Mapping[str, NumberedCells]) -> dict[str, pl.DataType]:
+    """Return the type to read each column's texts as."""
+    return {name: coded[name].text_type if name in coded else pl.String() for name in names}
+
+
+def _plain_numbers(cells: pl.Series) -> pl.Series | None:
+    """Return texts as whole numbers; None unless all are, in plain form and not too great."""
+    texts = cells.cast(pl.String)
+    numbers = texts.cast(pl.UInt32, strict=False)
+    plain = numbers.cast(pl.String).equals(texts, null_equal=True)
+    return numbers if plain and not (numbers >= GREATEST).any() else None
 
 
 def whole_records(piece: FilePiece, place: str) -> Iterator[tuple[int, list[bytes]]]:

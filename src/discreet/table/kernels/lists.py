@@ -82,7 +82,8 @@ def count_bits(words: Words) -> Bytes:
         counted: Bytes = np.bitwise_count(words)
         return counted
     bits = np.array([number.bit_count() for number in range(256)], np.uint8)
-    return bits[words.view(np.uint8).reshape(-1, 8)].sum(axis=1, dtype=np.uint8)
+    counted = bits[words.view(np.uint8).reshape(-1, 8)].sum(axis=1, dtype=np.uint8)
+    return counted
 
 
 def are_in(start: Ints, value: AnyInts, lists: AnyInts, wanted: AnyInts) -> Bools:

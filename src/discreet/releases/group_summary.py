@@ -127,14 +127,14 @@ def _bands(
 
 
 def _shares(values: ValueCounts, size: NDArray[np.int64], covered: Bools) -> Shares:
-    histogram = np.zeros(BINS, np.int64)
     known = covered[values.value]
-    belief = values.count[known] / size[values.class_of_entry[known]]
+    count, own_size = values.count[known], size[values.class_of_entry[known]]
+    belief = count / own_size
     place = np.clip((belief * BINS - 1e-9).astype(np.int64), 0, BINS - 1)
-    np.add.at(histogram, place, values.count[known])
-    sizes, place = np.unique(size[values.class_of_entry[known]], return_inverse=True)
-    squares = np.zeros(len(sizes), np.int64)
-    np.add.at(squares, place, values.count[known] ** 2)
+    histogram = np.bincount(place, count, BINS).astype(np.int64)
+    sizes = np.flatnonzero(np.bincount(own_size))
+    # exact below 2^53, in classes of up to 94 million rows
+    squares = np.bincount(own_size, count.astype(np.float64) ** 2)[sizes].astype(np.int64)
     return Shares(
         int(histogram.sum()),
         float(belief.max(initial=0.0)),

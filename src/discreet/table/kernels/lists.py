@@ -82,8 +82,7 @@ def count_bits(words: Words) -> Bytes:
         counted: Bytes = np.bitwise_count(words)
         return counted
     bits = np.array([number.bit_count() for number in range(256)], np.uint8)
-    counted = bits[words.view(np.uint8).reshape(-1, 8)].sum(axis=1, dtype=np.uint8)
-    return counted
+    return np.asarray(bits[words.view(np.uint8).reshape(-1, 8)].sum(axis=1, dtype=np.uint8))
 
 
 def are_in(start: Ints, value: AnyInts, lists: AnyInts, wanted: AnyInts) -> Bools:

@@ -79,50 +79,61 @@ def are_listed_in_order(
 ) -> bool:
     """Return whether ``group_values`` is sorted by group, attribute and value, each entry once."""
     number = values[GROUP].text.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
-    attribute, value = _coded_values(values, sensitive, attributes)
-    widest = max(sensitive[name].cardinality for name in attributes)
-    key = (number[values[GROUP].codes] * len(attributes) + attribute) * widest + value
-    return bool((np.diff(key) > 0).all())
+    group, value = number[values[GROUP].codes], _coded_values(values, sensitive, attributes)
+    later = group[1:] > group[:-1]
+    if (group[1:] < group[:-1]).any():
+        return False
+    return bool((later | (value[1:] > value[:-1])).all())
 
 
-def _coded_values(
-    values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
-) -> tuple[Ints, Ints]:
-    """Return the attribute of each entry and its value's code in T^S, −1 where it is unknown."""
-    names = values[ATTRIBUTE].text.to_list()
-    of_name = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
-    attribute = of_name[values[ATTRIBUTE].codes]
-    value = np.full(values.entries, -1, np.int64)
+def _coded_values(values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]) -> Ints32:
+    """Return the number of each entry's value among those of all attributes, −1 if unknown.
+
+    The values of an attribute follow those of the one before it, by their codes in T^S.
+    """
+    texts = values[VALUE]
+    code = np.full((len(attributes) + 1, texts.cardinality), -1, np.int32)  # the last: unknown
+    before = 0
     for number, name in enumerate(attributes):
         column = sensitive[name]
-        code = code_of_text(column.text, canonical_text(values[VALUE].text, column.type))
-        mine = attribute == number
-        value[mine] = code[values[VALUE].codes[mine]]
-    return attribute, value
+        found = code_of_text(column.text, canonical_text(texts.text, column.type))
+        code[number] = np.where(found < 0, -1, found + before)
+        before += column.cardinality
+    names = values[ATTRIBUTE].text.to_list()
+    line = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
+    begin = line % len(code) * texts.cardinality
+    return np.asarray(code.reshape(-1)[begin[values[ATTRIBUTE].codes] + texts.codes])
 
 
 def _read_sets(
     people: CodedTable, values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
 ) -> Sets:
     groups = people[GROUP].cardinality
+    sizes = [sensitive[name].cardinality for name in attributes]
+    before = starts_of(np.array(sizes, np.int64))
+    attribute_of_value = np.repeat(np.arange(len(sizes)), sizes)
     group = code_of_text(people[GROUP].text, values[GROUP].text)[values[GROUP].codes]
-    attribute, value = _coded_values(values, sensitive, attributes)
-    good = (group >= 0) & (attribute >= 0) & (value >= 0)
-    widest = max(sensitive[name].cardinality for name in attributes)
-    which = (attribute[good] * groups + group[good]).astype(np.int32)
-    of_set = value[good].astype(np.int32)
+    value = _coded_values(values, sensitive, attributes)
+    unknown = 0
+    good = (group >= 0) & (value >= 0)
+    if not good.all():
+        unknown = int((~good).sum())
+        group, value = group[good], value[good]
+    which = ((attribute_of_value * groups)[value] + group).astype(np.int32)
+    of_set = (np.arange(before[-1]) - np.repeat(before[:-1], sizes)).astype(np.int32)[value]
     listed = len(attributes) * groups
     # Sets are written in ascending order, so bringing each together is mostly enough.
     start, order = order_by_class(which, np.zeros(len(which), np.int32), listed, 1)
     ordered = of_set[order]
-    inside = np.diff(which[order]) == 0
+    inside = np.ones(max(len(ordered) - 1, 0), np.bool_)
+    inside[start[(start > 0) & (start < len(ordered))] - 1] = False
     if (np.diff(ordered)[inside] < 0).any():
-        start, order = order_by_class(which, of_set, listed, widest)
+        start, order = order_by_class(which, of_set, listed, max(sizes))
         ordered = of_set[order]
     again = inside & (np.diff(ordered) == 0)
     again_counted = values.rows - values.entries  # of rows that were counted together
     doubled = int(again.sum()) + again_counted
-    return Sets(start, ordered, groups, int((~good).sum()), doubled)
+    return Sets(start, ordered, groups, unknown, doubled)
 
 
 def signatures_of(sensitive: CodedTable, attributes: Sequence[str]) -> SensitiveSignatures:

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from discreet.table import restricted_rows as module
-from discreet.table import supported_values
 from discreet.table.assignments import Sets, World, possible_rows, supporting_rows
 from discreet.table.classes import group_codes
 from discreet.table.kernels.lists import starts_of
-from discreet.table.restricted_rows import restricted_rows
-from discreet.table.supported_values import count_supported
+from discreet.table.worlds import restricted_rows as module
+from discreet.table.worlds import supported_values
+from discreet.table.worlds.restricted_rows import restricted_rows
+from discreet.table.worlds.supported_values import count_supported
 
 VALUES = 4, 5, 70  # of each attribute; the last needs two words
 

@@ -36,8 +36,8 @@ from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import count_bits, entries_of, starts_of, stretches
 from discreet.table.published import GROUP
-from discreet.table.restricted_rows import RestrictedRows, restricted_rows
-from discreet.table.supported_values import count_supported
+from discreet.table.worlds.restricted_rows import RestrictedRows, restricted_rows
+from discreet.table.worlds.supported_values import count_supported
 from discreet.typing import Bools, Ints, Ints32
 
 PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"

@@ -127,20 +127,17 @@ def _bands(
 
 
 def _shares(values: ValueCounts, size: NDArray[np.int64], covered: Bools) -> Shares:
-    histogram = np.zeros(BINS, np.int64)
     known = covered[values.value]
-    of_class, count = values.class_of_entry[known], values.count[known]
-    belief = count / size[of_class]
+    count, own_size = values.count[known], size[values.class_of_entry[known]]
+    belief = count / own_size
     place = np.clip((belief * BINS - 1e-9).astype(np.int64), 0, BINS - 1)
-    np.add.at(histogram, place, count)
-    shown = np.zeros(len(size), bool)
-    shown[of_class] = True
-    sizes = np.unique(size[shown])
-    squares = np.zeros(len(sizes), np.int64)
-    np.add.at(squares, np.searchsorted(sizes, size)[of_class], count**2)
+    histogram = np.bincount(place, count, BINS).astype(np.int64)
+    sizes = np.flatnonzero(np.bincount(own_size))
+    squares = np.zeros(int(own_size.max(initial=0)) + 1, np.int64)
+    np.add.at(squares, own_size, count**2)  # exact, where a float of large classes is not
     return Shares(
         int(histogram.sum()),
         float(belief.max(initial=0.0)),
         tuple(int(count) for count in histogram),
-        dict(zip(sizes.tolist(), squares.tolist(), strict=True)),
+        dict(zip(sizes.tolist(), squares[sizes].tolist(), strict=True)),
     )

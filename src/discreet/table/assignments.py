@@ -26,10 +26,11 @@ from discreet.table.coded_table import Derives
 from discreet.table.graphs import components_of_flow, greatest_flow
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import are_in, entries_of, starts_of, stretches
-from discreet.typing import Ints, Ints32
+from discreet.typing import AnyInts, Bools, Ints, Ints32, Words
 
 EDGES = 2**26  # pairs of a group and a row within its sets; above, assignments are not judged
 TABLE = 2**22  # prefixes of signatures that are looked up, not searched
+FEW_VALUES = 512  # of an attribute whose sets have a bit for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,36 @@ class Sets(Derives):
         """Return the starts of the sets of one attribute, and their values."""
         start = self.start[attribute * self.groups : (attribute + 1) * self.groups + 1]
         return start - start[0], self.value[start[0] : start[-1]]
+
+    def words(self, attribute: int) -> Words | None:
+        """Return the sets of one attribute as bits; None if it has too many values."""
+        start, value = self.of(attribute)
+        if int(value.max(initial=0)) >= FEW_VALUES:
+            return None
+        return self.once(("words", attribute), lambda: set_words(start, value))
+
+    def hold(self, attribute: int, group: AnyInts, value: AnyInts) -> Bools:
+        """Return whether the set of each group has each value, which may be −1 for none."""
+        words = self.words(attribute)
+        if words is None:
+            return are_in(*self.of(attribute), group, value)
+        bit = np.where((value < 0) | (value >= 64 * words.shape[1]), 0, value)
+        found = words[group, bit >> 6] >> (bit & 63).astype(np.uint64)
+        held: Bools = ((found & np.uint64(1)) > 0) & (bit == value)
+        return held
+
+
+def set_words(start: Ints, value: AnyInts) -> Words:
+    """Return the sets as words of 64 bits, a line for each: bit i is set if value i is in it."""
+    count = int(value.max(initial=0)) // 64 + 1
+    words = np.zeros((len(start) - 1, count), np.uint64)
+    if len(value):
+        line = np.repeat(np.arange(len(start) - 1) * count, np.diff(start))
+        line += value >> 6
+        begins = np.flatnonzero(np.diff(line, prepend=-1))  # values ascend in each set
+        bit = np.left_shift(np.uint64(1), (value & 63).astype(np.uint64))
+        words.reshape(-1)[line[begins]] = np.bitwise_or.reduceat(bit, begins)
+    return words
 
 
 class World(NamedTuple):
@@ -72,12 +103,12 @@ def supporting_rows(
     By the entries of the known attribute's sets; None where they are more than a limit. ``codes``
     has the values of each signature.
     """
-    several = [len(np.unique(codes[:, a])) if a != known else 0 for a in range(codes.shape[1])]
-    attributes = np.array(sorted(range(len(several)), key=lambda a: (a != known, -several[a])))
+    attributes = most_various_first(codes, known)
     order = np.lexsort(codes[:, attributes[::-1]].T).astype(np.int32)
     width = codes.max(axis=0, initial=-1).astype(np.int64)[attributes] + 1
-    levels = _levels(codes[order][:, attributes], width)
-    combinations = np.diff(sets.start).reshape(len(several), -1).astype(np.float64).prod(axis=0)
+    levels, _ = prefix_levels(codes[order][:, attributes], width)
+    length = np.diff(sets.start).reshape(len(attributes), -1)
+    combinations = length.astype(np.float64).prod(axis=0)
     most = int(min(combinations.sum(), limit + combinations.max(initial=0)))
     begin, found = _supporting_rows(
         sets.start, sets.value, sets.groups, attributes, width, *levels, order, limit, most
@@ -85,11 +116,18 @@ def supporting_rows(
     return begin, found[: begin[-1]] if begin[-1] <= limit else None
 
 
-def _levels(codes: Ints32, width: Ints) -> tuple[Ints, Ints, Ints32, Ints]:
+def most_various_first(codes: Ints32, known: int) -> Ints:
+    """Return the known attribute, then the others by the number of their values."""
+    several = [len(np.unique(codes[:, a])) if a != known else 0 for a in range(codes.shape[1])]
+    return np.array(sorted(range(len(several)), key=lambda a: (a != known, -several[a])))
+
+
+def prefix_levels(codes: Ints32, width: Ints) -> tuple[tuple[Ints, Ints, Ints32, Ints], Ints]:
     """Return the prefixes of ordered signatures, by length, and a table of them where it is small.
 
     A prefix is its number among those that are one value shorter, times the values of the
-    attribute, plus its value. Where the table of a length starts is −1 if there is none.
+    attribute, plus its value. Where the table of a length starts is −1 if there is none. Also
+    returned is the number of each signature's longest prefix.
     """
     keys, tables, table_start = [], [], []
     shorter, count, used = np.zeros(len(codes), np.int64), 1, 0
@@ -107,7 +145,7 @@ def _levels(codes: Ints32, width: Ints) -> tuple[Ints, Ints, Ints32, Ints]:
         count = len(keys[-1])
     ends = starts_of(np.array([len(key) for key in keys], np.int64))
     table = np.concatenate((*tables, np.zeros(0, np.int32)))
-    return np.concatenate(keys), ends, table, np.array(table_start, np.int64)
+    return (np.concatenate(keys), ends, table, np.array(table_start, np.int64)), shorter
 
 
 def possible_rows(
@@ -140,7 +178,7 @@ def possible_rows(
         box = np.concatenate((row, row[again]))
     parts = None
     if (further >= 0).all() and size.sum() == count.sum():
-        sent = _sent(sets, codes, count, primary, size, world) if world is not None else None
+        sent = flow_of_world(sets, codes, count, primary, size, world) if world else None
         if sent is not None:
             parts = components_of_flow(len(count), first, box, *sent)
         else:
@@ -160,7 +198,7 @@ def possible_rows(
     return PossibleRows(kept, row[possible], True)
 
 
-def _sent(
+def flow_of_world(
     sets: Sets, codes: Ints32, count: Ints, primary: int, size: Ints, world: World
 ) -> tuple[Ints, Ints32] | None:
     """Return the points of all people and their signatures in a world; None unless it is one."""
@@ -170,21 +208,34 @@ def _sent(
     if not np.array_equal(np.bincount(signature, minlength=len(count)), count):
         return None
     for attribute in range(codes.shape[1]):
-        if not are_in(*sets.of(attribute), group, codes[signature, attribute]).all():
+        if not sets.hold(attribute, group, codes[:, attribute][signature]).all():
             return None
-    start, value = sets.of(primary)
-    width = int(codes[:, primary].max(initial=0)) + 1
-    entry = np.repeat(np.arange(sets.groups), np.diff(start)) * width + value
-    point = np.searchsorted(entry, group * np.int64(width) + codes[signature, primary])
-    one = np.full(len(entry), -1)
+    start, _ = sets.of(primary)
+    point = _entry_of_value(sets, primary, group, codes[:, primary][signature])
+    one = np.full(start[-1], -1)
     one[point] = np.arange(len(point))
     if (one < 0).any():  # a primary value that no person has
         return None
-    others = np.ones(len(point), np.bool_)
-    others[one] = False
-    crowded = np.flatnonzero(size > np.diff(start))
-    point[others] = len(entry) + np.searchsorted(crowded, group[others])
+    if len(one) < len(point):
+        others = np.ones(len(point), np.bool_)
+        others[one] = False
+        crowded = np.flatnonzero(size > np.diff(start))
+        point[others] = len(one) + np.searchsorted(crowded, group[others])
     return point, signature
+
+
+def _entry_of_value(sets: Sets, attribute: int, group: AnyInts, value: AnyInts) -> Ints:
+    """Return the entry of each value in the set of its group, which has it."""
+    start, listed = sets.of(attribute)
+    width = int(listed.max(initial=0)) + 1
+    key = np.repeat(np.arange(sets.groups) * width, np.diff(start)) + listed
+    wanted = group * np.int64(width) + value
+    if sets.groups * width > 8 * len(key):
+        return np.searchsorted(key, wanted)
+    entry = np.empty(sets.groups * width, np.int32)
+    entry[key] = np.arange(len(key))
+    found: Ints = entry[wanted].astype(np.int64)
+    return found
 
 
 def _searched(first: Ints, box: Ints32, supply: Ints, count: Ints) -> tuple[Ints32, Ints32] | None:
@@ -223,15 +274,12 @@ def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> NDAr
     return impossible
 
 
-def of_groups(sets: Sets, possible: PossibleRows, groups: Ints) -> tuple[Ints, Sets, PossibleRows]:
-    """Return the entries of some groups' sets, and sets and possible rows of these groups alone."""
+def sets_of_groups(sets: Sets, groups: Ints) -> tuple[Ints, Sets]:
+    """Return the entries of some groups' sets, and the sets of these groups alone."""
     attributes = (len(sets.start) - 1) // max(sets.groups, 1)
     lists = (np.arange(attributes)[:, None] * sets.groups + groups).reshape(-1)
     entries, _ = entries_of(sets.start, lists)
-    rows, _ = entries_of(possible.start, groups)
-    narrow = Sets(starts_of(np.diff(sets.start)[lists]), sets.value[entries], len(groups))
-    start = starts_of(np.diff(possible.start)[groups])
-    return entries, narrow, PossibleRows(start, possible.row[rows], possible.complete)
+    return entries, Sets(starts_of(np.diff(sets.start)[lists]), sets.value[entries], len(groups))
 
 
 def rows_by_value(
@@ -250,7 +298,7 @@ def rows_by_value(
 
 # Compiled: called by the kernel below at every step of its descent.
 @kernel
-def _number_of(keys: Ints, first: int, end: int, key: int) -> int:
+def number_of_prefix(keys: Ints, first: int, end: int, key: int) -> int:
     """The number of a prefix among those of its length, −1 where no signature has it."""
     low, high = first, end
     while low < high:
@@ -305,7 +353,7 @@ def _supporting_rows(
                         number = table[at + one]
                     else:
                         ends = key_start[level], key_start[level + 1]
-                        number = _number_of(keys, ends[0], ends[1], base + one)
+                        number = number_of_prefix(keys, ends[0], ends[1], base + one)
                     if number < 0:
                         continue
                     if last:

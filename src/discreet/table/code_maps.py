@@ -37,6 +37,8 @@ def code_of_text(dictionary: pl.Series, texts: pl.Series) -> NDArray[np.int64]:
     if len(dictionary) + len(texts) <= SMALL:
         code = {text: code for code, text in enumerate(dictionary.to_list())}
         return np.array([code.get(text, -1) for text in texts.to_list()], np.int64)
+    if dictionary.equals(texts, null_equal=True):  # the groups of two tables of a release
+        return np.arange(len(texts))
     known = pl.DataFrame({"text": dictionary, "code": np.arange(len(dictionary))})
     found = texts.to_frame("text").join(
         known, on="text", how="left", nulls_equal=True, maintain_order="left"

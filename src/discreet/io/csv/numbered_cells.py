@@ -3,11 +3,14 @@
 Polars numbers the distinct cells of each column, across pieces; memory holds the numbers, the
 distinct values and one piece, never the text of a file. A piece that Polars might read differently
 from ``records`` is read by ``records``, which also names the line of an error.
+
+Whole numbers in plain form, such as those of groups, number themselves. Polars also reads ``007``
+as a number, so a piece is read in this way only if its cells are as long as their plain forms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import polars as pl
@@ -22,46 +25,46 @@ from discreet.typing import Codes, Ints
 
 FEW = 1 << 14
 EMPTY = (1 << 32) - 1  # the number of an empty cell; beyond all others
-LOOKED_UP = 1 << 22  # integers below are looked up in a table
-PROBED = 1 << 12  # cells that show whether an attribute has many distinct ones
+GREATEST = 1 << 24  # whole numbers below it number themselves
+POWERS = np.array([10**digits for digits in range(1, 8)], np.uint32)
 
 
 class NumberedCells:
-    """The cells of one column: their distinct texts, numbered, and the number of each row's.
+    """The cells of one column: their distinct texts, numbered, and the number of each row's."""
 
-    ``integers`` says that cells should be integers: many distinct ones are looked up in a table,
-    five times as fast as Polars numbers texts.
-    """
-
-    def __init__(self, *, integers: bool = False) -> None:
-        self._integers = integers
-        self._number_of_integer = np.zeros(0, np.int32)  # −1 for one that has none yet
+    def __init__(self) -> None:
         self._categories = pl.Categorical(pl.Categories.random())
         self.in_doubt = False  # whether a text that never occurs may have a number
         self._numbers: list[NDArray[np.uint32]] = []  # of each piece
         self._known = 0
         self._texts: list[pl.Series] = []  # that came up first in some piece
         self._has_empty = False
+        self.whole = False  # whether all cells are whole numbers in plain form, and so numbered
 
     @property
-    def dtype(self) -> pl.DataType:
+    def started(self) -> bool:
+        """Whether a piece was taken."""
+        return bool(self._numbers)
+
+    @property
+    def text_type(self) -> pl.DataType:
         """The type to read cells as: many distinct ones are numbered faster once they are read."""
-        as_text = self._integers or self._known >= FEW
-        return pl.String() if as_text else self._categories
+        return self._categories if self._known < FEW and not self.whole else pl.String()
 
     def add(self, cells: pl.Series) -> None:
         """Take the cells of a piece."""
         self._has_empty |= cells.null_count() > 0
-        values = self._plain_integers(cells)
-        if values is None:
-            self._numbers.append(self._number(cells).fill_null(EMPTY).to_numpy())
+        if self.whole and cells.dtype == pl.UInt32:
+            top = cells.max()
+            self._known = max(top + 1 if isinstance(top, int) else 0, self._known)
+            self._numbers.append(cells.fill_null(EMPTY).to_numpy())
             return
-        numbers = np.full(len(cells), EMPTY, np.uint32)
-        numbers[cells.is_not_null().to_numpy()] = self._look_up(values)
-        self._numbers.append(numbers)
-
-    def _number(self, cells: pl.Series) -> pl.Series:
-        """Number texts, and keep those that come up first."""
+        if self.whole:
+            plain = _plain_numbers(cells)
+            if plain is not None:
+                self.add(plain)
+                return
+            self.name_numbers()
         cells = cells.cast(self._categories)
         numbers = cells.to_physical()
         top = numbers.max()
@@ -69,43 +72,26 @@ class NumberedCells:
             known = 0 if self.in_doubt else self._known
             self._texts.append(cells.filter(numbers >= known).unique())
             self._known = max(top + 1, self._known)
-        return numbers
+        self._numbers.append(numbers.fill_null(EMPTY).to_numpy())
 
-    def _plain_integers(self, cells: pl.Series) -> Ints | None:
-        """Return many cells as integers if their texts follow from these; None for others."""
-        if not self._integers or cells.dtype != pl.String:
-            return None
-        if cells.head(PROBED).n_unique() <= PROBED // 4:
-            self._integers = False
-            return None
-        values = cells.cast(pl.Int64, strict=False)
-        plain = (
-            values.null_count() == cells.null_count() and (values.cast(pl.String) == cells).all()
-        )
-        found = values.drop_nulls().to_numpy()
-        if not plain or not len(found) or found.min() < 0 or found.max() >= LOOKED_UP:
-            return None
-        return found
-
-    def _look_up(self, values: Ints) -> Codes:
-        """Return the numbers of integers; those without one get the number of their text."""
-        more = int(values.max()) + 1 - len(self._number_of_integer)
-        if more > 0:
-            unknown = np.full(more, -1, np.int32)
-            self._number_of_integer = np.concatenate((self._number_of_integer, unknown))
-        numbers = self._number_of_integer.take(values)
-        is_new = np.zeros(len(self._number_of_integer), bool)
-        is_new[values[numbers < 0]] = True
-        new = np.flatnonzero(is_new)
-        if len(new):
-            self._number_of_integer[new] = self._number(pl.Series(new).cast(pl.String)).to_numpy()
-            numbers = self._number_of_integer.take(values)
-        return numbers
+    def name_numbers(self) -> None:
+        """Number the cells by their texts from now on."""
+        parts, self._numbers, self._known, self.whole = self._numbers, [], 0, False
+        for part in parts:
+            numbers = pl.Series(part)
+            self.add(numbers.set(numbers == EMPTY, None).cast(pl.String))
 
     def distinct(self, empty: str | None = "") -> tuple[Ints, pl.Series]:
         """Return the number of each distinct cell, and the cells; ``empty`` is an empty one."""
-        found = pl.concat([pl.Series([], dtype=self._categories), *self._texts]).unique()
-        numbers, texts = found.to_physical().cast(pl.Int64), found.cast(pl.String)
+        if self.whole:
+            occurs = np.zeros(self._known + 1, np.bool_)  # the last for an empty cell
+            for part in self._numbers:
+                occurs[np.minimum(part, self._known)] = True
+            numbers = pl.Series(np.flatnonzero(occurs[:-1]))
+            texts = numbers.cast(pl.String)
+        else:
+            found = pl.concat([pl.Series([], dtype=self._categories), *self._texts]).unique()
+            numbers, texts = found.to_physical().cast(pl.Int64), found.cast(pl.String)
         if self._has_empty:
             numbers.append(pl.Series([EMPTY]))
             texts.append(pl.Series([empty], dtype=pl.String))
@@ -133,8 +119,11 @@ class NumberedCells:
 def add_piece(piece: FilePiece, place: str, coded: Mapping[str, NumberedCells]) -> int:
     """Take the cells of a piece; return its number of rows."""
     names = piece.layout.names
-    schema = {name: coded[name].dtype if name in coded else pl.String() for name in names}
-    frame = read_piece(piece, schema)
+    if not any(cells.started for cells in coded.values()):
+        _expect_numbers(piece, coded)
+    frame = _with_numbers(piece, coded)
+    if frame is None:
+        frame = read_piece(piece, _text_types(names, coded))
     if frame is not None:
         for name, cells in coded.items():
             cells.add(frame[name])
@@ -147,6 +136,57 @@ def add_piece(piece: FilePiece, place: str, coded: Mapping[str, NumberedCells]) 
             cells.in_doubt = True
             cells.add(pl.Series(texts, dtype=pl.String))
     return len(rows)
+
+
+def _expect_numbers(piece: FilePiece, coded: Mapping[str, NumberedCells]) -> None:
+    """Expect whole numbers in the columns whose first cell is one in plain form."""
+    begin, layout = piece.layout.fields, piece.layout
+    found = piece.data[begin : piece.data.find(b"\n", begin)].split(layout.delimiter)
+    if len(found) != layout.fields:
+        return
+    for name, cell in zip(layout.names, found, strict=True):
+        if name in coded and cell.isdigit() and len(cell) < 9:
+            number = int(cell)
+            coded[name].whole = number < GREATEST and str(number).encode() == cell
+
+
+def _with_numbers(piece: FilePiece, coded: Mapping[str, NumberedCells]) -> pl.DataFrame | None:
+    """Return the cells with whole numbers read as such; None unless all are in plain form."""
+    whole = [name for name, cells in coded.items() if cells.whole]
+    quote, fields = piece.layout.quote, piece.layout.fields
+    if whole and (b"\r" in piece.data or (quote and quote in piece.data)):
+        for name in whole:  # the length of a text is not that of its cell
+            coded[name].name_numbers()
+        return None
+    types = _text_types(piece.layout.names, coded) | dict.fromkeys(whole, pl.UInt32())
+    frame = read_piece(piece, types) if whole else None
+    if frame is None:
+        return None
+    length = 0
+    for cells in frame:
+        if cells.dtype == pl.String:
+            length += int(cells.str.len_bytes().sum())
+        elif cells.dtype != pl.UInt32:
+            length += int(cells.cat.len_bytes().sum())
+        elif cells.len() > cells.null_count():
+            numbers = cells.drop_nulls().to_numpy()
+            if numbers.max() >= GREATEST:
+                return None
+            length += len(numbers) + sum(int(np.count_nonzero(numbers >= p)) for p in POWERS)
+    return frame if length == len(piece.data) - (frame.height + 1) * fields else None
+
+
+def _text_types(names: Iterable[str], coded: Mapping[str, NumberedCells]) -> dict[str, pl.DataType]:
+    """Return the type to read each column's texts as."""
+    return {name: coded[name].text_type if name in coded else pl.String() for name in names}
+
+
+def _plain_numbers(cells: pl.Series) -> pl.Series | None:
+    """Return texts as whole numbers; None unless all are, in plain form and not too great."""
+    texts = cells.cast(pl.String)
+    numbers = texts.cast(pl.UInt32, strict=False)
+    plain = numbers.cast(pl.String).equals(texts, null_equal=True)
+    return numbers if plain and not (numbers >= GREATEST).any() else None
 
 
 def whole_records(piece: FilePiece, place: str) -> Iterator[tuple[int, list[bytes]]]:

@@ -19,7 +19,6 @@ from discreet.io.csv.text_stream import open_utf8, wrong_encoding
 from discreet.io.source import Source, Tell, ignore_progress
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.column_spec import ColumnSpec
-from discreet.table.roles import ValueType
 from discreet.typing import Ints
 
 
@@ -28,11 +27,7 @@ def read_delimited(
 ) -> CodedTable:
     """Code every column of a text file, or of the files of a pattern, that may be published."""
     names = header(source)
-    coded = {
-        name: NumberedCells(integers=specs[name].type is ValueType.INTEGER)
-        for name in names
-        if specs[name].role.published
-    }
+    coded = {name: NumberedCells() for name in names if specs[name].role.published}
     files = source.files
     whole, done = sum(file.path.stat().st_size for file in files), 0
     rows_of: list[int] = []  # by file

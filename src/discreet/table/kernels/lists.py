@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from discreet.typing import AnyInts, Bools, Floats, Ints
+from discreet.typing import AnyInts, Bools, Bytes, Floats, Ints, Words
 
 AT_ONCE = 2_000_000  # entries that are laid out at once; 16 MB for each array
 
@@ -74,6 +74,15 @@ def sums_of(start: Ints, rows: Floats) -> Floats:
     if len(some):
         sums[some] = np.add.reduceat(rows, start[some], axis=0)
     return sums
+
+
+def count_bits(words: Words) -> Bytes:
+    """Return how many bits of each word are set."""
+    if hasattr(np, "bitwise_count"):  # NumPy 2
+        counted: Bytes = np.bitwise_count(words)
+        return counted
+    bits = np.array([number.bit_count() for number in range(256)], np.uint8)
+    return np.asarray(bits[words.view(np.uint8).reshape(-1, 8)].sum(axis=1, dtype=np.uint8))
 
 
 def are_in(start: Ints, value: AnyInts, lists: AnyInts, wanted: AnyInts) -> Bools:

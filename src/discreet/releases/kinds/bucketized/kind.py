@@ -163,14 +163,7 @@ class BucketizedKind(Kind):
         self, tables: Mapping[str, CodedTable], task: Task, manifest: Manifest
     ) -> list[str]:
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
-        problems = self.people_problems(people, task, manifest)
-        columns = sensitive.sensitive
-        cells = [column.codes for column in columns]
-        of_original = [recoded(column, task.table[column.name]) for column in columns]
-        cardinalities = [column.cardinality + 1 for column in columns]
-        invented = excess(cells, of_original, cardinalities, people_counted(sensitive))
-        if invented > count_counterfeits(tables):
-            problems.append(f"{invented} rows of '{SENSITIVE}' are not in the original")
+        problems = self.people_problems(people, task, manifest) + _invented_rows(tables, task)
         if problems or manifest.suppressed_rows:
             return problems
         return moved_rows(people, sensitive, task, self.sole_groups(people, task))
@@ -190,15 +183,19 @@ class BucketizedKind(Kind):
         manifest: Manifest,
         source_rows: Mapping[str, NDArray[np.int32]],
     ) -> list[str]:
-        problems = self.changes(tables, task, manifest)
-        rows = source_rows.get(PEOPLE)
-        if problems or task.kept is None or rows is None:
-            return problems
         people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+        rows = source_rows.get(PEOPLE)
+        if rows is None or task.table.rows != people.rows + manifest.suppressed_rows:
+            return self.changes(tables, task, manifest)
         problems = traced_people(people, PEOPLE, task, manifest, rows)
-        if problems or people_counted(sensitive) is None:
+        problems += _invented_rows(tables, task)
+        if not problems and not manifest.suppressed_rows:
+            group_of_row = np.full(task.table.rows, -1, np.int64)
+            group_of_row[rows] = people[GROUP].codes
+            problems += moved_rows(people, sensitive, task, group_of_row)
+        if problems or task.kept is None or people_counted(sensitive) is None:
             return problems
-        return problems + _touch_problems(people, sensitive, task, task.kept, rows)
+        return _touch_problems(people, sensitive, task, task.kept, rows)
 
     def person_classes(self, table: CodedTable) -> NDArray[np.int64]:
         return table[GROUP].codes.astype(np.int64)
@@ -243,6 +240,19 @@ class BucketizedKind(Kind):
 
     def weaknesses(self, manifest: Manifest) -> list[str]:
         return [*super().weaknesses(manifest), MEMBERSHIP]
+
+
+def _invented_rows(tables: Mapping[str, CodedTable], task: Task) -> list[str]:
+    """Return whether sensitive rows that are no counterfeits are not in the original."""
+    sensitive = tables[SENSITIVE]
+    columns = sensitive.sensitive
+    cells = [column.codes for column in columns]
+    of_original = [recoded(column, task.table[column.name]) for column in columns]
+    cardinalities = [column.cardinality + 1 for column in columns]
+    invented = excess(cells, of_original, cardinalities, people_counted(sensitive))
+    if invented > count_counterfeits(tables):
+        return [f"{invented} rows of '{SENSITIVE}' are not in the original"]
+    return []
 
 
 def moved_rows(

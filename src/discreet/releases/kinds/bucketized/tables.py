@@ -133,7 +133,11 @@ def sizes_of(sensitive: CodedTable) -> NDArray[np.int64]:
 
 
 def count_groups(sensitive: CodedTable, *, refined: bool = False) -> ClassCounts:
-    """The counts of every group, from the sensitive table alone."""
+    """The counts of every group, from the sensitive table alone; found once for a table."""
+    return sensitive.once(("groups counted", refined), lambda: _count_groups(sensitive, refined))
+
+
+def _count_groups(sensitive: CodedTable, refined: bool) -> ClassCounts:
     group = sensitive[GROUP]
     weights = people_counted(sensitive)
     if weights is None:

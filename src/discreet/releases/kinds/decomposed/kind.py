@@ -34,7 +34,7 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     kept_values,
     primary_of,
     read_sets,
-    rows_within,
+    rows_ruled_out,
     signatures_of,
     struck_values,
 )
@@ -65,7 +65,6 @@ from discreet.table.assignments import EDGES, Sets, World
 from discreet.table.code_maps import code_of_value, excess_rows
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts
-from discreet.table.kernels.lists import are_in
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
 from discreet.typing import AnyInts
@@ -354,9 +353,10 @@ def _unjudged(tables: Mapping[str, CodedTable], primary: str) -> list[str]:
     sensitive = tables[SENSITIVE]
     names = [column.name for column in sensitive.sensitive]
     sets, signatures = read_sets(tables, names), signatures_of(sensitive, names)
-    size = np.diff(sets.start).reshape(len(names), sets.groups).astype(np.float64)
-    most = np.minimum(size.prod(axis=0), len(signatures.count)).sum()
-    if most <= EDGES or rows_within(sets, signatures, names.index(primary))[1] is not None:
+    place, size = names.index(primary), tables[PEOPLE][GROUP].counts
+    length = np.diff(sets.start).reshape(len(names), sets.groups).astype(np.float64)
+    most = np.minimum(length.prod(axis=0), len(signatures.count)).sum()
+    if most <= EDGES or rows_ruled_out(sets, signatures, place, size) is not None:
         return []
     return [
         f"The release is too large to look for assignments of all rows of '{SENSITIVE}' to groups: "
@@ -435,10 +435,9 @@ def _lost_values(
     problems = []
     for number, name in enumerate(names):
         code = code_of_value(sensitive[name], task.table[name]).astype(np.int32)
-        start, value = sets.of(number)
         own = code[task.table[name].codes[source_row]]
         known = group >= 0
-        lost = int((~are_in(start, value, group[known], own[known])).sum())
+        lost = int((~sets.hold(number, group[known], own[known])).sum())
         if lost:
             problems.append(f"{lost} rows are in a group without their value of '{name}'")
     return problems

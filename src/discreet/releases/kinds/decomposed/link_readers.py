@@ -26,16 +26,16 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     READERS,
     SENSITIVE,
     SensitiveSignatures,
+    are_few_within,
     count_values,
     kept_values,
     primary_of,
     read_sets,
-    restricted_groups,
-    rows_in_worlds,
+    rows_ruled_out,
     signatures_of,
 )
 from discreet.releases.manifest import Manifest, ReaderFinding
-from discreet.table.assignments import Sets, of_groups, rows_by_value
+from discreet.table.assignments import Sets, rows_by_value, sets_of_groups
 from discreet.table.coded_table import CodedTable
 from discreet.table.kernels.lists import entries_of
 from discreet.table.published import GROUP
@@ -128,12 +128,12 @@ def matched_values(
 
     None where the graph of people and rows is too large.
     """
-    possible = rows_in_worlds(sets, signatures, primary, size)
-    if possible is None:
+    ruled_out = rows_ruled_out(sets, signatures, primary, size)
+    if ruled_out is None or not are_few_within(sets, signatures, primary):
         return None
+    groups, rows = ruled_out
     kept = kept_values(sets, signatures, known, "row").copy()
-    groups = restricted_groups(sets, signatures, primary, possible)
-    _, narrow, rows = of_groups(sets, possible, groups)
+    _, narrow = sets_of_groups(sets, groups)
     begin, order = rows_by_value(narrow, signatures.codes, known, rows)
     entries, _ = entries_of(sets.of(known)[0], groups)
     kept[entries] = count_values(begin, rows.row[order], signatures.codes, signatures.offset)

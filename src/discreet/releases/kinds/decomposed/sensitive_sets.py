@@ -19,12 +19,14 @@ from discreet.io.canonical_text import canonical_text
 from discreet.releases.manifest import Manifest
 from discreet.table.assignments import (
     EDGES,
+    FEW_VALUES,
     PossibleRows,
     Sets,
     World,
     impossible_values,
-    of_groups,
     possible_rows,
+    set_words,
+    sets_of_groups,
     supporting_rows,
 )
 from discreet.table.classes import classes_of
@@ -32,15 +34,15 @@ from discreet.table.code_maps import code_of_text
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lists import entries_of, starts_of, stretches
+from discreet.table.kernels.lists import count_bits, entries_of, starts_of, stretches
 from discreet.table.published import GROUP
+from discreet.table.worlds.restricted_rows import RestrictedRows, restricted_rows
+from discreet.table.worlds.supported_values import count_supported
 from discreet.typing import Bools, Ints, Ints32
 
 PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
 ATTRIBUTE, VALUE = "attribute", "value"
-FEW_VALUES = 512  # of an attribute
 READERS = ("pair", "row")
-BITS = np.array([number.bit_count() for number in range(256)], np.uint8)
 
 
 def primary_of(manifest: Manifest) -> str:
@@ -77,50 +79,80 @@ def are_listed_in_order(
 ) -> bool:
     """Return whether ``group_values`` is sorted by group, attribute and value, each entry once."""
     number = values[GROUP].text.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
-    attribute, value = _coded_values(values, sensitive, attributes)
-    widest = max(sensitive[name].cardinality for name in attributes)
-    key = (number[values[GROUP].codes] * len(attributes) + attribute) * widest + value
-    return bool((np.diff(key) > 0).all())
+    group, value = number[values[GROUP].codes], _coded_values(values, sensitive, attributes)
+    later = group[1:] > group[:-1]
+    if (group[1:] < group[:-1]).any():
+        return False
+    return bool((later | (value[1:] > value[:-1])).all())
 
 
-def _coded_values(
-    values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
-) -> tuple[Ints, Ints]:
-    """Return the attribute of each entry and its value's code in T^S, −1 where it is unknown."""
-    names = values[ATTRIBUTE].text.to_list()
-    of_name = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
-    attribute = of_name[values[ATTRIBUTE].codes]
-    value = np.full(values.entries, -1, np.int64)
+def _coded_values(values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]) -> Ints32:
+    """Return the number of each entry's value among those of all attributes, −1 if unknown.
+
+    The values of an attribute follow those of the one before it, by their codes in T^S.
+    """
+    texts = values[VALUE]
+    code = np.full((len(attributes) + 1, texts.cardinality), -1, np.int32)  # the last: unknown
+    before = 0
     for number, name in enumerate(attributes):
         column = sensitive[name]
-        code = code_of_text(column.text, canonical_text(values[VALUE].text, column.type))
-        mine = attribute == number
-        value[mine] = code[values[VALUE].codes[mine]]
-    return attribute, value
+        found = code_of_text(column.text, canonical_text(texts.text, column.type))
+        code[number] = np.where(found < 0, -1, found + before)
+        before += column.cardinality
+    names = values[ATTRIBUTE].text.to_list()
+    line = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
+    begin = line % len(code) * texts.cardinality
+    return np.asarray(code.reshape(-1)[begin[values[ATTRIBUTE].codes] + texts.codes])
 
 
 def _read_sets(
     people: CodedTable, values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]
 ) -> Sets:
     groups = people[GROUP].cardinality
-    group = code_of_text(people[GROUP].text, values[GROUP].text)[values[GROUP].codes]
-    attribute, value = _coded_values(values, sensitive, attributes)
-    good = (group >= 0) & (attribute >= 0) & (value >= 0)
-    widest = max(sensitive[name].cardinality for name in attributes)
-    which = (attribute[good] * groups + group[good]).astype(np.int32)
-    of_set = value[good].astype(np.int32)
-    listed = len(attributes) * groups
-    # Sets are written in ascending order, so bringing each together is mostly enough.
-    start, order = order_by_class(which, np.zeros(len(which), np.int32), listed, 1)
-    ordered = of_set[order]
-    inside = np.diff(which[order]) == 0
+    sizes = [sensitive[name].cardinality for name in attributes]
+    before = starts_of(np.array(sizes, np.int64))
+    attribute_of_value = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    code = code_of_text(people[GROUP].text, values[GROUP].text).astype(np.int32)
+    group = code[values[GROUP].codes]
+    value = _coded_values(values, sensitive, attributes)
+    unknown = 0
+    good = (group >= 0) & (value >= 0)
+    if not good.all():
+        unknown = int((~good).sum())
+        group, value = group[good], value[good]
+    which = (attribute_of_value * np.int32(groups))[value]
+    which += group
+    of_set = (np.arange(before[-1]) - np.repeat(before[:-1], sizes)).astype(np.int32)[value]
+    del group, value, good
+    start, ordered = _brought_together(which, of_set, len(attributes) * groups)
+    inside = np.ones(max(len(ordered) - 1, 0), np.bool_)
+    inside[start[(start > 0) & (start < len(ordered))] - 1] = False
     if (np.diff(ordered)[inside] < 0).any():
-        start, order = order_by_class(which, of_set, listed, widest)
+        start, order = order_by_class(which, of_set, len(attributes) * groups, max(sizes))
         ordered = of_set[order]
     again = inside & (np.diff(ordered) == 0)
     again_counted = values.rows - values.entries  # of rows that were counted together
     doubled = int(again.sum()) + again_counted
-    return Sets(start, ordered, groups, int((~good).sum()), doubled)
+    return Sets(start, ordered, groups, unknown, doubled)
+
+
+def _brought_together(which: Ints32, value: Ints32, sets: int) -> tuple[Ints, Ints32]:
+    """Return where each set starts, and the values of its entries in the order of the table.
+
+    The entries of a set follow each other in a table that was written by us, so whole runs of them
+    are moved: they are a fifth of the entries.
+    """
+    begins = np.flatnonzero(np.diff(which, prepend=-1))
+    length, run = np.diff(begins, append=len(which)), which[begins]
+    start = starts_of(np.bincount(run, length, sets).astype(np.int64))
+    if len(run) and np.bincount(run).max() > 1:
+        order = np.argsort(which, kind="stable")
+        return start, value[order]
+    place = np.repeat((start[run] - begins).astype(np.int32), length)
+    place += np.arange(len(which), dtype=np.int32)
+    ordered = np.empty_like(value)
+    ordered[place] = value
+    return start, ordered
 
 
 def signatures_of(sensitive: CodedTable, attributes: Sequence[str]) -> SensitiveSignatures:
@@ -188,7 +220,27 @@ def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader:
     return sets.once(("kept", reader, signatures, known), lambda: find(sets, signatures, known))
 
 
+def _supported(
+    sets: Sets, signatures: SensitiveSignatures, known: int
+) -> tuple[Ints32, int] | None:
+    """What ``count_supported`` returns; found once for these sets."""
+    return sets.once(
+        ("supported", signatures, known), lambda: count_supported(sets, signatures.codes, known)
+    )
+
+
+def are_few_within(sets: Sets, signatures: SensitiveSignatures, primary: int) -> bool:
+    """Return whether rows of T^S within the sets are few enough to look for assignments."""
+    found = _supported(sets, signatures, primary)
+    if found is not None:
+        return found[1] <= EDGES
+    return rows_within(sets, signatures, primary)[1] is not None
+
+
 def _values_in_rows(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
+    found = _supported(sets, signatures, known)
+    if found is not None:
+        return found[0]
     begin, row = rows_within(sets, signatures, known)
     if row is not None:
         return count_values(begin, row, signatures.codes, signatures.offset)
@@ -227,8 +279,7 @@ def count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints3
             occurs = np.bitwise_or.reduceat(bits, begin[some] - begin[part.start])
             for attribute in np.unique(owners):
                 mask = sum(1 << int(place) for place in np.flatnonzero(owners == attribute))
-                bytes_ = (occurs & np.uint64(mask)).view(np.uint8).reshape(-1, 8)
-                kept[some, attribute] += BITS[bytes_].sum(axis=1, dtype=np.int32)
+                kept[some, attribute] += count_bits(occurs & np.uint64(mask))
     for attribute in np.flatnonzero(values > FEW_VALUES):
         for part in stretches(np.diff(begin)):
             entry = np.repeat(np.arange(part.stop - part.start), np.diff(begin)[part])
@@ -247,6 +298,13 @@ def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> I
     for attribute in range(len(values)):
         beside = np.zeros((values[known], values[attribute]), np.bool_)
         beside[signatures.codes[:, known], signatures.codes[:, attribute]] = True
+        words = sets.words(attribute)
+        if words is not None:
+            with_value = set_words(starts_of(beside.sum(axis=1)), np.nonzero(beside)[1])
+            for word in range(min(words.shape[1], with_value.shape[1])):
+                both = words[:, word][group] & with_value[:, word][value]
+                result[:, attribute] += count_bits(both)
+            continue
         first, others = sets.of(attribute)
         for part in stretches(np.diff(first)[group]):
             held, place = entries_of(first, group[part])
@@ -275,25 +333,69 @@ def rows_in_worlds(
     """The rows of T^S that people of each group have in some world; found once for these sets."""
     return sets.once(
         ("possible rows", signatures, primary),
-        lambda: possible_rows(
+        lambda: _rows_in_worlds(sets, signatures, primary, size, world),
+    )
+
+
+def _rows_in_worlds(
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, world: World | None
+) -> PossibleRows | None:
+    begin, row = rows_within(sets, signatures, primary)
+    if row is None:
+        return None
+    restricted = _restricted_by(sets, signatures, primary, size, world)
+    if restricted is None:
+        return possible_rows(
             sets,
             signatures.codes,
             signatures.count,
             primary,
             size,
-            supporting=rows_within(sets, signatures, primary),
+            supporting=(begin, row),
             world=world,
+        )
+    start = begin[sets.of(primary)[0]]
+    possible = np.ones(len(row), np.bool_)
+    possible[entries_of(start, restricted.groups)[0]] = restricted.possible
+    return PossibleRows(np.concatenate(([0], np.cumsum(possible)))[start], row[possible], True)
+
+
+def _restricted_by(
+    sets: Sets, signatures: SensitiveSignatures, primary: int, size: Ints, world: World | None
+) -> RestrictedRows | None:
+    """Return where a known world shows that rows are ruled out; found once for these sets."""
+    return sets.once(
+        ("restricted", signatures, primary),
+        lambda: (
+            None
+            if world is None
+            else restricted_rows(sets, signatures.codes, signatures.count, primary, size, world)
         ),
     )
 
 
-def restricted_groups(
-    sets: Sets, signatures: SensitiveSignatures, primary: int, possible: PossibleRows
-) -> Ints:
-    """Return the groups in which all groups together rule out a row within the sets."""
+def rows_ruled_out(
+    sets: Sets,
+    signatures: SensitiveSignatures,
+    primary: int,
+    size: Ints,
+    world: World | None = None,
+) -> tuple[Ints, PossibleRows] | None:
+    """The groups in which all groups together rule out rows within the sets, and what is left.
+
+    None where the graph of people and rows is too large. A world that is known saves a search.
+    """
+    restricted = _restricted_by(sets, signatures, primary, size, world)
+    if restricted is not None:
+        return restricted.groups, restricted.rows
+    possible = rows_in_worlds(sets, signatures, primary, size, world)
+    if possible is None:
+        return None
     begin, _ = rows_within(sets, signatures, primary)
-    start, _ = sets.of(primary)
-    return np.flatnonzero(np.diff(possible.start) < np.diff(begin[start]))
+    groups = np.flatnonzero(np.diff(possible.start) < np.diff(begin[sets.of(primary)[0]]))
+    start = starts_of(np.diff(possible.start)[groups])
+    rows, _ = entries_of(possible.start, groups)
+    return groups, PossibleRows(start, possible.row[rows], possible.complete)
 
 
 def struck_values(
@@ -307,14 +409,14 @@ def struck_values(
 
     None where the graph of people and rows is too large. A world that is known saves a search.
     """
-    possible = rows_in_worlds(sets, signatures, primary, size, world)
-    if possible is None:
+    ruled_out = rows_ruled_out(sets, signatures, primary, size, world)
+    if ruled_out is None:
         return None
+    groups, rows = ruled_out
     struck = unsupported_values(sets, signatures).copy()
-    groups = restricted_groups(sets, signatures, primary, possible)
-    entries, narrow, rows = of_groups(sets, possible, groups)
+    entries, narrow = sets_of_groups(sets, groups)
     struck[entries] = impossible_values(narrow, signatures.codes, rows)
-    return _by_attribute(sets, struck), possible.complete
+    return _by_attribute(sets, struck), rows.complete
 
 
 # Compiled: a search through the rows of T^S that ends with the first that is found.

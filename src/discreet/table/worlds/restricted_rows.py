@@ -1,0 +1,185 @@
+"""The groups in which all groups together rule out rows of T^S, found from a known world.
+
+People and rows are points and boxes (``assignments``). A row is possible for a point if both are in
+one component of the residual graph of a known world: a point leads to all boxes within its sets, a
+box to the points that have it. The edges are some dozens for each person, and nearly all of them
+lie within a few large components. So most are never listed:
+
+1. A few people of each box, with their edges, give components that lie within those of the whole
+   graph. Of each primary value the largest is the main one; other boxes are apart.
+2. The point of a primary value leads to boxes with this value alone. So an edge between different
+   components leads from or to a box that is apart, or from the further people of a group. These
+   edges are listed, and together with the components of step 1 they decide those of the graph.
+3. A row within the sets of a group is ruled out if such an edge leads to another component. Only
+   the groups that have one are looked at again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.table.assignments import (
+    EDGES,
+    PossibleRows,
+    Sets,
+    World,
+    flow_of_world,
+    sets_of_groups,
+    supporting_rows,
+)
+from discreet.table.graphs import components_of_flow
+from discreet.table.kernels.lists import entries_of, stable_order, starts_of
+from discreet.typing import Bools, Ints, Ints32
+
+PEOPLE_OF_ROW = 4  # whose edges are looked at first
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedRows:
+    """The groups in which rows within the sets are ruled out for some of their people."""
+
+    groups: Ints
+    possible: Bools  # for each row within the sets of these groups, by primary values
+    rows: PossibleRows  # of these groups
+
+
+class _Edges(NamedTuple):
+    """Some points, and boxes that they lead to."""
+
+    point: Ints
+    first: Ints
+    row: Ints32
+
+
+class _Points(NamedTuple):
+    """The points of a release: one for each primary value, then one for further people."""
+
+    sets: Sets
+    primary: int
+    group: Ints  # of each point
+    values: int  # the number of points that have one primary value
+
+
+def restricted_rows(
+    sets: Sets, codes: Ints32, count: Ints, primary: int, size: Ints, world: World
+) -> RestrictedRows | None:
+    """Return where rows are ruled out; None if the world is none, or too many edges matter.
+
+    ``codes`` and ``count`` are of the signatures, ``size`` has the people of each group.
+    """
+    sent = flow_of_world(sets, codes, count, primary, size, world)
+    if sent is None:
+        return None
+    point, signature = sent
+    start, _ = sets.of(primary)
+    crowded = np.flatnonzero(size > np.diff(start))
+    group = np.concatenate((np.repeat(np.arange(sets.groups), np.diff(start)), crowded))
+    points = _Points(sets, primary, group, int(start[-1]))
+    further = np.arange(points.values, len(group))
+    part = _joined_boxes(points, codes, count, point, signature)
+    if part is None:
+        return None
+    value = codes[:, primary]
+    main = np.empty(int(value.max(initial=0)) + 1, np.int32)
+    by_people = np.argsort(np.bincount(part, count)[part], kind="stable")
+    main[value[by_people]] = part[by_people]  # the last assignment remains
+    apart = part != main[value]
+    inner = np.zeros(len(group), np.bool_)
+    inner[point[apart[signature]]] = True
+    inner[further] = True
+    listed = _listed_edges(points, codes, inner, apart)
+    if listed is None:
+        return None
+    number = np.full(len(group), -1)
+    number[listed.point] = np.arange(len(listed.point))
+    people = np.flatnonzero(number[point] >= 0)
+    point_part, whole = components_of_flow(
+        int(part.max(initial=-1)) + 1,
+        listed.first,
+        part[listed.row],
+        number[point[people]],
+        part[signature[people]],
+    )
+    part = whole[part]
+    leaves = np.repeat(point_part, np.diff(listed.first)) != part[listed.row]
+    own = np.empty(len(group), np.int32)  # the component of each point
+    own[point] = part[signature]
+    groups = np.unique(np.repeat(group[listed.point], np.diff(listed.first))[leaves])
+    return _rows_left(points, codes, groups, own, part)
+
+
+def _joined_boxes(
+    points: _Points, codes: Ints32, count: Ints, point: Ints, signature: Ints32
+) -> Ints32 | None:
+    """Return components of boxes that a few people of each box join, and all further people."""
+    order = stable_order(signature, len(count))
+    rank = np.arange(len(order)) - np.repeat(starts_of(count)[:-1], count)
+    looked_at = np.zeros(len(points.group), np.bool_)
+    looked_at[point[order[rank < PEOPLE_OF_ROW]]] = True
+    looked_at[points.values :] = True
+    edges = _edges_of(points, codes, looked_at)
+    if edges is None:
+        return None
+    people = np.flatnonzero(looked_at[point])
+    sender = (np.cumsum(looked_at) - 1)[point[people]]
+    _, part = components_of_flow(len(count), edges.first, edges.row, sender, signature[people])
+    return part
+
+
+def _listed_edges(points: _Points, codes: Ints32, inner: Bools, apart: Bools) -> _Edges | None:
+    """Return the edges of inner points, and those of others to boxes that are apart."""
+    edges = _edges_of(points, codes, inner)
+    begin, row = supporting_rows(points.sets, codes[apart], points.primary, EDGES)
+    if edges is None or row is None:
+        return None
+    length = np.diff(begin)
+    length[inner[: points.values]] = 0
+    outer = np.flatnonzero(length)
+    entries, _ = entries_of(begin, outer)
+    return _Edges(
+        np.concatenate((edges.point, outer)),
+        np.concatenate((edges.first, edges.first[-1] + np.cumsum(length[outer]))),
+        np.concatenate((edges.row, np.flatnonzero(apart)[row[entries]].astype(np.int32))),
+    )
+
+
+def _edges_of(points: _Points, codes: Ints32, chosen: Bools) -> _Edges | None:
+    """Return all edges of some points; None where they are too many.
+
+    The point of a primary value has this value alone, one of further people all of their group.
+    """
+    sets, primary = points.sets, points.primary
+    own = sets_of_groups(sets, points.group[chosen])[1]
+    sole = np.flatnonzero(chosen[: points.values])
+    start, value = own.of(primary)
+    first = own.start[primary * own.groups]
+    length = np.diff(own.start)
+    length[primary * own.groups : primary * own.groups + len(sole)] = 1
+    values = sets.of(primary)[1][sole], value[start[len(sole)] :]
+    before, behind = own.value[:first], own.value[first + len(value) :]
+    narrow = Sets(starts_of(length), np.concatenate((before, *values, behind)), own.groups)
+    begin, row = supporting_rows(narrow, codes, primary, EDGES)
+    if row is None:
+        return None
+    return _Edges(np.flatnonzero(chosen), begin[narrow.of(primary)[0]], row)
+
+
+def _rows_left(
+    points: _Points, codes: Ints32, groups: Ints, own: Ints32, part: Ints32
+) -> RestrictedRows | None:
+    """Return the rows of some groups that are in the component of a point of the group."""
+    _, narrow = sets_of_groups(points.sets, groups)
+    begin, row = supporting_rows(narrow, codes, points.primary, EDGES)
+    if row is None:
+        return None
+    entries, place = entries_of(points.sets.of(points.primary)[0], groups)
+    possible = np.repeat(own[entries], np.diff(begin)) == part[row]
+    of_further = np.full(points.sets.groups, -1, np.int32)
+    of_further[points.group[points.values :]] = own[points.values :]
+    possible |= np.repeat(of_further[groups[place]], np.diff(begin)) == part[row]
+    kept = np.concatenate(([0], np.cumsum(possible)))
+    start = kept[begin[narrow.of(points.primary)[0]]]
+    return RestrictedRows(groups, possible, PossibleRows(start, row[possible], True))

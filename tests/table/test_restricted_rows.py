@@ -1,0 +1,108 @@
+"""Rows that a known world shows to be ruled out, beside those of the whole graph."""
+
+import numpy as np
+import pytest
+
+from discreet.table.assignments import Sets, World, possible_rows, supporting_rows
+from discreet.table.classes import group_codes
+from discreet.table.kernels.lists import starts_of
+from discreet.table.worlds import restricted_rows as module
+from discreet.table.worlds import supported_values
+from discreet.table.worlds.restricted_rows import restricted_rows
+from discreet.table.worlds.supported_values import count_supported
+
+VALUES = 4, 5, 70  # of each attribute; the last needs two words
+
+
+def a_release(seed, people=60, crowded=False):
+    """Sets of the groups of random people, with some noise; signatures; the true world."""
+    rng = np.random.default_rng(seed)
+    rows = np.stack([rng.integers(0, rng.integers(2, n + 1), people) for n in VALUES], axis=1)
+    rows[:, 2] += rng.integers(0, VALUES[2] - rows[:, 2].max())
+    order = rng.permutation(people)
+    group = np.empty(people, np.int64)
+    seen: list[set[int]] = []
+    for row in order:  # at most one person of each primary value, but in groups that are crowded
+        free = [g for g, held in enumerate(seen) if rows[row, 0] not in held or crowded]
+        number = int(rng.choice([*free, len(seen)]))
+        if number == len(seen):
+            seen.append(set())
+        seen[number].add(rows[row, 0])
+        group[row] = number
+    held = np.zeros((len(VALUES), len(seen), max(VALUES)), bool)
+    for attribute in range(len(VALUES)):
+        held[attribute, group, rows[:, attribute]] = True
+        if attribute:
+            noise = rng.random((len(seen), max(VALUES))) < rng.choice([0, 0.2])
+            held[attribute] |= noise & np.isin(np.arange(max(VALUES)), rows[:, attribute])
+    sets = Sets(
+        starts_of(held.sum(axis=2).reshape(-1)), np.nonzero(held)[2].astype("i4"), len(seen)
+    )
+    found = group_codes(list(rows.T.astype(np.int32)), VALUES, people)
+    codes = rows[found.first_row].astype(np.int32)
+    world = World(group.astype(np.int32), found.class_of_row)
+    return sets, codes, found.size, np.bincount(group), world
+
+
+@pytest.mark.parametrize("people_of_row", [0, 1, 4])
+@pytest.mark.parametrize("crowded", [False, True])
+@pytest.mark.parametrize("seed", range(30))
+def test_rows_are_ruled_out_as_by_the_whole_graph(seed, crowded, people_of_row, monkeypatch):
+    monkeypatch.setattr(module, "PEOPLE_OF_ROW", people_of_row)
+    sets, codes, count, size, world = a_release(seed, crowded=crowded)
+    possible = possible_rows(sets, codes, count, 0, size)
+    begin, _ = supporting_rows(sets, codes, 0, 10**6)
+    found = restricted_rows(sets, codes, count, 0, size, world)
+    within = np.diff(begin[sets.of(0)[0]])
+    fewer = np.flatnonzero(np.diff(possible.start) < within).tolist()
+    assert set(fewer) <= set(found.groups.tolist())
+    assert crowded or fewer == found.groups.tolist()
+    assert len(found.possible) == within[found.groups].sum()
+    for place, group in enumerate(found.groups):
+        mine = found.rows.row[found.rows.start[place] : found.rows.start[place + 1]]
+        theirs = possible.row[possible.start[group] : possible.start[group + 1]]
+        assert mine.tolist() == theirs.tolist()
+
+
+def test_rows_are_ruled_out_in_some_releases_and_in_others_not():
+    ruled_out = [len(restricted_rows(*_arguments(a_release(seed))).groups) for seed in range(30)]
+    assert 0 in ruled_out and max(ruled_out) > 1
+
+
+def test_a_false_world_shows_nothing():
+    sets, codes, count, size, (group, signature) = a_release(3)
+    false = World(group, signature[::-1].copy())
+    assert restricted_rows(sets, codes, count, 0, size, false) is None
+
+
+@pytest.mark.parametrize("known", range(len(VALUES)))
+@pytest.mark.parametrize("seed", range(10))
+def test_supported_values_are_those_of_the_rows_within(seed, known, monkeypatch):
+    sets, codes, *_ = a_release(seed)
+    kept, rows = count_supported(sets, codes, known)
+    begin, row = supporting_rows(sets, codes, known, 10**6)
+    assert rows == len(row)
+    for entry, counted in enumerate(kept):
+        mine = codes[row[begin[entry] : begin[entry + 1]]]
+        assert (
+            counted.tolist() == [len(set(column)) for column in mine.T.tolist()]
+            if len(mine)
+            else (not counted.any())
+        )
+    monkeypatch.setattr(supported_values, "WORDS", 1)
+    assert count_supported(sets, codes, known) is None
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sets_hold_the_values_that_they_list(seed):
+    sets, *_ = a_release(seed)
+    for attribute, values in enumerate(VALUES):
+        start, listed = sets.of(attribute)
+        group, value = np.mgrid[: sets.groups, -1 : values + 64].reshape(2, -1)
+        expected = [v in listed[start[g] : start[g + 1]] for g, v in zip(group, value, strict=True)]
+        assert sets.hold(attribute, group, value).tolist() == expected
+
+
+def _arguments(release):
+    sets, codes, count, size, world = release
+    return sets, codes, count, 0, size, world

@@ -35,7 +35,7 @@ from benchmarks.figures import Figure
 from benchmarks.record import Part, Record, cells
 from discreet.table.kernels.tiers import TIERS
 
-PARTS = {
+PARTS = {  # what users ask first comes first
     "startup": startup.results,
     "first-release": first_release.results,
     "install-size": install_size.results,
@@ -47,19 +47,19 @@ PARTS = {
     "local-recoding": local_recoding.results,
     "decomposition": decomposition.results,
     "memory": memory.results,
-    "codip": codip.results,
-    "msa-diversity": msa_diversity.results,
-    "quasi-sensitive": quasi_sensitive.results,
-    "persons": persons.results,
-    "republication": republication.results,
-    "attackers": attackers.results,
-    "attacks": attacks.results,
     "hospital": hospital.results,
-    "measures": measures.results,
+    "spark": spark.results,
+    "msa-diversity": msa_diversity.results,
+    "codip": codip.results,
+    "persons": persons.results,
     "check": check.results,
     "peers": rivals.results,
     "arx": arx.results,
-    "spark": spark.results,
+    "attackers": attackers.results,
+    "attacks": attacks.results,
+    "measures": measures.results,
+    "republication": republication.results,
+    "quasi-sensitive": quasi_sensitive.results,
 }
 
 

@@ -256,6 +256,7 @@ def run_attacks(
         )
     if quick:
         readings = [drawn_targets(view, rng) for view in readings]
+    readings = interruptible(lambda: [_with_counted_worlds(view) for view in readings])
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
         progress, persons, at_risk=RowsAtRisk() if list_rows else None,
@@ -297,6 +298,11 @@ def run_attacks(
         persons=max(view.persons.count for view in persons),
         rows=max(len(view.persons.number) for view in persons),
     )
+
+
+def _with_counted_worlds(view: AdversaryView) -> AdversaryView:
+    """Return the view with exact weights of the groups of its targets, where they are countable."""
+    return replace(view, placement=view.placement.counted(view.place_of_target))
 
 
 def _person_views(

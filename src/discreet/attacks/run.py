@@ -259,7 +259,7 @@ def run_attacks(
     readings = interruptible(lambda: [_with_counted_worlds(view) for view in readings])
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
-        progress, persons, at_risk=RowsAtRisk() if list_rows else None,
+        progress, persons, at_risk=RowsAtRisk() if list_rows else None, quick=quick,
     )  # fmt: skip
     chosen = sorted(all_attacks() if attacks is None else attacks, key=lambda attack: attack.slow)
     findings: list[Finding] = []
@@ -285,7 +285,7 @@ def run_attacks(
         listed = scene.at_risk.listed
     report = AttackReport(
         tuple(findings), inapplicable, (), threshold, omitted=dict(scene.omitted), seconds=seconds,
-        at_risk=listed, estimated=TARGETS if any(view.estimated for view in readings) else None,
+        at_risk=listed, estimated=TARGETS if any(f.mean_interval for f in findings) else None,
     )  # fmt: skip
     if persons is None or task.kept is None:
         risks = interruptible(

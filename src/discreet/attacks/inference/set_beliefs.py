@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.releases.kinds.decomposed.sensitive_sets import SensitiveSignatures
-from discreet.table.assignments import Sets
+from discreet.table.assignments import Sets, most_various_first, prefix_levels, sets_of_groups
 from discreet.table.classes import group_codes
 from discreet.table.coded_table import Derives
-from discreet.table.kernels.lists import entries_of, places_of, starts_of, stretches
+from discreet.table.kernels.lists import AT_ONCE, entries_of, places_of, starts_of, stretches
 from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
 
 PAIRS = 50_000_000  # pairs of values whose counts are kept
@@ -28,6 +28,18 @@ class PossibleMembers:
     weight: Floats  # (edges,)
     truth: list[Codes]  # by attribute, in the codes of T^S
 
+    def drawn(self, person: Ints, sets: Sets) -> tuple[PossibleMembers, Sets]:
+        """Return some people, drawn with replacement, and the sets of the groups of these alone."""
+        kinds, kind = np.unique(self.kind[person], return_inverse=True)
+        edge, _ = entries_of(self.start, kinds)
+        groups, group = np.unique(self.group[edge], return_inverse=True)
+        start = starts_of(np.diff(self.start)[kinds])
+        truth = [of_attribute[person] for of_attribute in self.truth]
+        members = PossibleMembers(
+            kind.astype(np.int32), start, group.astype(np.int32), self.weight[edge], truth
+        )
+        return members, sets_of_groups(sets, groups)[1]
+
 
 @dataclass(frozen=True, eq=False)
 class RowsOfGroups(Derives):
@@ -35,6 +47,29 @@ class RowsOfGroups(Derives):
 
     start: Ints  # (groups + 1,)
     row: Ints32  # (edges,)
+
+    @classmethod
+    def of_few(cls, sets: Sets, codes: Ints32) -> RowsOfGroups | None:
+        """Find the rows within the sets of a few groups; None where they may be many.
+
+        One attribute after the other, all groups at once, so that no kernel has to be loaded.
+        """
+        length = np.diff(sets.start).reshape(codes.shape[1], -1)
+        if length.astype(np.float64).prod(axis=0).sum() > AT_ONCE:
+            return None
+        attributes = most_various_first(codes, 0)
+        order = np.lexsort(codes[:, attributes[::-1]].T).astype(np.int32)
+        width = codes.max(axis=0, initial=-1).astype(np.int64)[attributes] + 1
+        (keys, key_start, *_), _ = prefix_levels(codes[order][:, attributes], width)
+        group, prefix = np.arange(sets.groups), np.zeros(sets.groups, np.int64)
+        for level, attribute in enumerate(attributes.tolist()):
+            start, value = sets.of(attribute)
+            entry, line = entries_of(start, group)
+            longer = keys[key_start[level] : key_start[level + 1]]
+            number = places_of(longer, prefix[line] * width[level] + value[entry])
+            kept = np.flatnonzero((number >= 0) & (value[entry] < width[level]))
+            group, prefix = group[line[kept]], number[kept]
+        return cls(starts_of(np.bincount(group, minlength=sets.groups)), order[prefix])
 
     def places(self, sets: Sets, signatures: SensitiveSignatures, attribute: int) -> AnyInts:
         """Return the place of each row's value in its group's set; found once."""

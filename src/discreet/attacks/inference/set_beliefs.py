@@ -85,6 +85,45 @@ class RowsOfGroups(Derives):
             found[within] = np.searchsorted(key, group * cardinality + of_row) - start[group]
         return found
 
+    def shares(
+        self,
+        sets: Sets,
+        signatures: SensitiveSignatures,
+        one: int | None,
+        other: int | None,
+        chance: Floats | None,
+    ) -> Floats:
+        """Return the mass of each group's rows by values of one attribute and of another.
+
+        By the places of the values in the group's sets, those of the other attribute within each
+        of the first; None for all values together. Found once.
+        """
+        return self.once(
+            ("shares", one, other), lambda: self._shares(sets, signatures, one, other, chance)
+        )
+
+    def _shares(
+        self,
+        sets: Sets,
+        signatures: SensitiveSignatures,
+        one: int | None,
+        other: int | None,
+        chance: Floats | None,
+    ) -> Floats:
+        start = starts_of(_widths(sets, one) * _widths(sets, other))
+        found = np.zeros(start[-1])
+        for part, within, group in self.parts():
+            mass = signatures.count[self.row[within]] if chance is None else chance[within]
+            first, last = start[part.start], start[part.stop]
+            at = (start - first)[group]
+            if one is not None:
+                place = self.places(sets, signatures, one)[within]
+                at += place if other is None else place * _widths(sets, other)[group]
+            if other is not None:
+                at += self.places(sets, signatures, other)[within]
+            found[first:last] = np.bincount(at, mass, last - first)
+        return found
+
     def parts(self) -> Iterator[tuple[slice, slice, Ints]]:
         """Yield stretches of groups: which, their edges, and the group of each of these."""
         length = np.diff(self.start)
@@ -148,25 +187,16 @@ def row_beliefs(
     ``chance`` has the probability of each row for a person of its group; without it, rows are as
     likely as they are common in T^S.
     """
-    width = np.diff(sets.of(target)[0])
-    start = np.arange(sets.groups + 1)  # of the slots of each group: one, or one a known value
-    if known is not None:
-        start, _ = sets.of(known)
-        width = np.repeat(width, np.diff(start))
-    share_start = starts_of(width)
-    share, total = np.zeros(share_start[-1]), np.zeros(len(width))
-    place = rows.places(sets, signatures, target)
-    for part, within, group in rows.parts():
-        mass = signatures.count[rows.row[within]] if chance is None else chance[within]
-        first, last = start[part.start], start[part.stop]
-        slot = start[group] - first
-        if known is not None:
-            slot += rows.places(sets, signatures, known)[within]
-        at = (share_start[first:last] - share_start[first])[slot] + place[within]
-        shares = slice(share_start[first], share_start[last])
-        share[shares] = np.bincount(at, mass, share_start[last] - share_start[first])
-        total[first:last] = np.bincount(slot, mass, last - first)
-    return _mixed(people, sets, target, known, share, total, rng, chance is not None)
+    total = rows.shares(sets, signatures, known, None, chance)
+    first, second = sorted((target, target if known is None else known))
+    share = rows.shares(sets, signatures, first, None if known is None else second, chance)
+    by_target = known is not None and target < known
+    return _mixed(people, sets, target, known, share, total, rng, chance is not None, by_target)
+
+
+def _widths(sets: Sets, attribute: int | None) -> Ints:
+    """Return how many values of an attribute each group has; one if there is no attribute."""
+    return np.ones(sets.groups, np.int64) if attribute is None else np.diff(sets.of(attribute)[0])
 
 
 def _cardinality(signatures: SensitiveSignatures, attribute: int) -> int:
@@ -211,6 +241,7 @@ def _mixed(
     total: Floats,
     rng: np.random.Generator,
     is_chance: bool = False,
+    by_target: bool = False,  # whether shares are by the target's values first
 ) -> Found:
     """Mix the groups that each target may be in; a sample of the targets where it is too much."""
     kind, of_known, truth, count, line_of_person = _lines(people, target, known)
@@ -226,8 +257,8 @@ def _mixed(
         line_of_person = number[line_of_person]
     start, value = sets.of(known or 0)
     target_start, target_value = sets.of(target)
-    width = np.diff(target_start)
-    share_start = starts_of(width * (1 if known is None else np.diff(start)))
+    width, known_width = np.diff(target_start), _widths(sets, known)
+    share_start = starts_of(width * known_width)
     bound = int(max(of_known.max(initial=0), value.max(initial=0))) + 1  # above all known values
     above = int(max(truth.max(initial=0), target_value.max(initial=0))) + 1
     known_key, target_key = _keys(start, value, bound), _keys(target_start, target_value, above)
@@ -239,7 +270,7 @@ def _mixed(
         at, slot = share_start[group], group
         if known is not None:
             slot = places_of(known_key, group * bound + of_known[part][line])
-            at = at + (slot - start[group]) * width[group]
+            at = at + (slot - start[group]) * (1 if by_target else width[group])
         possible = np.flatnonzero(total[slot] > 0)
         edge, line, group = edge[possible], line[possible], group[possible]
         at, whole = at[possible], total[slot[possible]]
@@ -248,7 +279,9 @@ def _mixed(
         np.maximum.at(weight[part], line, whole)
         place = places_of(target_key, group * above + truth[part][line])
         held = np.flatnonzero(place >= 0)
-        of_truth = share[at[held] + place[held] - target_start[group[held]]]
+        of_group = group[held]
+        step = known_width[of_group] if by_target else 1
+        of_truth = share[at[held] + (place[held] - target_start[of_group]) * step]
         mass = likely[held] * of_truth / whole[held]
         top = np.bincount(line[held], mass, len(bottom))
         belief[part] = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), 0.0)

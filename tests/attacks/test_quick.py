@@ -11,6 +11,7 @@ import pytest
 import discreet as dc
 from discreet.attacks import estimates, run
 from discreet.attacks.estimates import RATE, mean_interval, share_interval
+from discreet.attacks.inference import set_beliefs
 from discreet.attacks.inference.set_beliefs import RowsOfGroups
 from discreet.errors import InputError
 from discreet.table.assignments import Sets, supporting_rows
@@ -184,3 +185,10 @@ def test_rows_of_persons_are_not_estimated():
     release = dc.publish(table, job, seed=0)
     with pytest.raises(InputError, match="several rows"):
         dc.attack(release, original=table, quick=True)
+
+
+def test_places_in_sets_are_the_same_looked_up_and_searched(table, monkeypatch):
+    release = decomposition(table)
+    looked_up = dc.attack(release, original=table).findings
+    monkeypatch.setattr(set_beliefs, "TABLE", 0)
+    assert dc.attack(release, original=table).findings == looked_up

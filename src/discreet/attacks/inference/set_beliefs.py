@@ -15,6 +15,7 @@ from discreet.table.kernels.lists import AT_ONCE, entries_of, places_of, starts_
 from discreet.typing import AnyInts, Bools, Codes, Floats, Ints, Ints32
 
 PAIRS = 50_000_000  # pairs of values whose counts are kept
+TABLE = 2**25  # values of all groups whose places in the sets are kept
 LINE_EDGES = 10_000_000  # pairs of a target and a group; beyond, targets are sampled
 
 
@@ -76,13 +77,11 @@ class RowsOfGroups(Derives):
         return self.once(("places", attribute), lambda: self._places(sets, signatures, attribute))
 
     def _places(self, sets: Sets, signatures: SensitiveSignatures, attribute: int) -> AnyInts:
-        start, value = sets.of(attribute)
-        cardinality = _cardinality(signatures, attribute)
-        key = _keys(start, value, cardinality)
-        found = np.empty(len(self.row), np.min_scalar_type(int(np.diff(start).max(initial=0))))
+        widest = int(_widths(sets, attribute).max(initial=0))
+        found = np.empty(len(self.row), np.min_scalar_type(widest))
         for _, within, group in self.parts():
             of_row = signatures.codes[self.row[within], attribute]
-            found[within] = np.searchsorted(key, group * cardinality + of_row) - start[group]
+            found[within] = _places_in_sets(sets, attribute, group, of_row)
         return found
 
     def shares(
@@ -199,8 +198,26 @@ def _widths(sets: Sets, attribute: int | None) -> Ints:
     return np.ones(sets.groups, np.int64) if attribute is None else np.diff(sets.of(attribute)[0])
 
 
-def _cardinality(signatures: SensitiveSignatures, attribute: int) -> int:
-    return int(signatures.offset[attribute + 1] - signatures.offset[attribute])
+def _places_in_sets(sets: Sets, attribute: int, group: Ints, value: AnyInts) -> Ints:
+    """Return the place of each value in the set of its group, −1 where that does not have it."""
+    start, listed = sets.of(attribute)
+    width = int(listed.max(initial=0)) + 2  # the last: values that no set has
+    wanted = group * width + np.minimum(value, width - 1)
+    if sets.groups * width > TABLE:
+        place = places_of(_keys(start, listed, width), wanted)
+        return np.where(place >= 0, place - start[group], -1)
+    return sets.once(("places", attribute), lambda: _place_table(start, listed, width))[
+        wanted
+    ].astype(np.int64)
+
+
+def _place_table(start: Ints, listed: Codes, width: int) -> AnyInts:
+    """Return the place of every value in the set of every group, −1 where it is missing."""
+    length = np.diff(start)
+    place = np.arange(len(listed)) - np.repeat(start[:-1], length)
+    table = np.full(len(length) * width, -1, np.min_scalar_type(-int(length.max(initial=0)) - 1))
+    table[_keys(start, listed, width)] = place
+    return table
 
 
 def _keys(start: Ints, value: Codes, cardinality: int) -> Ints:
@@ -255,13 +272,9 @@ def _mixed(
         number = np.full(len(edges), -1)
         number[order] = np.arange(len(order))
         line_of_person = number[line_of_person]
-    start, value = sets.of(known or 0)
-    target_start, target_value = sets.of(target)
-    width, known_width = np.diff(target_start), _widths(sets, known)
+    start, _ = sets.of(known or 0)
+    width, known_width = _widths(sets, target), _widths(sets, known)
     share_start = starts_of(width * known_width)
-    bound = int(max(of_known.max(initial=0), value.max(initial=0))) + 1  # above all known values
-    above = int(max(truth.max(initial=0), target_value.max(initial=0))) + 1
-    known_key, target_key = _keys(start, value, bound), _keys(target_start, target_value, above)
     total = np.append(total, 0.0)  # found by the place −1, of a value that a set does not have
     belief, weight = np.zeros(len(kind)), np.zeros(len(kind))
     for part in stretches(np.diff(people.start)[kind]):
@@ -269,19 +282,19 @@ def _mixed(
         group = people.group[edge].astype(np.int64)
         at, slot = share_start[group], group
         if known is not None:
-            slot = places_of(known_key, group * bound + of_known[part][line])
-            at = at + (slot - start[group]) * (1 if by_target else width[group])
+            place = _places_in_sets(sets, known, group, of_known[part][line])
+            slot = np.where(place >= 0, start[group] + place, -1)
+            at = at + place * (1 if by_target else width[group])
         possible = np.flatnonzero(total[slot] > 0)
         edge, line, group = edge[possible], line[possible], group[possible]
         at, whole = at[possible], total[slot[possible]]
         likely = people.weight[edge] * whole if is_chance else people.weight[edge]
         bottom = np.bincount(line, likely, len(kind[part]))
         np.maximum.at(weight[part], line, whole)
-        place = places_of(target_key, group * above + truth[part][line])
+        place = _places_in_sets(sets, target, group, truth[part][line])
         held = np.flatnonzero(place >= 0)
-        of_group = group[held]
-        step = known_width[of_group] if by_target else 1
-        of_truth = share[at[held] + (place[held] - target_start[of_group]) * step]
+        step = known_width[group[held]] if by_target else 1
+        of_truth = share[at[held] + place[held] * step]
         mass = likely[held] * of_truth / whole[held]
         top = np.bincount(line[held], mass, len(bottom))
         belief[part] = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), 0.0)

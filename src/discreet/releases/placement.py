@@ -314,7 +314,7 @@ def _expected_of_single(fits: Sequence[NDArray[np.int64]], full: int) -> list[li
 
     ``fits`` has, for each group that a person fits, the unit and the width of its digit.
     """
-    state, ways = np.array([full]), np.ones(1)
+    state, ways = np.array([full]), np.ones(1, np.float64)
     steps = []  # the moves of each person: their states before and after, groups and ways
     for digits in fits:
         unit, width = digits.T
@@ -324,7 +324,7 @@ def _expected_of_single(fits: Sequence[NDArray[np.int64]], full: int) -> list[li
             return None
         reached = ways[before]
         steps.append((len(ways), before, after, group, reached))
-        ways = np.bincount(after, reached, len(state))
+        ways = np.bincount(after, reached, len(state)).astype(np.float64)
     if not len(state) or state[0]:
         return None
     result: list[list[float]] = []
@@ -335,7 +335,7 @@ def _expected_of_single(fits: Sequence[NDArray[np.int64]], full: int) -> list[li
         remaining = following[after]
         expected = np.bincount(group, reached * remaining, len(digits)) / worlds
         result.append(expected.tolist())
-        following = np.bincount(before, remaining, states)
+        following = np.bincount(before, remaining, states).astype(np.float64)
     return result[::-1]
 
 

@@ -68,11 +68,14 @@ def beliefs_in(reading: AdversaryView, attribute: str, known: Sequence[str] = ()
     """The belief in each target's true value, given the target's values of other attributes."""
     column, truth = reading.sensitive[attribute], reading.truth[attribute]
     if not known:
-        return weighted_beliefs(reading, column.codes, truth, column.cardinality)
+        return reading.once(
+            ("beliefs", attribute),
+            lambda: weighted_beliefs(reading, column.codes, truth, column.cardinality),
+        )
     before, after = _known(reading, known), _known(reading, (*known, attribute))
     lines = group_codes(
         [reading.place_of_target, before.of_target, truth],
-        [reading.placement.places, before.count, column.cardinality + 1],
+        [reading.placement.places, before.cardinality, column.cardinality + 1],
         reading.targets,
     )
     first = lines.first_row
@@ -102,7 +105,7 @@ class _Counted(NamedTuple):
     """How many rows of each group have each code."""
 
     key: Ints  # (classes,) ascending, of group and code
-    count: Ints  # (classes,)
+    rows: Ints  # (classes,)
     cardinality: int  # of the codes
 
 
@@ -110,7 +113,7 @@ class _Known(NamedTuple):
     """Values of some attributes together, as one code."""
 
     of_target: Codes
-    count: int  # of the codes
+    cardinality: int  # of the codes
     counted: _Counted
 
 
@@ -138,7 +141,7 @@ def _fitting_weight(
         of_edge = group[edge]
         key = of_edge.astype(np.int64) * counted.cardinality + of_line[part][line]
         found = places_of(counted.key, key)
-        share = np.where(found >= 0, counted.count[found], 0) / reading.size[of_edge]
+        share = np.where(found >= 0, counted.rows[found], 0) / reading.size[of_edge]
         mass = reading.placement.weight[edge] * share
         weight[part] = np.bincount(line, mass, len(weight[part]))
     return weight

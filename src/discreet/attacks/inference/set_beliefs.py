@@ -39,7 +39,7 @@ class PossibleMembers:
         members = PossibleMembers(
             kind.astype(np.int32), start, group.astype(np.int32), self.weight[edge], truth
         )
-        return members, sets_of_groups(sets, groups)[1]
+        return members, sets_of_groups(sets, groups.astype(np.int64))[1]
 
 
 @dataclass(frozen=True, eq=False)

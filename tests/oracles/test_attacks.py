@@ -20,7 +20,8 @@ from discreet.attacks.inference.permanents import matching_beliefs
 from discreet.hierarchies import cell_splits, covering_classes
 from discreet.hierarchies.coverage import Coverage
 from discreet.hierarchies.covering_classes import fitting_groups
-from discreet.releases.placement import EXACT, weigh
+from discreet.releases import placement as placing
+from discreet.releases.placement import EXACT, expected_places, weigh
 
 SETTINGS = settings(max_examples=40, deadline=None)
 
@@ -71,13 +72,51 @@ def test_people_who_fit_several_groups_are_weighed_by_all_assignments(data):
     expected /= expected[0].sum()
     start = np.concatenate([[0], np.cumsum([len(fit) for fit in fits])])
     edges = np.array([group for fit in fits for group in fit], np.int32)
-    placement = weigh(start, edges, np.ones(len(fits), np.int64), size, 0)
+    few = data.draw(st.sampled_from([0, placing.FEW_WORLDS]))  # with arrays, or without
+    with patch.object(placing, "FEW_WORLDS", few):
+        placement = weigh(start, edges, np.ones(len(fits), np.int64), size, 0)
+        placement = placement.counted(np.arange(len(fits)))
     assert placement.method == EXACT
     found = np.zeros_like(expected)
     for person in range(len(fits)):
         for edge in range(start[person], start[person + 1]):
             found[person, edges[edge]] = placement.weight[edge]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@given(st.data())
+@SETTINGS
+def test_assignments_are_counted_alike_with_arrays_and_without(data):
+    """Larger components than all worlds could be enumerated of, some without any world."""
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=2, max_size=6))
+    truth = [group for group, rows in enumerate(sizes) for _ in range(rows)]
+    others = st.sets(st.integers(0, len(sizes) - 1), max_size=3)
+    fits = [sorted({group, *data.draw(others)}) for group in truth]
+    if data.draw(st.booleans()):
+        fits = fits[:-1]  # a group remains unfilled
+    size, ones = np.array(sizes), [1] * len(fits)
+    primary = np.array([data.draw(st.integers(0, 1)) for _ in sizes], np.int32)
+    for kinds in (None, primary, np.zeros(len(sizes), np.int32)):
+        with patch.object(placing, "FEW_WORLDS", 0):
+            found = expected_places(fits, ones, size, kinds)
+        with patch.object(placing, "FEW_WORLDS", 10**9):
+            expected = expected_places(fits, ones, size, kinds)
+        assert (found is None) == (expected is None)
+        if found is not None and expected is not None:
+            for own, other in zip(found, expected, strict=True):
+                np.testing.assert_allclose(own, other, rtol=1e-12)
+
+
+def test_worlds_are_counted_for_the_places_that_are_asked_for():
+    """Two components of three people and two groups: one asked for, one not."""
+    start = np.array([0, 1, 3, 5, 6, 8, 10])
+    group = np.array([0, 0, 1, 0, 1, 2, 2, 3, 2, 3], np.int32)
+    scaled = weigh(start, group, np.ones(6, np.int64), np.array([2, 1, 2, 1]), 0)
+    scaled.weight[:] = np.where(np.diff(start).repeat(np.diff(start)) > 1, 0.4, 1.0)  # wrong
+    every, some = scaled.counted(np.arange(6)), scaled.counted(np.array([4]))
+    np.testing.assert_allclose(every.weight, [1, 0.5, 0.5, 0.5, 0.5] * 2)
+    np.testing.assert_allclose(some.weight[5:], every.weight[5:])
+    np.testing.assert_array_equal(some.weight[:5], scaled.weight[:5])
 
 
 @given(st.data())

@@ -71,6 +71,7 @@ class Scene:
     persons: Sequence[PersonView] | None = None
     omitted: dict[str, str] = field(default_factory=dict)  # what attacks left out, and why
     at_risk: RowsAtRisk | None = None  # where rows are to be listed
+    quick: bool = False  # whether targets are drawn to estimate
 
     def list_rows(self, rows: Ints, attribute: str, knows: str, belief: Floats) -> None:
         """List rows of the table, counted from 0, whose value an attacker learns.

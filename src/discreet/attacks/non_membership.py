@@ -308,19 +308,34 @@ def _best(
     bits: int,
     total: float,
 ) -> float:
-    """The greatest share of the truth after barring one or two values that are not the target's."""
+    """The greatest share of the truth after barring one or two values that are not the target's.
+
+    Pairs with the value of the greatest mass come first. Another value needs no pairs where even
+    barring as much besides, none of it the truth's, would leave no greater share.
+    """
     whole = of_truth[truth]
     best = whole / total
+    commonest = -1
     for f in range(values):
         if is_own[f]:
             continue
         left = total - single[f]
         if left > 1e-12:
             best = max(best, (whole - of_truth[f]) / left)
-        if bits < 2:
+        if commonest < 0 or single[f] > single[commonest]:
+            commonest = f
+    if bits < 2 or commonest < 0:
+        return float(min(best, 1.0))
+    for turn in range(-1, values):
+        f = commonest if turn < 0 else turn
+        if is_own[f] or turn == commonest:
             continue
-        for other in range(f + 1, values):
-            if is_own[other]:
+        left = total - single[f]
+        least = left - single[commonest]
+        if turn >= 0 and least > 1e-12 and whole - of_truth[f] <= best * least:
+            continue
+        for other in range(values):
+            if is_own[other] or other == f:
                 continue
             rest = left - single[other] + pairs[f, other]
             if rest > 1e-12:

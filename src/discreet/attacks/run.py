@@ -256,9 +256,10 @@ def run_attacks(
         )
     if quick:
         readings = [drawn_targets(view, rng) for view in readings]
+    readings = interruptible(lambda: [_with_counted_worlds(view) for view in readings])
     scene = Scene(
         manifest, tables, task, readings, domains_of(tables, manifest), population, threshold, rng,
-        progress, persons, at_risk=RowsAtRisk() if list_rows else None,
+        progress, persons, at_risk=RowsAtRisk() if list_rows else None, quick=quick,
     )  # fmt: skip
     chosen = sorted(all_attacks() if attacks is None else attacks, key=lambda attack: attack.slow)
     findings: list[Finding] = []
@@ -284,7 +285,7 @@ def run_attacks(
         listed = scene.at_risk.listed
     report = AttackReport(
         tuple(findings), inapplicable, (), threshold, omitted=dict(scene.omitted), seconds=seconds,
-        at_risk=listed, estimated=TARGETS if any(view.estimated for view in readings) else None,
+        at_risk=listed, estimated=TARGETS if any(f.mean_interval for f in findings) else None,
     )  # fmt: skip
     if persons is None or task.kept is None:
         risks = interruptible(
@@ -297,6 +298,11 @@ def run_attacks(
         persons=max(view.persons.count for view in persons),
         rows=max(len(view.persons.number) for view in persons),
     )
+
+
+def _with_counted_worlds(view: AdversaryView) -> AdversaryView:
+    """Return the view with exact weights of the groups of its targets, where they are countable."""
+    return replace(view, placement=view.placement.counted(view.place_of_target))
 
 
 def _person_views(

@@ -18,7 +18,7 @@ from discreet.methods.base import Task
 from discreet.releases.placement import Placement
 from discreet.table.classes import Classes
 from discreet.table.code_maps import recoded
-from discreet.table.coded_table import Column
+from discreet.table.coded_table import Column, Derives
 from discreet.table.counts import ClassCounts, count_classes
 from discreet.typing import Codes
 
@@ -42,7 +42,7 @@ class KnownMembers:
 
 
 @dataclass(frozen=True, eq=False)
-class AdversaryView:
+class AdversaryView(Derives):
     """The groups of one published table, or of a pair that a group number links."""
 
     name: str

@@ -17,11 +17,11 @@ Two ways, and the report says which:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from math import comb
+from math import comb, prod
 from operator import mul
 
 import numpy as np
@@ -29,9 +29,12 @@ from numpy.typing import NDArray
 
 from discreet.table.graphs import smallest_connected
 from discreet.table.kernels.lists import entries_of, stable_order
+from discreet.typing import AnyInts
 
 EXACT_STATES = 4000  # states in any step of a component's dynamic program
 EXACT_PEOPLE = 64  # in a component that is counted exactly
+FEW_WORLDS = 50  # at most so many are counted world by world, without arrays
+MOST_STATE = 1 << 62  # as a number of 64 bits
 EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
 SCALING_ROUNDS = 300
 SCALING_PRECISION = 1e-7
@@ -51,6 +54,7 @@ class Placement:
     group: NDArray[np.int32]  # (edges,)
     weight: NDArray[np.float64]  # (edges,) sum to 1 within a place
     method: str = EXACT
+    count: Callable[[AnyInts], Placement] | None = None  # what ``counted`` does, if anything
 
     @property
     def places(self) -> int:
@@ -67,6 +71,10 @@ class Placement:
         every = np.arange(groups, dtype=np.int32)
         return cls(np.arange(groups + 1), every, np.ones(groups))
 
+    def counted(self, places: AnyInts) -> Placement:
+        """Count worlds exactly, where few, for these places; the weights of others may remain."""
+        return self if self.count is None else self.count(places)
+
     def sums(self, of_edge: NDArray[np.float64]) -> NDArray[np.float64]:
         """For each place the sum over its edges."""
         place = np.repeat(np.arange(self.places), np.diff(self.start))
@@ -80,7 +88,10 @@ def weigh(
     size: NDArray[np.int64],  # (groups,) rows
     suppressed: int,
 ) -> Placement:
-    """The weights of the groups that fit each kind; kinds that fit none have no edge."""
+    """The weights of the groups that fit each kind, by scaling; kinds that fit none have no edge.
+
+    ``Placement.counted`` makes them exact where that is possible.
+    """
     if (np.diff(start) <= 1).all():
         return Placement(start, group, np.ones(len(group)))
     if suppressed:
@@ -88,16 +99,26 @@ def weigh(
         place = np.repeat(np.arange(kinds), np.diff(start))
         order = np.argsort(np.concatenate([place, np.arange(kinds)]), kind="stable")
         wide = np.concatenate([group, np.full(kinds, len(size))])[order].astype(np.int32)
-        wide_start = start + np.arange(kinds + 1)
-        whole = weigh(wide_start, wide, people, np.append(size, suppressed), 0)
         published = wide < len(size)
-        weight = whole.weight[published]
-        sums = np.bincount(place, weight, kinds)
-        shares = weight / np.where(sums > 0, sums, 1)[place]
-        return Placement(start, group, shares, whole.method)
-    weight = scale(start, group, people.astype(np.float64), size.astype(np.float64))
-    exact = count_components(start, group, people, size, weight)
-    return Placement(start, group, weight, EXACT if exact else SCALING)
+
+        def shares(whole: Placement) -> Placement:
+            weight = whole.weight[published]
+            sums = np.bincount(place, weight, kinds)
+            of_edge = weight / np.where(sums > 0, sums, 1)[place]
+            return Placement(
+                start, group, of_edge, whole.method, lambda places: shares(whole.counted(places))
+            )
+
+        wide_start = start + np.arange(kinds + 1)
+        return shares(weigh(wide_start, wide, people, np.append(size, suppressed), 0))
+    scaled = scale(start, group, people.astype(np.float64), size.astype(np.float64))
+
+    def counted(places: AnyInts) -> Placement:
+        weight = scaled.copy()
+        exact = count_components(start, group, people, size, weight, places=places)
+        return Placement(start, group, weight, EXACT if exact else SCALING)
+
+    return Placement(start, group, scaled, SCALING, counted)
 
 
 def scale(
@@ -159,11 +180,12 @@ def count_components(
     size: NDArray[np.int64],
     weight: NDArray[np.float64],
     kind_of_group: NDArray[np.int32] | None = None,
+    places: AnyInts | None = None,
 ) -> bool:
     """Replace the weights of small components by exact ones; whether none is left.
 
     With ``kind_of_group``, people of one kind have a group of each kind that the groups they fit
-    have: in worlds without, there is none.
+    have: in worlds without, there is none. With ``places``, the components of these kinds alone.
     """
     component = _components(start, group, len(size))
     several = np.flatnonzero(np.diff(start) > 1)
@@ -173,6 +195,8 @@ def count_components(
     is_open[open_components] = True
     if len(open_components) > EXACT_COMPONENTS:
         return False
+    if places is not None:
+        is_open &= np.bincount(component[places], minlength=len(is_open)) > 0
     for kind in np.flatnonzero(is_open[component] & (np.diff(start) > 0)):
         kinds_of[int(component[kind])].append(int(kind))
     all_exact = True
@@ -181,14 +205,39 @@ def count_components(
             all_exact = False
             continue
         edges = [(start[kind], start[kind + 1]) for kind in kinds]
-        fits = [group[low:high].tolist() for low, high in edges]
-        counted = expected_places(fits, [int(people[kind]) for kind in kinds], size, kind_of_group)
-        if counted is None:
-            all_exact = False
-            continue
-        for (low, high), expected, one in zip(edges, counted, kinds, strict=True):
-            weight[low:high] = np.array(expected) / people[one]
+        fits = [tuple(group[low:high].tolist()) for low, high in edges]
+        counts = people[kinds].tolist()
+        shares = _shares_of_alike(fits, counts, size) if kind_of_group is None else None
+        if shares is None:
+            counted = expected_places(fits, counts, size, kind_of_group)
+            if counted is None:
+                all_exact = False
+                continue
+            shares = [np.array(of_kind) / n for of_kind, n in zip(counted, counts, strict=True)]
+        for (low, high), share in zip(edges, shares, strict=True):
+            weight[low:high] = share
     return all_exact
+
+
+def _shares_of_alike(
+    fits: Sequence[tuple[int, ...]], people: Sequence[int], size: NDArray[np.int64]
+) -> list[NDArray[np.float64]] | None:
+    """Return the shares of each kind, counted with kinds that fit the same groups as one.
+
+    None where no two do, or the groups may have too many states for that.
+    """
+    total: dict[tuple[int, ...], int] = defaultdict(int)
+    for fit, count in zip(fits, people, strict=True):
+        total[fit] += count
+    groups = list(set().union(*total))
+    if len(total) == len(fits) or prod((size[groups] + 1).tolist()) > EXACT_STATES:
+        return None
+    counted = expected_places(list(total), list(total.values()), size)
+    if counted is None:
+        return None
+    places = zip(total.items(), counted, strict=True)
+    share = {fit: np.array(of_fit) / count for (fit, count), of_fit in places}
+    return [share[fit] for fit in fits]
 
 
 def expected_places(
@@ -207,6 +256,13 @@ def expected_places(
     widths = {group: int(size[group]) + 1 for group in groups}
     units = dict(zip(groups, accumulate((widths[g] for g in groups), mul, initial=1), strict=False))
     full = sum((widths[group] - 1) * units[group] for group in groups)
+    if all(count == 1 for count in people) and full < MOST_STATE:
+        if kind_of_group is not None and any(len(set(kind_of_group[list(f)])) > 1 for f in fits):
+            return None  # one person has no group of each of several kinds
+        if prod(len(fit) for fit in fits) > FEW_WORLDS:
+            return _expected_of_single(
+                [np.array([(units[g], widths[g]) for g in fit]) for fit in fits], full
+            )
     forward = [{full: 1}]
     steps: list[list[tuple[int, list[_Spread]]]] = []  # the states before each kind, and its moves
     for fit, count in zip(fits, people, strict=True):
@@ -250,6 +306,36 @@ def expected_places(
                 before[state] = total
         backward = before
         result.append([one / worlds for one in expected])
+    return result[::-1]
+
+
+def _expected_of_single(fits: Sequence[NDArray[np.int64]], full: int) -> list[list[float]] | None:
+    """Return the same for kinds of one person each, all states of a step at once.
+
+    ``fits`` has, for each group that a person fits, the unit and the width of its digit.
+    """
+    state, ways = np.array([full]), np.ones(1, np.float64)
+    steps = []  # the moves of each person: their states before and after, groups and ways
+    for digits in fits:
+        unit, width = digits.T
+        before, group = np.nonzero(state[:, None] // unit % width)
+        state, after = np.unique(state[before] - unit[group], return_inverse=True)
+        if len(state) > EXACT_STATES:
+            return None
+        reached = ways[before]
+        steps.append((len(ways), before, after, group, reached))
+        ways = np.bincount(after, reached, len(state)).astype(np.float64)
+    if not len(state) or state[0]:
+        return None
+    result: list[list[float]] = []
+    worlds, following = ways[0], np.zeros(len(state))
+    following[0] = 1.0
+    moves = zip(fits[::-1], steps[::-1], strict=True)
+    for digits, (states, before, after, group, reached) in moves:
+        remaining = following[after]
+        expected = np.bincount(group, reached * remaining, len(digits)) / worlds
+        result.append(expected.tolist())
+        following = np.bincount(before, remaining, states).astype(np.float64)
     return result[::-1]
 
 

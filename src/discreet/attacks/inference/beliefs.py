@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from discreet.releases.adversary_view import AdversaryView
 from discreet.releases.placement import Placement
 from discreet.table.classes import group_codes
 from discreet.table.kernels.lists import entries_of, places_of, stretches
-from discreet.typing import Codes, Floats
+from discreet.typing import Codes, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +45,15 @@ class Beliefs:
 
 def ungrouped(reading: AdversaryView) -> AdversaryView:
     """The view of an attacker who has the whole table as one group: without the release."""
-    return replace(
-        reading,
-        size=np.array([reading.rows]),
-        group_of_row=np.zeros(reading.rows, np.int32),
-        placement=Placement.identity(1),
-        place_of_target=np.zeros(reading.targets, np.int32),
+    return reading.once(
+        "ungrouped",
+        lambda: replace(
+            reading,
+            size=np.array([reading.rows]),
+            group_of_row=np.zeros(reading.rows, np.int32),
+            placement=Placement.identity(1),
+            place_of_target=np.zeros(reading.targets, np.int32),
+        ),
     )
 
 
@@ -62,90 +66,97 @@ def on_lines_of(lines: Beliefs, other: Beliefs) -> NDArray[np.float64]:
 
 def beliefs_in(reading: AdversaryView, attribute: str, known: Sequence[str] = ()) -> Beliefs:
     """The belief in each target's true value, given the target's values of other attributes."""
-    return weighted_beliefs(
-        reading,
-        reading.sensitive[attribute].codes,
-        reading.truth[attribute],
-        reading.sensitive[attribute].cardinality,
-        known,
-    )
-
-
-def weighted_beliefs(
-    reading: AdversaryView, of_row: Codes, truth: Codes, cardinality: int, known: Sequence[str] = ()
-) -> Beliefs:
-    """The same for any grouping of rows: kinds of values, for one."""
+    column, truth = reading.sensitive[attribute], reading.truth[attribute]
     if not known:
-        return _beliefs_of_groups(reading, of_row, truth, cardinality)
-    known_of_row, known_of_target, combinations = _known(reading, known)
+        return reading.once(
+            ("beliefs", attribute),
+            lambda: weighted_beliefs(reading, column.codes, truth, column.cardinality),
+        )
+    before, after = _known(reading, known), _known(reading, (*known, attribute))
     lines = group_codes(
-        [reading.place_of_target, known_of_target, truth],
-        [reading.placement.places, combinations, cardinality + 1],
+        [reading.place_of_target, before.of_target, truth],
+        [reading.placement.places, before.cardinality, column.cardinality + 1],
         reading.targets,
     )
     first = lines.first_row
-    place, value = reading.place_of_target[first], truth[first]
-    known_value = known_of_target[first]
-    sizes = [combinations, cardinality + 1]
-    top = _fitting_weight(reading, [known_of_row, of_row], sizes, place, [known_value, value])
-    bottom = _fitting_weight(reading, [known_of_row], sizes[:1], place, [known_value])
+    place = reading.place_of_target[first]
+    top = _fitting_weight(reading, after.counted, place, after.of_target[first])
+    bottom = _fitting_weight(reading, before.counted, place, before.of_target[first])
     belief = np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), 0.0)
-    return Beliefs(belief, lines.size, place, value, lines.class_of_row)
+    return Beliefs(belief, lines.size, place, truth[first], lines.class_of_row)
 
 
-def _beliefs_of_groups(
+def weighted_beliefs(
     reading: AdversaryView, of_row: Codes, truth: Codes, cardinality: int
 ) -> Beliefs:
-    """The beliefs of an attacker who knows no sensitive value."""
+    """The same for any grouping of rows, kinds of values for one, and no known value."""
     lines = group_codes(
         [reading.place_of_target, truth],
         [reading.placement.places, cardinality + 1],
         reading.targets,
     )
     place, value = reading.place_of_target[lines.first_row], truth[lines.first_row]
-    belief = _fitting_weight(reading, [of_row], [cardinality + 1], place, [value])
+    counted = _counted(reading, of_row, cardinality + 1)
+    belief = _fitting_weight(reading, counted, place, value)
     return Beliefs(belief, lines.size, place, value, lines.class_of_row)
+
+
+class _Counted(NamedTuple):
+    """How many rows of each group have each code."""
+
+    key: Ints  # (classes,) ascending, of group and code
+    rows: Ints  # (classes,)
+    cardinality: int  # of the codes
+
+
+class _Known(NamedTuple):
+    """Values of some attributes together, as one code."""
+
+    of_target: Codes
+    cardinality: int  # of the codes
+    counted: _Counted
+
+
+def _counted(reading: AdversaryView, of_row: Codes, cardinality: int) -> _Counted:
+    classes = group_codes(
+        [reading.group_of_row, of_row], [reading.groups, cardinality], reading.rows
+    )
+    first = classes.first_row
+    key = reading.group_of_row[first].astype(np.int64) * cardinality + of_row[first]
+    ascending = np.argsort(key)
+    return _Counted(key[ascending], classes.size[ascending], cardinality)
 
 
 def _fitting_weight(
     reading: AdversaryView,
-    of_row: Sequence[Codes],  # (rows,) each
-    cardinalities: Sequence[int],
+    counted: _Counted,
     place: NDArray[np.int32],  # (lines,)
-    of_line: Sequence[Codes],  # (lines,) each
+    of_line: Codes,  # (lines,)
 ) -> Floats:
-    """Return the weight of the rows with a line's codes: Σ w(g) · count(g) / n(g)."""
-    classes = group_codes(
-        [reading.group_of_row, *of_row], [reading.groups, *cardinalities], reading.rows
-    )
-    first = classes.first_row
-    key = _keys(reading.group_of_row[first], [codes[first] for codes in of_row], cardinalities)
-    ascending = np.argsort(key)
-    key, count = key[ascending], classes.size[ascending]
+    """Return the weight of the rows with a line's code: Σ w(g) · count(g) / n(g)."""
     start, group = reading.placement.start, reading.placement.group
     weight = np.zeros(len(place))
     for part in stretches(np.diff(start)[place]):
         edge, line = entries_of(start, place[part])
         of_edge = group[edge]
-        found = places_of(key, _keys(of_edge, [c[part][line] for c in of_line], cardinalities))
-        share = np.where(found >= 0, count[found], 0) / reading.size[of_edge]
+        key = of_edge.astype(np.int64) * counted.cardinality + of_line[part][line]
+        found = places_of(counted.key, key)
+        share = np.where(found >= 0, counted.rows[found], 0) / reading.size[of_edge]
         mass = reading.placement.weight[edge] * share
         weight[part] = np.bincount(line, mass, len(weight[part]))
     return weight
 
 
-def _known(reading: AdversaryView, known: Sequence[str]) -> tuple[Codes, Codes, int]:
-    """The known values of rows and targets as one code each, and how many there are."""
+def _known(reading: AdversaryView, names: Sequence[str]) -> _Known:
+    """The values that rows and targets have of some attributes; found once."""
+    chosen = tuple(sorted(names))
+    return reading.once(("known", chosen), lambda: _find_known(reading, chosen))
+
+
+def _find_known(reading: AdversaryView, names: Sequence[str]) -> _Known:
     rows, targets = reading.rows, reading.targets
-    codes = [np.concatenate([reading.sensitive[n].codes, reading.truth[n]]) for n in known]
-    cardinalities = [reading.sensitive[name].cardinality + 1 for name in known]
+    codes = [np.concatenate([reading.sensitive[n].codes, reading.truth[n]]) for n in names]
+    cardinalities = [reading.sensitive[name].cardinality + 1 for name in names]
     classes = group_codes(codes, cardinalities, rows + targets)
     of_row, of_target = np.split(classes.class_of_row, [rows])
-    return of_row, of_target, classes.count
-
-
-def _keys(group: Codes, others: Sequence[Codes], cardinalities: Sequence[int]) -> NDArray[np.int64]:
-    key = group.astype(np.int64)
-    for codes, cardinality in zip(others, cardinalities, strict=True):
-        key = key * cardinality + codes
-    return key
+    return _Known(of_target, classes.count, _counted(reading, of_row, classes.count))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.local_recoding.hulls import Space, cell_costs, hull_costs
+from discreet.table.counts import order_of_keys
 from discreet.table.kernels.lists import entries_of, stable_order
 from discreet.typing import Floats, Ints, Ints32
 
@@ -45,8 +46,8 @@ class UnitGrouping:
         Pieces of the same unit and group become one; those without rows are dropped. The units
         of a group are in order.
         """
-        order = stable_order(unit, len(space.rows))
-        order = order[stable_order(group[order], int(group.max(initial=-1)) + 1)]
+        groups, units = int(group.max(initial=-1)) + 1, len(space.rows)
+        order = order_of_keys(group * units + unit, groups * units)
         order = order[rows[order] > 0]
         unit, group, rows = unit[order], group[order], rows[order]
         first = (np.diff(group, prepend=-1) != 0) | (np.diff(unit, prepend=-1) != 0)

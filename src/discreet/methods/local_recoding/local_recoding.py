@@ -410,7 +410,8 @@ class Recoding:
         order = stable_order(unit, self.units.count)
         pieces_of_unit = np.bincount(unit, minlength=self.units.count)
         first = np.cumsum(pieces_of_unit) - pieces_of_unit
-        group_of_row = group.astype(np.int32)[order[first]][self.units.class_of_row]
+        group_of_unit: NDArray[np.int32] = group.astype(np.int32)[order[first]]
+        group_of_row = group_of_unit[self.units.class_of_row]
         split = pieces_of_unit > 1
         torn = self.task.rng.permutation(np.flatnonzero(split[self.units.class_of_row]))
         torn = torn[np.argsort(self.units.class_of_row[torn], kind="stable")]

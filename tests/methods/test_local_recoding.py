@@ -168,15 +168,30 @@ def test_large_tables_meet_their_requirements_at_every_effort(effort, monkeypatc
     assert audit(tmp_path / "release").ok
 
 
-def test_large_tables_whose_units_are_put_side_by_side_have_the_same_classes(monkeypatch):
-    rng = np.random.default_rng(2)
-    size, q = rng.integers(0, 60, 120), rng.choice(list("abc"), 120)
-    s = rng.choice(list("xyz"), 120)
-    table = frame(size.tolist(), q.tolist(), s.tolist())
+def test_units_of_a_large_table_are_numbered_by_their_first_two_ranks(monkeypatch):
+    from discreet.methods.local_recoding import blocks
+    from discreet.methods.local_recoding.local_recoding import Recoding
+
+    made = []
+    start = Recoding.__init__
+
+    def spy(self, task, method):
+        start(self, task, method)
+        made.append(self)
+
+    monkeypatch.setattr(Recoding, "__init__", spy)
     asked = job([{"k-anonymity": {"k": 3}}, {"distinct-l-diversity": {"l": 2}}], ranges=True)
-    once = dc.publish(table, asked, seed=1)
-    monkeypatch.setattr("discreet.methods.local_recoding.candidates.CACHED", 4)
-    again = dc.publish(table, asked, seed=1)
-    assert cells(again) == cells(once)
-    for figure in ("loss", "lower_bound"):
-        assert again.private["method"][figure] == pytest.approx(once.private["method"][figure])
+    for most in (blocks.BLOCK, 4):
+        monkeypatch.setattr(blocks, "BLOCK", most)
+        dc.publish(scattered(), asked, seed=1)
+    one, other = made
+    assert not np.array_equal(one.units.first_row, other.units.first_row)
+    first, second = other.space.rank.T[:2]
+    assert (np.diff(first * int(other.space.values[1]) + second) >= 0).all()
+    for recoding in made:  # each unit has its rows, ranks and values
+        of_row = recoding.units.class_of_row
+        assert (recoding.space.rank[of_row] == one.space.rank[one.units.class_of_row]).all()
+        assert (of_row[recoding.units.first_row] == np.arange(recoding.units.count)).all()
+        assert (recoding.space.rows == np.bincount(of_row)).all()
+        needed, wanted = recoding.promises.needs.value, one.promises.needs.value
+        assert (needed[of_row] == wanted[one.units.class_of_row]).all()

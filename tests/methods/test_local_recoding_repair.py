@@ -89,6 +89,22 @@ def test_the_tree_finds_what_comparing_all_finds(made, wanted):
         assert added[i][: len(found)] == pytest.approx([all_[g] for g in found], abs=1e-9)
 
 
+@settings(max_examples=60, deadline=None)
+@given(grouped(), st.integers(0, 2**32 - 1))
+def test_hulls_of_unchanged_groups_are_kept(made, seed):
+    rng = np.random.default_rng(seed)
+    unit, group, rows = made.unit.copy(), made.group_of_piece, made.rows.copy()
+    changed = np.zeros(made.count, bool)
+    moved = rng.random(len(unit)) < rng.random()
+    target = rng.integers(0, made.count, len(unit))
+    changed[group[moved]] = changed[target[moved]] = True
+    pieces = unit, np.where(moved, target, group), rows
+    again = UnitGrouping.of(made.space, *pieces, before=made, changed=changed)
+    anew = UnitGrouping.of(made.space, *pieces)
+    for name in ("start", "unit", "rows", "size", "cost", "low", "high"):
+        assert np.array_equal(getattr(again, name), getattr(anew, name)), name
+
+
 def many_groups(count: int, seed: int = 0) -> UnitGrouping:
     """Groups of two neighbouring units each, spread over three free ranges."""
     rng = np.random.default_rng(seed)

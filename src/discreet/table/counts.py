@@ -223,7 +223,7 @@ def _sum_keys(
         sums = sums[found]
     else:
         count = np.ones(len(key), np.int64) if count is None else count
-        order = _stable_order(key, classes * cardinality)
+        order = order_of_keys(key, classes * cardinality)
         key = key[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))
         found = key[first]
@@ -235,7 +235,7 @@ def _sum_keys(
     return ValueCounts(start, value, sums.astype(np.int64), cardinality, reference)
 
 
-def _stable_order(key: Ints, bound: int) -> Ints:
+def order_of_keys(key: Ints, bound: int) -> Ints:
     """Return the order that sorts keys; those with few descents are merged in one pass."""
     if FEWEST * np.count_nonzero(key[1:] < key[:-1]) < len(key):
         return np.argsort(key, kind="stable")

@@ -26,13 +26,10 @@ from discreet.methods.local_recoding.group_needs import (
 )
 from discreet.methods.local_recoding.hulls import Space, cell_cost
 from discreet.methods.shared.list_orders import sort_by_key
-from discreet.table.classes import pack_keys
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lengthening import lengthened
-from discreet.table.kernels.lists import stable_order
 from discreet.typing import Floats, Ints, Ints32
 
-CACHED = 2**15  # units whose ranks the processor's cache holds
 LOWERED = 0.7  # the next ceiling, where candidates are too many
 SPARSE = 16  # stretches with fewer units for each row of a group are thinned out before sorting
 
@@ -53,11 +50,6 @@ def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> C
     At a ceiling of 0 only exact tuples are left, which always fit.
     """
     limit = max(limit, len(space.rows))
-    units = None
-    if len(space.rows) > CACHED:  # units that meet in stretches side by side in memory
-        key, bound = pack_keys(list(space.rank.T[:2]), space.values[:2].tolist(), len(space.rows))
-        units = stable_order(key, bound)
-        space, needs = space.take(units, space.rows[units]), needs.take(units)
     given = space, needs, new_tally(needs), _cheapest_of_levels(space)
     while True:
         cheapest = np.full(len(space.rows), ceiling)
@@ -65,9 +57,6 @@ def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> C
         if fits:
             break
         ceiling = ceiling * LOWERED if ceiling > 1e-3 else 0.0
-    if units is not None:
-        member = units.astype(np.int32)[member]
-        cheapest[units] = cheapest.copy()
     return Candidates(start, member, cost, ceiling, cheapest)
 
 

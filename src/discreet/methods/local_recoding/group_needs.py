@@ -35,7 +35,9 @@ class Needs(NamedTuple):
         """The same for some units; values are numbered anew."""
         value = np.empty((len(units), len(self.values)), np.int32)
         for j in range(len(self.values)):
-            value[:, j] = np.unique(self.value[units, j], return_inverse=True)[1]
+            of_unit = self.value[units, j]
+            number = np.cumsum(np.bincount(of_unit) > 0, dtype=np.int32)
+            value[:, j] = number[of_unit] - 1
         return self._replace(value=value, cardinality=int(value.max(initial=-1)) + 1)
 
 

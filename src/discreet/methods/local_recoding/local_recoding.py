@@ -85,8 +85,9 @@ from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.labelled_entry import LabelledEntry
 from discreet.methods.shared.tight_cells import require_one_meaning, tightened
-from discreet.table.classes import classes_of, group_codes
+from discreet.table.classes import Classes, classes_of, group_codes, pack_keys
 from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import stable_order
 from discreet.table.persons import Keeping
 from discreet.typing import Ints
 
@@ -190,8 +191,10 @@ class Recoding:
         only_sizes = Promises(task, np.zeros(0, np.int64)).only_sizes
         split_by = [] if only_sizes else task.table.sensitive
         self.units = classes_of([*self.columns, *split_by], task.table.rows)
-        self.promises = Promises(task, self.units.first_row)
         self.space = self._space()
+        if is_large(self.space):
+            self._bring_together()
+        self.promises = Promises(task, self.units.first_row)
         self._too_wide = too_many_tuples(self.space, FIRST_CEILING)
         self._opening: Opening | None = None  # of the whole table, where it is one region
 
@@ -204,6 +207,16 @@ class Recoding:
         return build_space(
             self.columns, rankings, hierarchies, self.units.first_row, self.units.size
         )
+
+    def _bring_together(self) -> None:
+        """Number units by their first two ranks: those that may meet are near in memory."""
+        ranks, values = self.space.rank.T[:2], self.space.values[:2].tolist()
+        order = stable_order(*pack_keys(list(ranks), values, self.units.count))
+        number = np.empty(len(order), np.int32)
+        number[order] = np.arange(len(order), dtype=np.int32)
+        first_row, size = self.units.first_row[order], self.units.size[order]
+        self.units = Classes(number[self.units.class_of_row], first_row, size)
+        self.space = self.space.take(order, size)
 
     def run(self, plan: EffortPlan, deadline: float | None) -> Generalized:
         """Group the rows of every region, bound the loss, form the classes."""
@@ -394,10 +407,12 @@ class Recoding:
     def _deal(self, made: UnitGrouping) -> NDArray[np.int32]:
         """The group of each row; the rows of a unit in several groups are dealt at random."""
         unit, group, rows = made.unit, made.group_of_piece, made.rows
-        order = np.argsort(unit, kind="stable")
-        first = np.searchsorted(unit[order], np.arange(self.units.count))
-        group_of_row = group[order[first]][self.units.class_of_row].astype(np.int32)
-        split = np.bincount(unit, minlength=self.units.count) > 1
+        order = stable_order(unit, self.units.count)
+        pieces_of_unit = np.bincount(unit, minlength=self.units.count)
+        first = np.cumsum(pieces_of_unit) - pieces_of_unit
+        group_of_unit: NDArray[np.int32] = group.astype(np.int32)[order[first]]
+        group_of_row = group_of_unit[self.units.class_of_row]
+        split = pieces_of_unit > 1
         torn = self.task.rng.permutation(np.flatnonzero(split[self.units.class_of_row]))
         torn = torn[np.argsort(self.units.class_of_row[torn], kind="stable")]
         pieces = order[split[unit[order]]]

@@ -80,11 +80,15 @@ def join_nearest(made: UnitGrouping, left: Ints) -> UnitGrouping:
         made.count + np.arange(len(units)),
         np.ones(len(units), np.int64),
     )
+    changed = np.zeros(made.count, bool)
+    changed[near[:, 0]] = True
     return UnitGrouping.of(
         made.space,
         np.concatenate((made.unit, units)),
         np.concatenate((made.group_of_piece, near[:, 0])),
         np.concatenate((made.rows, rows)),
+        before=made,
+        changed=changed,
     )
 
 

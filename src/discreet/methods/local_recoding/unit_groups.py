@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.methods.local_recoding.hulls import Space, cell_costs, hull_costs
+from discreet.table.counts import order_of_keys
 from discreet.table.kernels.lists import entries_of, stable_order
-from discreet.typing import Floats, Ints, Ints32
+from discreet.typing import Bools, Floats, Ints, Ints32
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +40,22 @@ class UnitGrouping:
     high: Ints32  # (groups, attributes)
 
     @staticmethod
-    def of(space: Space, unit: Ints, group: Ints, rows: Ints) -> UnitGrouping:
+    def of(
+        space: Space,
+        unit: Ints,
+        group: Ints,
+        rows: Ints,
+        before: UnitGrouping | None = None,
+        changed: Bools | None = None,
+    ) -> UnitGrouping:
         """Groups from pieces in any order; group numbers may have gaps.
 
         Pieces of the same unit and group become one; those without rows are dropped. The units
-        of a group are in order.
+        of a group are in order. Groups that are not ``changed`` have the same number, rows and so
+        hull ``before``.
         """
-        order = stable_order(unit, len(space.rows))
-        order = order[stable_order(group[order], int(group.max(initial=-1)) + 1)]
+        groups, units = int(group.max(initial=-1)) + 1, len(space.rows)
+        order = order_of_keys(group * units + unit, groups * units)
         order = order[rows[order] > 0]
         unit, group, rows = unit[order], group[order], rows[order]
         first = (np.diff(group, prepend=-1) != 0) | (np.diff(unit, prepend=-1) != 0)
@@ -55,8 +64,20 @@ class UnitGrouping:
             unit, group = unit[first], group[first]
         begins = np.diff(group, prepend=-1) != 0
         start = np.append(np.flatnonzero(begins), len(group))
-        number = np.cumsum(begins) - 1
-        low, high, size, cost = hulls_of(space, unit, number, rows, len(start) - 1)
+        if before is None or changed is None:
+            number = np.cumsum(begins) - 1
+            low, high, size, cost = hulls_of(space, unit, number, rows, len(start) - 1)
+            return UnitGrouping(space, start, unit, rows, size, cost, low, high)
+        kept = group[begins]
+        low, high, size, cost = hulls = tuple(
+            figure[kept] for figure in (before.low, before.high, before.size, before.cost)
+        )
+        anew = changed[kept]
+        piece = np.flatnonzero(np.repeat(anew, np.diff(start)))
+        number = np.cumsum(begins[piece]) - 1
+        found = hulls_of(space, unit[piece], number, rows[piece], int(anew.sum()))
+        for figure, of_changed in zip(hulls, found, strict=True):
+            figure[anew] = of_changed
         return UnitGrouping(space, start, unit, rows, size, cost, low, high)
 
     @staticmethod

@@ -135,7 +135,7 @@ def _find_filler_at_once(
     lacking[0] = False
     found = [
         _listed_under(sets[by, : held[by]], by, offset, start, listed)
-        for by in np.flatnonzero(~lacking)
+        for by in np.flatnonzero(~lacking).tolist()
     ]
     signatures = min(found, key=len)
     new = stamp[offset[:-1] + codes[signatures]] < 0

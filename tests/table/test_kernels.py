@@ -299,7 +299,7 @@ matching_beliefs_of_groups(
     one, one, np.array([1]), one, np.ones(1), 10, belief, np.zeros(1, np.uint8)
 )
 assert belief[0] == 1.0
-assert told[-1][0] == 2, told  # the kernel and the one that it calls
+assert told[-1][0] == 3, told  # the kernel and the two that it calls
 assert told[-1][1] > 0
 """
     environment = {"DISCREET_KERNELS": "compiled", "NUMBA_CACHE_DIR": str(tmp_path)}

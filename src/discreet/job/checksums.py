@@ -16,7 +16,7 @@ PASSING = 0.9  # of them
 def checked_numbers(values: Sequence[str]) -> str | None:
     """Return what the check digits of most values show a column to hold; None for none."""
     some = [re.sub(r"[\s./-]", "", value).upper() for value in values]
-    if len(some) < _FEWEST:
+    if len(some) < _FEWEST or sum(len(one) >= _SHORTEST for one in some) < PASSING * len(some):
         return None
     for what, check in _CHECKS.items():
         if sum(map(check, some)) >= PASSING * len(some):
@@ -25,6 +25,7 @@ def checked_numbers(values: Sequence[str]) -> str | None:
 
 
 _FEWEST = 5
+_SHORTEST = 9  # signs of a number below
 
 
 def is_iban(text: str) -> bool:

@@ -23,7 +23,7 @@ from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-from discreet.typing import Codes, Ints, Ints32
+from discreet.typing import Codes, Floats, Ints, Ints32
 
 NO_READER, PAIR, ROW = 0, 1, 2
 
@@ -106,8 +106,45 @@ def add_noise(
     return Noise(group, attribute, value, lacking)
 
 
+def _listed_under(values: Ints32, by: int, offset: Ints, start: Ints, listed: Ints32) -> Ints32:
+    """Return the signatures with some values of an attribute, value by value."""
+    base = offset[by] + by
+    parts = [listed[by, start[base + value] : start[base + value + 1]] for value in values]
+    return np.concatenate(parts)
+
+
+def _drawn(random: Floats, signatures: Ints32, size: Ints) -> int:
+    """Return one of some signatures by their sizes, as a loop draws it; −1 if there is none."""
+    chosen = np.flatnonzero(random * np.cumsum(size[signatures]) < size[signatures])
+    return int(signatures[chosen[-1]]) if len(chosen) else -1
+
+
+def _find_filler_at_once(
+    rng: np.random.Generator,
+    codes: Ints32,
+    size: Ints,
+    offset: Ints,
+    start: Ints,
+    listed: Ints32,
+    sets: Ints32,
+    held: Ints,
+    stamp: Ints,
+    wanted: Ints,
+) -> int:
+    lacking = held < wanted
+    lacking[0] = False
+    found = [
+        _listed_under(sets[by, : held[by]], by, offset, start, listed)
+        for by in np.flatnonzero(~lacking).tolist()
+    ]
+    signatures = min(found, key=len)
+    new = stamp[offset[:-1] + codes[signatures]] < 0
+    signatures = signatures[~new[:, ~lacking].any(axis=1) & new.any(axis=1)]
+    return _drawn(rng.random(len(signatures)), signatures, size)
+
+
 # Compiled: called for every noise value, through the signatures of a set.
-@kernel
+@kernel(interpreted=_find_filler_at_once)
 def _find_filler(
     rng: np.random.Generator,
     codes: Ints32,
@@ -152,8 +189,33 @@ def _find_filler(
     return found
 
 
+def _count_open_at_once(
+    codes: Ints32,
+    offset: Ints,
+    start: Ints,
+    listed: Ints32,
+    sets: Ints32,
+    held: Ints,
+    stamp: Ints,
+    reader: int,
+    seen: NDArray[np.bool_],
+    left: Ints32,
+) -> None:
+    values = sets[0, : held[0]]
+    known = np.repeat(np.arange(held[0]), start[values + 1] - start[values])
+    at = stamp[offset[:-1] + codes[_listed_under(values, 0, offset, start, listed)]]
+    if reader == ROW:
+        fits = (at >= 0).all(axis=1)
+        known, at = known[fits], at[fits]
+    seen[: held[0]] = False
+    for attribute in range(1, codes.shape[1]):
+        kept = at[:, attribute] >= 0
+        seen[known[kept], attribute, at[kept, attribute]] = True
+    left[: held[0]] = seen[: held[0]].sum(axis=2)
+
+
 # Compiled: called for every noise value, through the signatures of the primary values.
-@kernel
+@kernel(interpreted=_count_open_at_once)
 def _count_open(
     codes: Ints32,
     offset: Ints,
@@ -188,8 +250,31 @@ def _count_open(
                     left[i, attribute] += 1
 
 
+def _find_opener_at_once(
+    rng: np.random.Generator,
+    codes: Ints32,
+    size: Ints,
+    offset: Ints,
+    start: Ints,
+    listed: Ints32,
+    sets: Ints32,
+    stamp: Ints,
+    known: int,
+    target: int,
+    seen: NDArray[np.bool_],
+) -> int:
+    signatures = _listed_under(sets[0, known : known + 1], 0, offset, start, listed)
+    at = stamp[offset[:-1] + codes[signatures]]
+    opens = (at[:, target] < 0) | ~seen[known, target, at[:, target]]
+    cost = (at[opens, 1:] < 0).sum(axis=1)
+    drawn = cost == np.minimum.accumulate(cost)  # a loop draws for each cheapest so far
+    signatures, cost, random = signatures[opens][drawn], cost[drawn], rng.random(int(drawn.sum()))
+    cheapest = cost == cost.min(initial=2**30)
+    return _drawn(random[cheapest], signatures[cheapest], size)
+
+
 # Compiled: called for every noise value, through the signatures of a primary value.
-@kernel
+@kernel(interpreted=_find_opener_at_once)
 def _find_opener(
     rng: np.random.Generator,
     codes: Ints32,

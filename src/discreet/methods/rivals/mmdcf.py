@@ -101,8 +101,35 @@ class Mmdcf(Method):
         return group_of_row
 
 
+def _fill_at_once(
+    values: NDArray[np.int32],
+    start: NDArray[np.int64],
+    ell: int,
+    most: int,
+    group_of_place: NDArray[np.int32],
+) -> None:
+    attribute = np.arange(values.shape[1])
+    place, left = start[:-1].copy(), np.diff(start)
+    capacity = np.zeros((len(attribute), most), np.int64)
+    np.add.at(capacity, (attribute, values), left[:, None])
+    groups = 0
+    while True:
+        total = np.where(left > 0, capacity[attribute, values].sum(axis=1), 0)
+        chosen: list[int] = []
+        while len(chosen) < ell and total.any():
+            chosen.append(int(total.argmax()))
+            total[(values == values[chosen[-1]]).any(axis=1)] = 0
+        if len(chosen) < ell:
+            return
+        group_of_place[place[chosen]] = groups
+        place[chosen] += 1
+        left[chosen] -= 1
+        capacity[attribute, values[chosen]] -= 1  # they differ in every attribute
+        groups += 1
+
+
 # Compiled: all buckets are compared for every member of every group.
-@kernel(work=150)
+@kernel(work=15, interpreted=_fill_at_once)
 def _fill(
     values: NDArray[np.int32],  # (buckets, attributes)
     start: NDArray[np.int64],  # (buckets + 1,) where the rows of each begin

@@ -45,16 +45,26 @@ _LOCK = threading.RLock()
 @overload
 def kernel(function: Function, /) -> Function: ...
 @overload
-def kernel(*, work: int = 1, wraps: bool = False) -> Callable[[Function], Function]: ...
-def kernel(function: Any = None, /, *, work: int = 1, wraps: bool = False) -> Any:
+def kernel(
+    *, work: int = 1, wraps: bool = False, interpreted: Callable[..., object] | None = None
+) -> Callable[[Function], Function]: ...
+def kernel(
+    function: Any = None,
+    /,
+    *,
+    work: int = 1,
+    wraps: bool = False,
+    interpreted: Callable[..., object] | None = None,
+) -> Any:
     """Make a kernel of a function on arrays.
 
     ``work`` is how many times longer the first call takes than one pass over the arguments; name it
-    for searches. ``wraps`` allows integers to overflow, as hashes do.
+    for searches. ``wraps`` allows integers to overflow, as hashes do. ``interpreted`` is a function
+    with the same results on whole arrays, for the interpreter, where a loop would take long.
     """
     if function is None:
-        return lambda function: Kernel(function, work, wraps)
-    return Kernel(function, work, wraps)
+        return lambda function: Kernel(function, work, wraps, interpreted)
+    return Kernel(function, work, wraps, interpreted)
 
 
 def is_loaded(function: Callable[..., object]) -> bool:
@@ -91,10 +101,17 @@ TIERS = Tiers()
 class Kernel:
     """A function on arrays that is interpreted or compiled, whichever costs less."""
 
-    def __init__(self, function: Any, work: int, wraps: bool) -> None:
+    def __init__(
+        self,
+        function: Any,
+        work: int,
+        wraps: bool,
+        interpreted: Callable[..., object] | None = None,
+    ) -> None:
         update_wrapper(self, function)
         self.function = function
         self._wraps = wraps
+        self._on_whole_arrays = interpreted
         self._per_element = work * PER_ELEMENT
         self._elements = 0
         self._seconds = 0.0
@@ -127,7 +144,7 @@ class Kernel:
     @cached_property
     def interpreted(self) -> Callable[..., Any]:
         """The function, calling other kernels without the choice of a tier for each call."""
-        return _interpreted(self.function)
+        return self._on_whole_arrays or _interpreted(self.function)
 
     @cached_property
     def _overflows(self) -> bool:

@@ -358,7 +358,8 @@ def _distinct_entries(entries: Entries, groups: int, every: int) -> tuple[Ints32
 def _sorted_entries(entries: Entries, groups: int, every: int, count: int) -> tuple[Ints32, Ints32]:
     """Do the same by sorting one key for each entry."""
     narrow = np.uint32 if groups * every < 2**32 else np.uint64  # sorted in half the time
-    key, done = np.empty(count, narrow), 0
+    key: NDArray[Any] = np.empty(count, narrow)
+    done = 0
     for group, value, before in entries:
         own = key[done : done + len(group)]
         own[:] = group
@@ -465,11 +466,13 @@ def _lost_values(
     names = [column.name for column in sensitive.sensitive]
     sets = read_sets(tables, names)
     problems = []
+    known = group >= 0
+    if not known.all():
+        group, source_row = group[known], source_row[known]
     for number, name in enumerate(names):
         code = code_of_value(sensitive[name], task.table[name]).astype(np.int32)
-        own = code[task.table[name].codes[source_row]]
-        known = group >= 0
-        lost = int((~sets.hold(number, group[known], own[known])).sum())
+        own = code.take(task.table[name].codes.take(source_row))
+        lost = len(own) - int(np.count_nonzero(sets.hold(number, group, own)))
         if lost:
             problems.append(f"{lost} rows are in a group without their value of '{name}'")
     return problems

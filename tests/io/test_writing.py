@@ -139,3 +139,24 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, format: str) -> None:
     )
     assert "cannot be written (File too large)" in done.stdout
     assert not path.exists()
+
+
+def test_columns_of_few_cells_are_written_as_if_each_were_by_itself(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    sizes = {"a": 3, "b": 300, "c": 4, "d": 5, "e": 2}  # c, d and e are joined, a and b are not
+    rows = 16 * 3 * 5 * 4 * 2
+    columns = [
+        PublishedColumn(
+            name,
+            Role.INSENSITIVE,
+            rng.integers(0, size, rows).astype(np.int32),
+            pl.Series([None, 'a "b", c', *(f"{name}{i}" for i in range(2, size))]),
+        )
+        for name, size in sizes.items()
+    ]
+    order = rng.permutation(rows).astype(np.int32)
+    write_table(tmp_path / "t.csv", "csv", columns, order)
+    with (tmp_path / "t.csv").open(newline="") as file:
+        found = list(csv.reader(file))
+    cells = [c.dictionary.fill_null("").gather(c.codes[order]).to_list() for c in columns]
+    assert found == [list(sizes), *map(list, zip(*cells, strict=True))]

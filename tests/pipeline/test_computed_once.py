@@ -154,3 +154,13 @@ def test_the_entries_of_a_ledger_are_read_at_most_twice(tmp_path, calls, way):
             dc.publish(frame, job, seed=1).save(place)
         assert calls["entries", None] <= (1 if way == "folder" else 2)
         assert calls["audit_tables", None] == 1
+
+
+def test_a_folder_frees_the_cells_that_it_has_written_and_memory_keeps_them(tmp_path):
+    job = job_of(tmp_path, "decomposition")
+    published = publish_folder(None, job, tmp_path / "release", seed=1)
+    assert isinstance(published.formed, one_machine.LocalTables)
+    assert not any(table.columns for table in published.formed.published.values())
+    kept = dc.publish(None, job, seed=1)
+    kept.save(tmp_path / "another")
+    assert kept.tables["groups"].height == 400

@@ -27,6 +27,8 @@ OutputFormat = Literal["csv", "parquet"]
 
 CSV_ROWS = 1 << 17
 CSV_BYTES = 1 << 25  # of a block, at most
+MOST_JOINED = 1 << 12  # combinations of cells that are written as one text
+ROWS_OF_JOINED = 16  # for each combination, at least
 PARQUET_ROWS = 1 << 20
 NEEDS_QUOTES = r'[,"\r\n]'
 HEADER_NEEDS_QUOTES = '[,;\t|"\r\n\ufeff]'  # also characters that look like another delimiter
@@ -86,9 +88,13 @@ def write_csv(
     file.write((",".join(_quoted(names, HEADER_NEEDS_QUOTES)) + "\n").encode())
     # Many readers skip an empty line, so a lone missing cell is quoted.
     missing = '""' if len(columns) == 1 else ""
-    cells = [_quoted(render(c.dictionary), NEEDS_QUOTES).fill_null(missing) for c in columns]
-    codes = _packed_codes(columns)
     rows = _row_count(columns, order)
+    cells, every = _joined_cells(
+        [_quoted(render(c.dictionary), NEEDS_QUOTES).fill_null(missing) for c in columns],
+        [column.codes for column in columns],
+        min(rows // ROWS_OF_JOINED, MOST_JOINED),
+    )
+    codes = _packed_codes(cells, every)
     size = _rows_at_once(cells)
     for number, part in enumerate(_slices(rows, size, order)):
         tell(number * size / rows)
@@ -116,20 +122,42 @@ def _quoted(cells: pl.Series, pattern: str) -> pl.Series:
     return cells.to_frame("cell").select(quoted).to_series()
 
 
-def _packed_codes(columns: Sequence[PublishedColumn]) -> NDArray[np.void]:
+def _joined_cells(
+    cells: Sequence[pl.Series], codes: Sequence[AnyInts], most: int
+) -> tuple[list[pl.Series], list[AnyInts]]:
+    """Join columns that follow each other where their cells have few combinations.
+
+    A row then takes fewer texts, and each of these is longer.
+    """
+    joined: list[pl.Series] = []
+    of_row: list[AnyInts] = []
+    for text, own in zip(cells, codes, strict=True):
+        if joined and len(joined[-1]) * len(text) <= most:
+            beside = joined[-1].to_frame("left").join(text.to_frame("right"), how="cross")
+            joined[-1] = beside.select(pl.concat_str("left", "right", separator=",")).to_series()
+            both = of_row[-1].astype(_narrow_type(len(joined[-1])))
+            both *= both.dtype.type(len(text))
+            np.add(both, own, out=both, casting="unsafe")
+            of_row[-1] = both
+        else:
+            joined.append(text)
+            of_row.append(own)
+    return joined, of_row
+
+
+def _packed_codes(cells: Sequence[pl.Series], codes: Sequence[AnyInts]) -> NDArray[np.void]:
     """Return the codes row by row, in the narrowest types.
 
     Gathering rows in random order misses the cache: once a row, not once a cell.
     """
-    types = [(str(place), _narrow_type(column)) for place, column in enumerate(columns)]
-    packed = np.empty(len(columns[0].codes), types)
-    for (name, _), column in zip(types, columns, strict=True):
-        packed[name] = column.codes
+    types = [(str(place), _narrow_type(len(text))) for place, text in enumerate(cells)]
+    packed = np.empty(len(codes[0]), types)
+    for (name, _), own in zip(types, codes, strict=True):
+        packed[name] = own
     return packed
 
 
-def _narrow_type(column: PublishedColumn) -> type[np.integer]:
-    size = len(column.dictionary)
+def _narrow_type(size: int) -> type[np.integer]:
     return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.int32
 
 

@@ -91,6 +91,10 @@ class FormedTables(ABC):
     ) -> None:
         """Write the tables to a folder, and the names of their files into the manifest."""
 
+    def forget_cells(self) -> None:
+        """Free the memory of the tables, which are not read or written again."""
+        return
+
     @abstractmethod
     def read_back(self, folder: Path, manifest: Manifest, progress: Progress) -> Reading:
         """Read the tables from the files that were written."""

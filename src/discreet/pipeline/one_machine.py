@@ -151,6 +151,11 @@ class LocalTables(FormedTables):
             write_table(file, format_, columns, self.orders[name], tell)
             manifest.tables[name].file = file.name
 
+    def forget_cells(self) -> None:
+        self.published = {
+            name: replace(table, columns=()) for name, table in self.published.items()
+        }
+
     def read_back(self, folder: Path, manifest: Manifest, progress: Progress) -> LocalReading:
         progress("reading back", 0.0)
         tables = read_tables(folder, manifest, lambda share: progress("reading back", share))

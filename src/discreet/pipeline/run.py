@@ -107,10 +107,12 @@ def save_release(
     ledger: Ledger | None = None,
     sign: SigningKey | str | Path | None = None,
     attack: float | None = None,
+    forget: bool = False,
 ) -> Path:
     """Write a release beside its place, prove the written files, and put it in place.
 
     ``attack`` is the time limit, in seconds, of attacks for the report; None for no attack.
+    ``forget`` frees the memory of the tables once they are written.
     """
     key = sign if sign is None or isinstance(sign, SigningKey) else SigningKey.load(sign)
     tables, manifest = release.formed, release.manifest.model_copy(deep=True)
@@ -126,6 +128,8 @@ def save_release(
             tables.write(
                 folder, format or tables.usual_format, manifest, progress
             )  # a file a table
+            if forget and release.job.output.url is None:
+                tables.forget_cells()
             with hashing(folder, manifest):
                 reading = tables.read_back(folder, manifest, progress)  # codes (rows,) of cells
                 proof = release.proof_of(reading)  # of publish(), if the files have the same cells
@@ -181,5 +185,5 @@ def publish_folder(
         release = make_release(
             data, job, seed=seed, progress=progress, ledger=ledger, engine=engine
         )
-        save_release(release, path, progress=progress, ledger=ledger, **saving)
+        save_release(release, path, progress=progress, ledger=ledger, forget=True, **saving)
     return release

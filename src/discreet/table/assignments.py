@@ -30,6 +30,7 @@ from discreet.typing import AnyInts, Bools, Ints, Ints32, Words
 
 EDGES = 2**26  # pairs of a group and a row within its sets; above, assignments are not judged
 TABLE = 2**22  # prefixes of signatures that are looked up, not searched
+HELD_AT_ONCE = 2**16  # pairs of a group and a value, so that they stay in the processor's cache
 FEW_VALUES = 512  # of an attribute whose sets have a bit for each
 
 
@@ -60,9 +61,18 @@ class Sets(Derives):
         words = self.words(attribute)
         if words is None:
             return are_in(*self.of(attribute), group, value)
-        bit = np.where((value < 0) | (value >= 64 * words.shape[1]), 0, value)
-        found = words[group, bit >> 6] >> (bit & 63).astype(np.uint64)
-        held: Bools = ((found & np.uint64(1)) > 0) & (bit == value)
+        values = 64 * words.shape[1]
+        bits = words.astype("<u8", copy=False).view(np.uint8).reshape(-1)
+        bit = np.append(np.left_shift(1, np.arange(values) & 7), 0).astype(np.uint8)
+        held = np.empty(len(group), np.bool_)
+        for first in range(0, len(group), HELD_AT_ONCE):
+            part = slice(first, first + HELD_AT_ONCE)
+            wanted = np.minimum(value[part].astype(np.uint32), values)  # −1 is beyond all
+            place = group[part] * np.int64(values // 8)
+            place += wanted >> 3
+            found = bits.take(place, mode="clip")
+            found &= bit.take(wanted)
+            np.not_equal(found, 0, out=held[part])
         return held
 
 
@@ -208,10 +218,10 @@ def flow_of_world(
     if not np.array_equal(np.bincount(signature, minlength=len(count)), count):
         return None
     for attribute in range(codes.shape[1]):
-        if not sets.hold(attribute, group, codes[:, attribute][signature]).all():
+        if not sets.hold(attribute, group, codes[:, attribute].take(signature)).all():
             return None
     start, _ = sets.of(primary)
-    point = _entry_of_value(sets, primary, group, codes[:, primary][signature])
+    point = _entry_of_value(sets, primary, group, codes[:, primary].take(signature))
     one = np.full(start[-1], -1)
     one[point] = np.arange(len(point))
     if (one < 0).any():  # a primary value that no person has

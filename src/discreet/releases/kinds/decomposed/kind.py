@@ -67,7 +67,7 @@ from discreet.table.coded_table import CodedTable, Column
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
-from discreet.typing import AnyInts
+from discreet.typing import AnyInts, Ints32
 from discreet.utility.cell_sums import CellSums
 from discreet.utility.figures import Measures
 from discreet.utility.reading import ImpliedReading
@@ -76,6 +76,8 @@ DERIVABLE = (SaDiversity, DistinctLDiversity, KAnonymity, ConditionalLDiversity)
 CHANCE = (
     1e-9  # below it, rows in the order that they would have without a shuffle are no coincidence
 )
+MARKS_AT_ONCE = 1 << 17  # of groups and values, so that they stay in the cache
+MARKS_OF_ENTRY = 8  # at most: bytes that sorting it would take
 
 
 class DecomposedKind(Kind):
@@ -304,21 +306,13 @@ def _group_values(
     """Each value of each attribute and group once, sorted by group, attribute and value."""
     offset = np.cumsum([0, *(column.cardinality for column in columns)])
     every = int(offset[-1])  # values of all attributes
-    noisy = [(noise[c.name], b) for c, b in zip(columns, offset, strict=False) if c.name in noise]
-    narrow = np.uint32 if groups * every < 2**32 else np.uint64  # sorted in half the time
-    ends = np.cumsum([0, *[len(group)] * len(columns), *(len(one.value) for one, _ in noisy)])
-    key = np.empty(ends[-1], narrow)
-    for place, (column, before) in enumerate(zip(columns, offset, strict=False)):
-        _fill_keys(key[ends[place] : ends[place + 1]], group, column.codes, every, int(before))
-    for place, (one, before) in enumerate(noisy, len(columns)):
-        own = key[ends[place] : ends[place + 1]]
-        _fill_keys(own, number[one.group], one.value, every, int(before))
-    key.sort()
-    first = np.ones(len(key), np.bool_)
-    np.not_equal(key[1:], key[:-1], out=first[1:])
-    key = key[first]
-    in_group = (key // narrow(every)).astype(np.int32)
-    value = (key % narrow(every)).astype(np.int32)
+    entries = [(group, c.codes, int(b)) for c, b in zip(columns, offset, strict=False)]
+    entries += [
+        (number[noise[c.name].group], noise[c.name].value, int(b))
+        for c, b in zip(columns, offset, strict=False)
+        if c.name in noise
+    ]
+    in_group, value = _distinct_entries(entries, groups, every)
     sizes = [column.cardinality for column in columns]
     attribute = np.repeat(np.arange(len(columns), dtype=np.int32), sizes)[value]
     texts = pl.concat([render(column.values).alias(VALUE) for column in columns])
@@ -331,13 +325,52 @@ def _group_values(
     return PublishedTable(VALUES, published, len(value), keeps_order=True)
 
 
-def _fill_keys(
-    key: NDArray[np.unsignedinteger], group: AnyInts, value: AnyInts, every: int, before: int
-) -> None:
-    """Fill in one key for each group and value, in place: there may be hundreds of millions."""
-    key[:] = group
-    key *= key.dtype.type(every)
-    key += (value + before).astype(key.dtype)
+Entries = Sequence[tuple[AnyInts, AnyInts, int]]  # groups, values, values of attributes before
+
+
+def _distinct_entries(entries: Entries, groups: int, every: int) -> tuple[Ints32, Ints32]:
+    """Return the group and the value of each distinct entry, sorted by both.
+
+    ``every`` is the number of values. Entries are marked in a table where that takes no more
+    memory than to sort them.
+    """
+    count = sum(len(group) for group, _, _ in entries)
+    if groups * every > MARKS_OF_ENTRY * count:
+        return _sorted_entries(entries, groups, every, count)
+    occurs = np.zeros(groups * every, np.bool_)
+    for group, value, before in entries:
+        place = np.multiply(group, every, dtype=np.int32 if groups * every < 2**31 else np.int64)
+        place += value
+        occurs[before:][place] = True
+    found = np.count_nonzero(occurs)
+    in_group, of_group = np.empty(found, np.int32), np.empty(found, np.int32)
+    done, some = 0, max(1, MARKS_AT_ONCE // every)
+    for first in range(0, groups, some):
+        marked = np.flatnonzero(occurs[first * every : (first + some) * every]).astype(np.uint32)
+        part = slice(done, done + len(marked))
+        np.floor_divide(marked, np.uint32(every), out=in_group[part], casting="unsafe")
+        np.subtract(marked, in_group[part] * every, out=of_group[part], casting="unsafe")
+        in_group[part] += first
+        done += len(marked)
+    return in_group, of_group
+
+
+def _sorted_entries(entries: Entries, groups: int, every: int, count: int) -> tuple[Ints32, Ints32]:
+    """Do the same by sorting one key for each entry."""
+    narrow = np.uint32 if groups * every < 2**32 else np.uint64  # sorted in half the time
+    key: NDArray[Any] = np.empty(count, narrow)
+    done = 0
+    for group, value, before in entries:
+        own = key[done : done + len(group)]
+        own[:] = group
+        own *= narrow(every)
+        own += (value + before).astype(narrow)
+        done += len(group)
+    key.sort()
+    first = np.ones(len(key), np.bool_)
+    np.not_equal(key[1:], key[:-1], out=first[1:])
+    key = key[first]
+    return (key // narrow(every)).astype(np.int32), (key % narrow(every)).astype(np.int32)
 
 
 def _order_problems(sets: Sets, signatures: SensitiveSignatures, people: CodedTable) -> list[str]:
@@ -433,11 +466,13 @@ def _lost_values(
     names = [column.name for column in sensitive.sensitive]
     sets = read_sets(tables, names)
     problems = []
+    known = group >= 0
+    if not known.all():
+        group, source_row = group[known], source_row[known]
     for number, name in enumerate(names):
         code = code_of_value(sensitive[name], task.table[name]).astype(np.int32)
-        own = code[task.table[name].codes[source_row]]
-        known = group >= 0
-        lost = int((~sets.hold(number, group[known], own[known])).sum())
+        own = code.take(task.table[name].codes.take(source_row))
+        lost = len(own) - int(np.count_nonzero(sets.hold(number, group, own)))
         if lost:
             problems.append(f"{lost} rows are in a group without their value of '{name}'")
     return problems

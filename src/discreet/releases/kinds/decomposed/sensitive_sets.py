@@ -16,6 +16,7 @@ import polars as pl
 
 from discreet.errors import ReleaseError
 from discreet.io.canonical_text import canonical_text
+from discreet.io.column_dictionary import recode
 from discreet.releases.manifest import Manifest
 from discreet.table.assignments import (
     EDGES,
@@ -43,6 +44,7 @@ from discreet.typing import Bools, Ints, Ints32
 PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
 ATTRIBUTE, VALUE = "attribute", "value"
 READERS = ("pair", "row")
+CODED_AT_ONCE = 2**16  # entries, so that they stay in the processor's cache
 
 
 def primary_of(manifest: Manifest) -> str:
@@ -102,7 +104,13 @@ def _coded_values(values: CodedTable, sensitive: CodedTable, attributes: Sequenc
     names = values[ATTRIBUTE].text.to_list()
     line = np.array([attributes.index(n) if n in attributes else -1 for n in names], np.int64)
     begin = line % len(code) * texts.cardinality
-    return np.asarray(code.reshape(-1)[begin[values[ATTRIBUTE].codes] + texts.codes])
+    coded = np.empty(len(texts.codes), np.int32)
+    for first in range(0, len(coded), CODED_AT_ONCE):
+        part = slice(first, first + CODED_AT_ONCE)
+        place = begin.take(values[ATTRIBUTE].codes[part])
+        place += texts.codes[part]
+        code.take(place, out=coded[part], mode="clip")
+    return coded
 
 
 def _read_sets(
@@ -113,16 +121,17 @@ def _read_sets(
     before = starts_of(np.array(sizes, np.int64))
     attribute_of_value = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     code = code_of_text(people[GROUP].text, values[GROUP].text).astype(np.int32)
-    group = code[values[GROUP].codes]
+    group = _taken(code, values[GROUP].codes)
     value = _coded_values(values, sensitive, attributes)
     unknown = 0
     good = (group >= 0) & (value >= 0)
     if not good.all():
         unknown = int((~good).sum())
         group, value = group[good], value[good]
-    which = (attribute_of_value * np.int32(groups))[value]
+    which = _taken(attribute_of_value * np.int32(groups), value)
     which += group
-    of_set = (np.arange(before[-1]) - np.repeat(before[:-1], sizes)).astype(np.int32)[value]
+    in_set = (np.arange(before[-1]) - np.repeat(before[:-1], sizes)).astype(np.int32)
+    of_set = _taken(in_set, value)
     del group, value, good
     start, ordered = _brought_together(which, of_set, len(attributes) * groups)
     inside = np.ones(max(len(ordered) - 1, 0), np.bool_)
@@ -134,6 +143,13 @@ def _read_sets(
     again_counted = values.rows - values.entries  # of rows that were counted together
     doubled = int(again.sum()) + again_counted
     return Sets(start, ordered, groups, unknown, doubled)
+
+
+def _taken(code_of: Ints32, codes: Ints32) -> Ints32:
+    """Return the new code of each entry, piece by piece: NumPy widens all indices that it takes."""
+    taken = np.empty(len(codes), np.int32)
+    recode(codes, code_of, taken)
+    return taken
 
 
 def _brought_together(which: Ints32, value: Ints32, sets: int) -> tuple[Ints, Ints32]:

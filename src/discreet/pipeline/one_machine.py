@@ -124,7 +124,7 @@ class LocalTables(FormedTables):
     def frames(self) -> dict[str, Any]:
         return {
             name: to_frame(table.columns, self.like, self.orders[name])
-            for name, table in self.published.items()
+            for name, table in self._with_cells().items()
         }
 
     def read(self, manifest: Manifest) -> LocalReading:
@@ -133,7 +133,7 @@ class LocalTables(FormedTables):
                 to_frame(table.columns, FrameKind.POLARS, self.orders[name]),
                 specs_of(manifest, name),
             )
-            for name, table in self.published.items()
+            for name, table in self._with_cells().items()
         }
         return LocalReading(tables, self.task, self.source_rows())
 
@@ -155,6 +155,11 @@ class LocalTables(FormedTables):
         self.published = {
             name: replace(table, columns=()) for name, table in self.published.items()
         }
+
+    def _with_cells(self) -> Mapping[str, PublishedTable]:
+        if not all(table.columns for table in self.published.values()):
+            raise RuntimeError("The tables were freed once they were written: read their files.")
+        return self.published
 
     def read_back(self, folder: Path, manifest: Manifest, progress: Progress) -> LocalReading:
         progress("reading back", 0.0)

@@ -164,7 +164,7 @@ COMMANDS = {
         ["attack", "made", "--original", "job.yaml"],
     ),
     "measure": (
-        "discreet.utility.reading.query_errors",
+        "discreet.utility.queries.query_errors",
         ["measure", "made", "--original", "job.yaml"],
     ),
     "compare": (

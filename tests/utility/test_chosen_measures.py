@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.utility import reading
+from discreet.utility import divergence
 
 
 @pytest.fixture
@@ -41,13 +41,13 @@ def job(**measure) -> dc.Job:
 def divergences(monkeypatch) -> list[int]:
     """Count how often a divergence is computed."""
     found = []
-    diverge = reading.diverge
+    diverge = divergence.diverge
 
     def counted(*arguments):
         found.append(1)
         return diverge(*arguments)
 
-    monkeypatch.setattr(reading, "diverge", counted)
+    monkeypatch.setattr(divergence, "diverge", counted)
     return found
 
 

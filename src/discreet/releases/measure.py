@@ -15,7 +15,6 @@ from discreet.releases.manifest import Manifest
 from discreet.releases.registry import kind_of
 from discreet.table.coded_table import CodedTable
 from discreet.utility.figures import Measures, ProjectedMeasures
-from discreet.utility.queries import QueryWorkload
 from discreet.utility.reading import ImpliedReading
 
 if TYPE_CHECKING:
@@ -77,6 +76,10 @@ def measure_release(
     source_rows: Mapping[str, NDArray[np.int32]] | None = None,
 ) -> Utility:
     """Measure a release of any kind against the original; no queries where none are asked for."""
-    workload = QueryWorkload(queries=queries) if queries else None
+    workload = None
+    if queries:
+        from discreet.utility.queries import QueryWorkload
+
+        workload = QueryWorkload(queries=queries)
     reading = read_utility(tables, task, manifest, source_rows)
     return reading.measured(workload, seed, divergence=divergence)

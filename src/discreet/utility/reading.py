@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from discreet.table.coded_table import CodedTable
 from discreet.table.persons import Persons
 from discreet.typing import Floats
-from discreet.utility.divergence import diverge
 from discreet.utility.figures import Measures, ProjectedMeasures
 from discreet.utility.implied import Implied
-from discreet.utility.queries import QueryWorkload, query_errors
 
 if TYPE_CHECKING:
     from discreet.knowledge.population_figures import PopulationFigures
+    from discreet.utility.queries import QueryWorkload
 
 # Divergences take as long as a method on large tables: without queries they are left out above it.
 DIVERGENCE_ROWS = 100_000
@@ -63,6 +62,8 @@ class ImpliedReading(Generic[Found]):
         return replace(self._measured(queries, seed, divergence), population=self.population)
 
     def _measured(self, queries: QueryWorkload | None, seed: int, divergence: bool) -> Found:
+        from discreet.utility.divergence import diverge  # an audit measures nothing
+
         if queries is None:
             divergence = divergence and self.original.rows <= DIVERGENCE_ROWS
         if not self.original.rows or (queries is None and not divergence):
@@ -71,6 +72,8 @@ class ImpliedReading(Generic[Found]):
         if divergence:
             measures = measures.with_divergence(diverge(self.original, self.implied))
         if queries is not None:
+            from discreet.utility.queries import query_errors
+
             weights = self.weights
             errors = query_errors(
                 self.original, self.for_analysts, queries, seed, self.persons, weights
@@ -85,9 +88,13 @@ class ImpliedReading(Generic[Found]):
         self, implied: Implied, queries: QueryWorkload | None, seed: int
     ) -> dict[str, float]:
         """The headlines of the paper's reading."""
+        from discreet.utility.divergence import diverge
+
         away = diverge(self.original, implied).release
         found = {"kl_uniform": away.kl_divergence, "divergence_ratio_uniform": away.ratio}
         if queries is not None:
+            from discreet.utility.queries import query_errors
+
             errors = query_errors(self.original, implied, queries, seed)
             found["query_error_uniform"] = None if errors is None else errors.release.median
         return {name: figure for name, figure in found.items() if figure is not None}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from discreet.utility.queries import QueryWorkload
+if TYPE_CHECKING:
+    from discreet.utility.queries import QueryWorkload
 
 FigureName = Literal["loss", "divergence", "queries"]
 
@@ -59,6 +60,8 @@ class MeasureSettings(BaseModel):
         asked = self.queries if queries is None else queries
         if not asked or (queries is None and self.figures and "queries" not in self.figures):
             return None
+        from discreet.utility.queries import QueryWorkload
+
         return QueryWorkload(
             queries=asked,
             quasi_identifiers=self.quasi_identifiers,

@@ -112,7 +112,7 @@ def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> 
 
     def of_nodes(reduce: np.ufunc, figure: NDArray[Any]) -> Any:
         padded = np.concatenate((figure[order], figure[order[:1]]))
-        return reduce.reduceat(padded, ends, axis=0)[::2]
+        return reduce.reduceat(padded, ends, axis=0)[::2].copy()  # one layout: compiled once
 
     return GroupTree(
         order,

@@ -71,8 +71,8 @@ def group_in_rounds(space: Space, needs: Needs, first: Opening, limit: int) -> U
     that are too few for a group go where they cost least. In a large table the last few rows would
     have to pay much for groups of their own, so all of them join others.
     """
-    nobody = np.full(len(space.rows), np.inf)
-    *pieces, left = choose(first.candidates, space.rows, needs, first.price, nobody)
+    no_home = np.full(len(space.rows), np.inf)
+    *pieces, left = choose(first.candidates, space.rows, needs, first.price, no_home)
     found = [tuple(pieces)]
     groups = len(first.candidates.cost)
     few = int(FEW_LEFT * space.rows.sum()) if is_large(space) else 0
@@ -84,9 +84,9 @@ def group_in_rounds(space: Space, needs: Needs, first: Opening, limit: int) -> U
             own = units[block]
             rest, rest_needs = space.take(own, left[own]), needs.take(own)
             opening = open_candidates(rest, rest_needs, ceiling, limit)
-            nobody = np.full(len(own), np.inf)
+            no_home = np.full(len(own), np.inf)
             unit, group, rows, left[own] = choose(
-                opening.candidates, rest.rows, rest_needs, opening.price, nobody
+                opening.candidates, rest.rows, rest_needs, opening.price, no_home
             )
             found.append((own[unit], group + groups, rows))
             groups += len(opening.candidates.cost)

@@ -6,6 +6,7 @@ largest that a machine takes: ``python -m benchmarks.memory mondrian 100000000``
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ REPEATED = 10_000_000
 LARGE = 30_000_000
 GREATEST = "≤ 6"  # GB at 30 million rows
 GROWTH = f"≤ {1.1 * LARGE / REPEATED:.1f}"  # linear
+MOST = 0.85  # of the machine's memory; the rest is the system's
 
 
 def results(quick: bool) -> Iterator[Figure]:
@@ -44,8 +46,27 @@ def results(quick: bool) -> Iterator[Figure]:
                     SECTION, f"{method}, growth", rows, ratio=done.memory / before,
                     ratio_to="a third of the rows", bound=GROWTH if large else "",
                 )  # fmt: skip
+            slope = (done.memory - before) / (rows - sizes[0]) if before else 0.0
             before = done.memory
-    for path in FOLDER.glob(f"repeated-{LARGE}*"):
+        if method == "mondrian" and not quick:
+            yield _largest(method, before, slope)
+    _remove(LARGE)
+
+
+def _largest(method: str, memory: float, slope: float) -> Figure:
+    """The largest table for this machine's memory, foretold from the growth and then published."""
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
+    rows = LARGE + int((MOST * machine - memory) / slope) // REPEATED * REPEATED
+    done = published(method, rows)
+    _remove(rows)
+    return Figure(
+        SECTION, f"{method}, the largest table for {machine:.0f} GB", rows, done.seconds,
+        done.processor, done.memory, ratio=done.memory / machine, ratio_to="the machine's memory",
+    )  # fmt: skip
+
+
+def _remove(rows: int) -> None:
+    for path in FOLDER.glob(f"repeated-{rows}*"):
         path.unlink() if path.is_file() else shutil.rmtree(path)
 
 

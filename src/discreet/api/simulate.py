@@ -32,6 +32,7 @@ from discreet.report.pages.series_page import simulation_page
 from discreet.report.pieces import Page
 from discreet.result import Result
 from discreet.table.coded_table import CodedTable, Column
+from discreet.table.kernels.lists import distinct_values
 from discreet.table.past_releases import History, PastRelease
 from discreet.table.roles import Role, ValueType
 
@@ -252,7 +253,7 @@ def _outcome(method: str, task: Task, rho: float) -> Bucketized:
     )
     kept = ~np.isin(group, fakes[0])  # without a ledger there are no counterfeits
     group = np.where(kept, group, -1)
-    known = np.unique(group[kept])
+    known = distinct_values(group[kept])
     return Bucketized(np.where(kept, np.searchsorted(known, group), -1).astype(np.int32))
 
 

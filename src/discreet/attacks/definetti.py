@@ -28,7 +28,13 @@ from discreet.table.code_maps import recoded
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, order_by_class
 from discreet.table.interrupts import stop_flag
-from discreet.table.kernels.lists import entries_of, places_of, starts_of, stretches
+from discreet.table.kernels.lists import (
+    distinct_values,
+    entries_of,
+    places_of,
+    starts_of,
+    stretches,
+)
 from discreet.typing import Bools, Codes, Floats, Ints, StopFlag
 
 ROUNDS = 30
@@ -158,7 +164,7 @@ def _expected_right(
     value, value_start, held = _distinct(truth_start, truth[by_kind])
     counted = counts.class_of_entry * cardinality + counts.value
     people, alike, distinct = np.diff(start), np.diff(truth_start), np.diff(value_start)
-    chosen = np.unique(key // counts.classes)
+    chosen = distinct_values(key // counts.classes)
     chosen = chosen[(people[chosen] > 0) & (alike[chosen] > 0)]
     right, covered = 0.0, 0.0
     for part in stretches(people[chosen] * distinct[chosen]):

@@ -18,6 +18,7 @@ from discreet.engines.numbering import Numbering
 from discreet.methods.base import Generalized, Outcome, Task
 from discreet.pipeline.record import published_groups
 from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import distinct_values
 from discreet.table.published import PublishedTable
 from discreet.typing import Codes, Ints
 
@@ -49,7 +50,7 @@ def stage_record(
     if not isinstance(outcome, Generalized):
         return StagedRecord(part, str(path), None)
     classes = path.with_suffix(".classes")
-    present = np.unique(group[kept])
+    present = distinct_values(group[kept])
     cells = {
         f"c{n}": pl.Series(column.labels, dtype=pl.String).gather(column.cell_of_class[present])
         for n, column in enumerate(outcome.cells.values())

@@ -25,6 +25,7 @@ from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, RefinedCounts, ValueCounts, order_by_class
 from discreet.table.graphs import greatest_flow
+from discreet.table.kernels.lists import distinct_values
 from discreet.table.persons import Persons
 
 WEIGHT = 2**52  # of all persons together, at most: a float holds it exactly
@@ -46,7 +47,7 @@ def count_persons(
     """Count the persons of every class, and their values on one basis."""
     pair = classes.class_of_row.astype(np.int64) * persons.count + persons.number
     if basis is PersonBasis.PERSONS:
-        own = np.unique(pair) // max(persons.count, 1)
+        own = distinct_values(pair) // max(persons.count, 1)
         return ClassCounts(np.bincount(own, minlength=classes.count).astype(np.int64), {})
     member, of_row, rows = np.unique(pair, return_inverse=True, return_counts=True)
     class_of_member = (member // max(persons.count, 1)).astype(np.int32)
@@ -68,7 +69,8 @@ def count_persons(
         values[column.name] = _summed(
             class_of_member[of_member], value, weight, classes.count, column.cardinality
         )
-    if basis is PersonBasis.MASS and len(np.unique(member % max(persons.count, 1))) < len(member):
+    person = member % max(persons.count, 1)
+    if basis is PersonBasis.MASS and len(distinct_values(person)) < len(person):
         one_class = Classes.of_numbers(np.zeros(len(persons.number), np.int32))
         whole = count_persons(one_class, persons, sensitive, basis).values
         values = {
@@ -109,7 +111,7 @@ def _refined(
     _, member, rows = np.unique(pair, return_inverse=True, return_counts=True)
     in_order = np.argsort(member, kind="stable")
     start = np.cumsum(rows) - rows
-    having = np.unique(known.class_of_row.astype(np.int64) * len(rows) + member)
+    having = distinct_values(known.class_of_row.astype(np.int64) * len(rows) + member)
     refined, of_member = np.divmod(having, max(len(rows), 1))
     times = rows[of_member]
     within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import distinct_values
 from discreet.typing import Codes
 
 
@@ -169,10 +170,10 @@ def persons_of(identifiers: Sequence[Column], rows: int) -> Persons:
 
 def unique_persons(classes: Classes, persons: Persons) -> int:
     """Return how many persons have a row in a class that holds no other person."""
-    pair = np.unique(classes.class_of_row.astype(np.int64) * persons.count + persons.number)
+    pair = distinct_values(classes.class_of_row.astype(np.int64) * persons.count + persons.number)
     own, person = np.divmod(pair, persons.count)
     alone = np.bincount(own, minlength=classes.count)[own] == 1
-    return len(np.unique(person[alone]))
+    return len(distinct_values(person[alone]))
 
 
 def varying_persons(column: Column, persons: Persons) -> int:

@@ -21,6 +21,7 @@ from discreet.attacks.persons.person_view import (
     finding_on_values,
 )
 from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import distinct_values
 from discreet.typing import Floats, Ints
 
 
@@ -62,7 +63,7 @@ def dealt_values(view: PersonView, column: Column) -> TrueValues:
     """The belief in each value of a person, where the rows of a group are dealt out at random."""
     pairs = view.classes.class_of_row.astype(np.int64) * view.persons.count + view.persons.number
     member, of_row, rows = np.unique(pairs, return_inverse=True, return_counts=True)
-    touch = np.unique(of_row.astype(np.int64) * column.cardinality + column.codes)
+    touch = distinct_values(of_row.astype(np.int64) * column.cardinality + column.codes)
     of_touch, value = np.divmod(touch, max(column.cardinality, 1))
     own, person = np.divmod(member[of_touch], max(view.persons.count, 1))
     key = view.classes.class_of_row.astype(np.int64) * column.cardinality + column.codes

@@ -20,6 +20,7 @@ from discreet.attacks.persons.person_view import (
     finding_on_persons,
 )
 from discreet.table.classes import Classes, group_lists
+from discreet.table.kernels.lists import distinct_values
 from discreet.table.persons import Persons
 from discreet.typing import Ints
 
@@ -68,7 +69,7 @@ def _scattered(view: PersonView) -> int:
 def candidates(classes: Classes, persons: Persons) -> Ints:
     """Return for each person how many persons have a row in all classes of that person's rows."""
     count = persons.count
-    pair = np.unique(persons.number * classes.count + classes.class_of_row)
+    pair = distinct_values(persons.number * classes.count + classes.class_of_row)
     person, own = np.divmod(pair, max(classes.count, 1))
     start = np.searchsorted(person, np.arange(count + 1))
     size = np.bincount(own, minlength=classes.count)

@@ -25,6 +25,7 @@ from discreet.releases.audit.kept_rows import TablePersons
 from discreet.requirements.base import Domains, Requirement
 from discreet.table.classes import Classes
 from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import distinct_values
 from discreet.table.person_counts import PersonBasis, count_persons
 from discreet.table.persons import Persons
 from discreet.typing import Bools, Codes, Floats, Ints
@@ -84,7 +85,7 @@ class PersonView:
     @cached_property
     def members(self) -> tuple[Ints, Ints]:
         """The group and the person of each member of a group."""
-        return np.divmod(np.unique(self._pairs), max(self.persons.count, 1))
+        return np.divmod(distinct_values(self._pairs), max(self.persons.count, 1))
 
     @property
     def _pairs(self) -> Ints:
@@ -107,7 +108,7 @@ class PersonView:
         found = counts.values[column.name]
         group = np.repeat(np.arange(self.classes.count), np.diff(found.start))
         key = group * column.cardinality + found.value  # ascending
-        touch = np.unique(self._pairs * column.cardinality + column.codes)
+        touch = distinct_values(self._pairs * column.cardinality + column.codes)
         member, value = np.divmod(touch, max(column.cardinality, 1))
         own, person = np.divmod(member, max(self.persons.count, 1))
         entry = np.searchsorted(key, own * column.cardinality + value)
@@ -115,7 +116,7 @@ class PersonView:
 
     def share_of_persons(self, column: Column) -> Floats:
         """The share of all persons who have each value: the belief without groups."""
-        touched = np.unique(self.persons.number * column.cardinality + column.codes)
+        touched = distinct_values(self.persons.number * column.cardinality + column.codes)
         counted = np.bincount(touched % max(column.cardinality, 1), minlength=column.cardinality)
         return np.asarray(counted / max(self.persons.count, 1))
 
@@ -166,7 +167,7 @@ def finding_on_values(
     targets = np.arange(count)
     if sensitive is not None:
         values, baseline = values.of(sensitive), baseline.of(sensitive)
-        targets = np.unique(values.person)
+        targets = distinct_values(values.person)
     of_line = bounds[values.value]
     strongest = np.zeros(count)  # the bound of the value that is believed in most
     order = np.argsort(values.belief, kind="stable")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.attacks.persons.person_view import PersonView
-from discreet.table.kernels.lists import starts_of
+from discreet.table.kernels.lists import distinct_values, starts_of
 from discreet.typing import Bools, Floats, Ints, Singles, StopFlag
 
 EXACT_VALUES = 16  # of a group in which two facts are searched together
@@ -50,7 +50,7 @@ class Touched:
             lines.append(np.stack([member, column.codes.astype(np.int64) + values]))
             values += column.cardinality
         key = np.concatenate([found[0] * values + found[1] for found in lines])
-        held, value = np.divmod(np.unique(key), max(values, 1))
+        held, value = np.divmod(distinct_values(key), max(values, 1))
         return cls(held, value, group, person, offset, values)
 
     def lines_of(self, attribute: str, cardinality: int) -> Bools:

@@ -33,6 +33,7 @@ from discreet.methods.shared.lattice import Node
 from discreet.requirements.attackers.demands import limited
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.classes import Classes
+from discreet.table.kernels.lists import distinct_values
 from discreet.table.persons import Persons, Scope
 from discreet.typing import Bools
 
@@ -122,7 +123,7 @@ class PersonRecodings(Recodings):
         shown = (of_row >= 0) & passes[of_row]
         if not self.whole:
             return int((~shown).sum())
-        return self.persons.count - len(np.unique(self.persons.number[shown]))
+        return self.persons.count - len(distinct_values(self.persons.number[shown]))
 
     def examine(self, node: Node, measure: Measure) -> NodeResult:
         classes = self.sets[node]
@@ -181,7 +182,7 @@ class PersonRecodings(Recodings):
         """Why the persons of a node do not meet the requirements."""
         classes = self.sets[node]
         of_row = self.class_of_row(classes)
-        differing = len(np.unique(self.persons.number[of_row < 0]))
+        differing = len(distinct_values(self.persons.number[of_row < 0]))
         remedies = (remedy, "use 'rows: collapse', so that a person has fewer values")
         if differing:
             return InfeasibleError(

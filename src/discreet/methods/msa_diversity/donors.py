@@ -39,8 +39,10 @@ def has_room(
 
 def count_values(rows: Rows, chosen: NDArray[np.bool_], start: Ints) -> Ints:
     """Return how often each value occurs in chosen rows; attribute j begins at ``start[j]``."""
-    values = rows.values[chosen] + start[:-1]
-    return np.bincount(values.ravel(), minlength=start[-1]).astype(np.int64)
+    return np.concatenate([
+        np.bincount(values[chosen], minlength=cardinality)
+        for values, cardinality in zip(rows.values.T, np.diff(start), strict=True)
+    ])  # fmt: skip
 
 
 # Compiled: each unplaced row changes the donors that the next one finds.

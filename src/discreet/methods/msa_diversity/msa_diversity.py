@@ -404,13 +404,13 @@ def _tally(steps: dict[str, int], took: NDArray[np.int64]) -> None:
 
 def hardness_of(rows: Rows) -> NDArray[np.float64]:
     """Return how frequent the most frequent value of each row is, over what is allowed."""
-    return np.asarray(_frequency(rows).max(axis=0), np.float64)
+    return np.asarray(_frequency(rows, slice(None)).max(axis=0), np.float64)
 
 
-def _frequency(rows: Rows) -> NDArray[np.float64]:
-    """For each attribute and row how often its value occurs, over what is allowed."""
+def _frequency(rows: Rows, chosen: Ints | slice) -> NDArray[np.float64]:
+    """For each attribute and chosen row how often its value occurs, over what is allowed."""
     return np.stack([
-        np.bincount(values)[values] * (rows.whole[j] / rows.part[j])
+        np.bincount(values)[values[chosen]] * (rows.whole[j] / rows.part[j])
         for j, values in enumerate(rows.values.T)
     ])  # fmt: skip
 
@@ -457,16 +457,17 @@ def form_stacked(rows: Rows, groups: DiverseGroups, unplaced: NDArray[np.int64])
 def _along(groups: DiverseGroups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The groups in the order of one of their rows on the curve, and the places of these rows."""
     numbers = np.flatnonzero(groups.size)
-    places = groups.first[numbers].astype(np.int64)
-    order = np.argsort(places)
-    return numbers[order], places[order]
+    group_at = np.full(len(groups.group_of_row), -1, np.int64)
+    group_at[groups.first[numbers]] = numbers
+    places = np.flatnonzero(group_at >= 0)
+    return group_at[places], places
 
 
 def settle_with_donors(rows: Rows, groups: DiverseGroups, nearest: int, limits: Limits) -> Ints:
     """Place rows with the nearest groups that have room for their most frequent value."""
     took = np.zeros(3, np.int64)
     unplaced = np.flatnonzero(groups.group_of_row < 0)
-    frequency = _frequency(rows)[:, unplaced]
+    frequency = _frequency(rows, unplaced)
     attribute = frequency.argmax(axis=0)
     value = rows.values[unplaced, attribute]
     order = np.lexsort((value, attribute))

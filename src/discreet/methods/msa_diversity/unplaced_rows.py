@@ -23,7 +23,8 @@ from discreet.methods.msa_diversity.diverse_groups import (
     remove,
 )
 from discreet.table.kernels import kernel
-from discreet.typing import Floats, Ints
+from discreet.table.kernels.lists import count_bits
+from discreet.typing import AnyInts, Floats, Ints
 
 
 class Limits(NamedTuple):
@@ -253,14 +254,26 @@ def group_losses(rows: Rows, groups: DiverseGroups) -> Floats:
             np.minimum.at(low, group, place)
             np.maximum.at(of_group, group, place - low[group])
         elif kind == SET:
-            distinct = np.unique(group * rows.cardinality[q] + code) // rows.cardinality[q]
-            further = np.maximum(np.bincount(distinct, minlength=len(of_group)) - 1, 0)
+            further = np.maximum(distinct_codes(group, code, len(of_group)) - 1, 0)
             of_group = further / max(rows.cardinality[q] - 1, 1)
         else:
             pair = rows.codes[groups.first[group], q] * rows.cardinality[q] + code
             np.maximum.at(of_group, group, rows.pair[rows.pair_start[q] + pair])
         loss += of_group
     return np.asarray(groups.size * loss, np.float64)
+
+
+def distinct_codes(group: AnyInts, code: Ints, groups: int) -> Ints:
+    """Return how many distinct codes each group has, counted in words of 64 bits."""
+    found = np.zeros(groups, np.int64)
+    for first in range(0, int(code.max(initial=-1)) + 1, 64):
+        within = np.flatnonzero((code >= first) & (code < first + 64))
+        seen = np.zeros(groups, np.uint64)
+        np.bitwise_or.at(
+            seen, group[within], np.uint64(1) << (code[within] - first).astype(np.uint64)
+        )
+        found += count_bits(seen)
+    return found
 
 
 def total_loss(rows: Rows, groups: DiverseGroups) -> float:

@@ -21,6 +21,7 @@ from discreet.methods.base import CellColumn
 from discreet.methods.shared.grid_cells import cells_on_grid, grid_of
 from discreet.table.classes import group_codes, group_lists
 from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import distinct_values
 from discreet.typing import Codes, Floats, Ints
 
 MARKED = 64  # pairs of a class and a value for each member, up to which all are marked
@@ -95,7 +96,7 @@ def _sets(column: Column, code: Codes, member_class: Codes) -> tuple[Codes, list
         occurs[key] = True
         key = np.flatnonzero(occurs)
     else:
-        key = np.unique(key)
+        key = distinct_values(key)
     of_class, value = np.divmod(key, column.cardinality)
     start = np.append(np.flatnonzero(np.diff(of_class, prepend=-1)), len(of_class))
     sets = group_lists(start, value, column.cardinality)

@@ -27,6 +27,7 @@ from discreet.methods.series.beliefs.enumeration import (
 )
 from discreet.table.graphs import smallest_connected
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import distinct_values
 from discreet.typing import Floats, Ints
 
 
@@ -90,7 +91,7 @@ def components(group_of: NDArray[np.int64], groups: int) -> Ints:
     people = group_of.shape[1]
     layer, person = np.nonzero(group_of >= 0)
     label = smallest_connected(people + groups, person, people + group_of[layer, person])
-    known = np.unique(person)
+    known = distinct_values(person)
     result = np.full(people, -1, np.int64)
     result[known] = np.unique(label[known], return_inverse=True)[1]
     return result

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.counts import order_by_class
+from discreet.table.kernels.lists import distinct_values
 from discreet.table.past_releases import History
 from discreet.typing import Codes, Ints
 
@@ -74,7 +75,7 @@ class SignatureBook:
 
     def counts(self, signature: Ints, codes: Codes) -> tuple[Ints, Ints, Ints]:
         """Signatures in use, each of their values, and how many rows have both."""
-        used = np.unique(signature[signature >= 0])
+        used = distinct_values(signature[signature >= 0])
         sizes = [len(self.signatures[number]) for number in used]
         of_entry = np.repeat(used, sizes)
         value = np.concatenate(
@@ -126,7 +127,7 @@ def read_signatures(history: History) -> SignatureBook:
             np.int64,
         )
         keys.append(release.person.astype(np.int64) << 32 | numbers[release.group])
-    pairs = np.unique(np.concatenate(keys))
+    pairs = distinct_values(np.concatenate(keys))
     book.person, book.held = pairs >> 32, pairs & 0xFFFF_FFFF
     return book
 

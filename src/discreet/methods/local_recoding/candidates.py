@@ -61,7 +61,7 @@ def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> C
 
 
 # Compiled: walks through all hulls in depth; most stretches are of a few units.
-@kernel(work=24)
+@kernel(work=28)
 def enumerate_candidates(
     space: Space,
     needs: Needs,

@@ -188,8 +188,11 @@ def _nearest(
     groups: Ints,
     wanted: Ints,
 ) -> tuple[Ints, Floats]:
-    near = np.full((len(groups), wanted.max()), -1, np.int64)
-    added = np.full((len(groups), wanted.max()), np.inf)
+    most = 0
+    for count in wanted:
+        most = max(most, count)
+    near = np.full((len(groups), most), -1, np.int64)
+    added = np.full((len(groups), most), np.inf)
     open_ = np.empty(len(tree.begin) + 1, np.int64)
     least = np.empty(len(tree.begin) + 1)  # what each open node adds at least
     for i in range(len(groups)):

@@ -89,3 +89,23 @@ main()
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "last"  # what was registered for the end is done
     assert not done.stderr
+
+
+@pytest.mark.parametrize(("given", "wanted"), [(None, "4"), ("20", "20")])
+def test_idle_threads_of_numpy_sleep_at_once_unless_told_otherwise(job, given, wanted, monkeypatch):
+    code = """
+import os, sys
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numpy":
+            print("found", os.environ.get("OPENBLAS_THREAD_TIMEOUT"))
+sys.meta_path.insert(0, Watch())
+from discreet.cli import main
+main()
+"""
+    monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT", raising=False)
+    if given is not None:
+        monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given)
+    command = [sys.executable, "-c", code, "publish", str(job), "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"found {wanted}" in done.stdout.splitlines()

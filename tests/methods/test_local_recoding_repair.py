@@ -11,14 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.test_full_domain import column, groupings, hierarchy
 
+from discreet.methods.local_recoding.blocks import cut
 from discreet.methods.local_recoding.hulls import (
     Space,
     build_space,
+    cell_cost,
     hull_cost,
     rank_by_hierarchy,
     rank_by_value,
 )
-from discreet.methods.local_recoding.nearest_groups import nearest_of_all
+from discreet.methods.local_recoding.nearest_groups import (
+    LEAF,
+    _cut_all,
+    middle_of,
+    nearest_of_all,
+)
 from discreet.methods.local_recoding.unit_groups import UnitGrouping
 from discreet.table.coded_table import Column
 from discreet.table.roles import Role, ValueType
@@ -74,6 +81,56 @@ def adds(made: UnitGrouping, one: int, other: int) -> float:
     low, high = (np.stack([ranks[one], ranks[other]]) for ranks in (made.low, made.high))
     both, paid = made.size[[one, other]], made.cost[[one, other]]
     return both.sum() * hull_cost(made.space, low.min(axis=0), high.max(axis=0)) - both @ paid
+
+
+@settings(max_examples=60, deadline=None)
+@given(grouped())
+def test_every_node_of_a_tree_is_cut_as_a_block_is(made):
+    middle = middle_of(made.low, made.high)
+    alike = np.ones(made.count, np.int64)
+    wanted = np.arange(made.count, dtype=np.int32)
+    nodes: list[list[int]] = []
+
+    def cut_node(begin: int, end: int) -> None:
+        nodes.append([begin, end, -1])
+        if end - begin > LEAF:
+            own, number = wanted[begin:end], len(nodes) - 1
+            place = begin + (cut(made.space, middle, alike, own, 1) or len(own) // 2)
+            cut_node(begin, place)
+            nodes[number][2] = len(nodes)
+            cut_node(place, end)
+
+    cut_node(0, made.count)
+    order = np.arange(made.count, dtype=np.int32)
+    assert np.stack(_cut_all(made.space, middle, order), axis=1).tolist() == nodes
+    assert (order == wanted).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(grouped(), st.integers(1, 40))
+def test_a_block_is_cut_where_the_most_expensive_attribute_allows_the_most_even_cut(made, least):
+    space = made.space
+    items = np.arange(len(space.rows), dtype=np.int32)
+    place = cut(space, space.rank, space.rows, items, least)
+    assert sorted(items) == list(range(len(space.rows)))
+    total, cuts = int(space.rows.sum()), []
+    for j in range(space.rank.shape[1]):
+        rank = space.rank[:, j]
+        low, high = int(rank.min()), int(rank.max())
+        cost, levels = cell_cost.function(space, j, low, high), int(space.levels[j])
+        tables = space.first[j] + np.arange(levels) * space.values[j]
+        inside = [base for base in tables if space.node[base + low] != space.node[base + high]]
+        child = space.node[inside[-1] + rank] if inside else rank
+        for value in range(low, high):  # between this rank and the next that occurs
+            left = rank <= value
+            before = int(space.rows[left].sum())
+            if set(child[left]) & set(child[~left]) or min(before, total - before) < least:
+                continue
+            cuts.append((-cost, j, abs(2 * before - total), before, int(left.sum())))
+    assert place == (min(cuts)[-1] if cuts else 0)
+    if cuts:
+        rank = space.rank[items, min(cuts)[1]]
+        assert (np.diff(rank) >= 0).all()
 
 
 @settings(max_examples=60, deadline=None)

@@ -8,6 +8,7 @@ import pickle
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -304,6 +305,82 @@ assert told[-1][1] > 0
 """
     environment = {"DISCREET_KERNELS": "compiled", "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, check=True)
+
+
+LOADED = """
+import math
+from typing import NamedTuple
+import numpy as np
+from discreet.table.kernels import kernel
+from discreet.table.kernels.lengthening import lengthened
+
+class Given(NamedTuple):
+    values: np.ndarray
+    share: float
+
+@kernel
+def steps(rng, given: Given, most: int):
+    found = np.empty(1, np.int32)
+    sums = {0: 0.0}
+    for number, value in enumerate(given.values):
+        if number == len(found):
+            found = lengthened(found, 2 * len(found))
+        found[number] = int(rng.random() * value)
+        sums[value % 3] = sums.get(value % 3, 0.0) + math.log(value) * given.share ** 2
+    order = np.argsort(given.values)
+    if len(given.values) > most:
+        raise ValueError("too many")
+    return found[: len(given.values)], sums[0], hash(given.share) != 0, order.max()
+"""
+LOAD = """
+import sys
+import numpy as np
+from steps import Given, steps
+
+given = Given(np.array([5, 3, 9, 7]), 0.5)
+tiers = steps.interpreted, steps.compiled
+ours, theirs = (tier(np.random.default_rng(1), given, 4) for tier in tiers)
+assert ours[0].tolist() == theirs[0].tolist() and ours[0].dtype == theirs[0].dtype
+assert ours[1:] == theirs[1:]
+try:
+    steps.compiled(np.random.default_rng(1), given, 3)
+except ValueError as error:
+    assert str(error) == "too many"
+print(sum(steps.compiled.stats.cache_hits.values()), "numba.cpython.mathimpl" in sys.modules)
+"""
+
+
+@compiling
+def test_compiled_code_is_loaded_without_preparing_to_compile_more(tmp_path):
+    from discreet.table.kernels.compiling import LOADED_ALONE
+
+    (tmp_path / "steps.py").write_text(LOADED)
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
+    }
+    later = "from discreet.table.kernels import compiling; compiling.LOADED_ALONE = (0, 0)\n"
+    for code, loaded, prepared in (LOAD, 0, True), (LOAD, 1, False), (later + LOAD, 1, True):
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.stdout.split() == [str(loaded), str(prepared)], done.stderr[-2000:]
+    assert LOADED_ALONE > (0, 60)
+
+
+@compiling
+def test_numba_gives_llvm_addresses_only_where_loading_compiled_code_looks_for_them():
+    import numba
+
+    root = Path(numba.__file__).parent
+    giving = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if "add_symbol(" in path.read_text(encoding="utf-8")
+        and path.relative_to(root).parts[0] not in ("tests", "cuda")
+    }
+    loaded = {"core/base.py", "core/externals.py", "core/runtime/nrt.py", "cpython/hashing.py"}
+    assert giving == loaded | {"np/ufunc/parallel.py"}  # no kernel is parallel
 
 
 @compiling

@@ -93,6 +93,7 @@ def main() -> NoReturn:
 
     open_streams()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # none is ours; to look takes time
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # NumPy's idle threads sleep, not spin
     warnings.formatwarning = lambda message, *_: f"{message}\n"
     if "--quiet" in sys.argv:
         warnings.simplefilter("ignore", NoCompilerWarning)

@@ -25,7 +25,7 @@ from discreet.table.classes import group_lists
 from discreet.table.coded_table import Derives
 from discreet.table.graphs import components_of_flow, greatest_flow
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lists import are_in, entries_of, starts_of, stretches
+from discreet.table.kernels.lists import are_in, entries_of, places_of, starts_of, stretches
 from discreet.typing import AnyInts, Bools, Ints, Ints32, Words
 
 EDGES = 2**26  # pairs of a group and a row within its sets; above, assignments are not judged
@@ -268,12 +268,12 @@ def _searched(first: Ints, box: Ints32, supply: Ints, count: Ints) -> tuple[Ints
 
 def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> NDArray[np.bool_]:
     """Return which entries of the sets no possible row of their group has."""
-    values = codes.max(axis=0, initial=-1).astype(np.int64) + 1
     impossible = np.zeros(len(sets.value), np.bool_)
     row_group = np.repeat(np.arange(sets.groups), np.diff(possible.start))
-    for attribute, width in enumerate(values.tolist()):
+    for attribute, values in enumerate(codes.T):
         first = sets.start[attribute * sets.groups]
-        start, _ = sets.of(attribute)
+        start, value = sets.of(attribute)
+        width = 1 + max(int(values.max(initial=-1)), int(value.max(initial=-1)))
         for part in stretches(np.full(sets.groups, width), 2**24):
             within = slice(possible.start[part.start], possible.start[part.stop])
             occurs = np.zeros((part.stop - part.start, width), np.bool_)
@@ -320,8 +320,49 @@ def number_of_prefix(keys: Ints, first: int, end: int, key: int) -> int:
     return low - first if low < end and keys[low] == key else -1
 
 
+def _supporting_rows_at_once(
+    start: Ints,
+    value: Ints32,
+    groups: int,
+    attributes: Ints,
+    width: Ints,
+    keys: Ints,
+    key_start: Ints,
+    table: Ints32,
+    table_start: Ints,
+    order: Ints32,
+    limit: int,
+    most: int,
+) -> tuple[Ints, Ints32]:
+    known = attributes[0] * groups
+    length = np.diff(start).reshape(len(attributes), -1)
+    group = np.repeat(np.arange(groups), length[attributes[0]])
+    combinations = length[attributes[1:]].prod(axis=0)[group]
+    count, found = np.zeros(len(group), np.int64), [order[:0]]
+    for part in stretches(combinations):
+        entry, member = np.arange(part.start, part.stop), start[known] + np.arange(len(group))[part]
+        prefix = np.zeros(len(entry), np.int64)
+        for level, attribute in enumerate(attributes):
+            if level:
+                member, before = entries_of(start, attribute * groups + group[entry])
+                entry, prefix = entry[before], prefix[before]
+            one = value[member]
+            inside = np.flatnonzero(one < width[level])
+            entry, key = entry[inside], prefix[inside] * width[level] + one[inside]
+            if table_start[level] >= 0:
+                number = table[table_start[level] + key]
+            else:
+                number = places_of(keys[key_start[level] : key_start[level + 1]], key)
+            entry, prefix = entry[number >= 0], number[number >= 0].astype(np.int64)
+        count += np.bincount(entry, minlength=len(group))
+        found.append(order[prefix])
+        if count.sum() > limit:
+            break
+    return starts_of(count), np.concatenate(found)
+
+
 # Compiled: descends through the prefixes of signatures for every value of every group.
-@kernel(work=20)
+@kernel(interpreted=_supporting_rows_at_once)
 def _supporting_rows(
     start: Ints,
     value: Ints32,

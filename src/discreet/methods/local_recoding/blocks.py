@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.methods.local_recoding.hulls import Space, cell_cost
-from discreet.methods.shared.list_orders import sort_by_key
-from discreet.table.kernels import kernel
+from discreet.methods.local_recoding.hulls import Space, cell_costs, level_below
+from discreet.table.kernels.lists import stable_order
 from discreet.typing import Ints, Ints32
 
 BLOCK = 2**15  # units
@@ -50,59 +49,30 @@ def cut_blocks(space: Space, least: int, most: int | None = None) -> list[Ints32
     return closed
 
 
-# Compiled: called for every node of a tree of groups, mostly of a few items.
-@kernel
 def cut(space: Space, rank: Ints32, rows: Ints, items: Ints32, least: int) -> int:
     """Order items, given by ranks and rows, so that they can be cut in two, and say where.
 
     0, and the order as it was, where no cut leaves enough rows on both sides.
     """
-    attributes, count = rank.shape[1], len(items)
-    low, high = np.empty(attributes, np.int32), np.empty(attributes, np.int32)
-    cost = np.empty(attributes)
-    total = 0
-    for item in items:
-        total += rows[item]
-    for j in range(attributes):
-        low[j] = high[j] = rank[items[0], j]
-        for item in items:
-            low[j] = min(low[j], rank[item, j])
-            high[j] = max(high[j], rank[item, j])
-        cost[j] = cell_cost(space, j, low[j], high[j])
-    order = np.empty(count, np.int32)
-    room = np.empty((3, count), np.int32)  # for sorting
-    for _ in range(attributes):
-        j = 0
-        for other in range(attributes):  # the most expensive that was not tried
-            if cost[other] > cost[j]:
-                j = other
-        cost[j] = -1.0
+    own = rank[items]
+    low, high = own.min(axis=0), own.max(axis=0)
+    costs = [
+        cell_costs(space, j, low[j : j + 1], high[j : j + 1])[0] if low[j] < high[j] else -1.0
+        for j in range(len(low))
+    ]
+    for j in np.argsort(-np.array(costs), kind="stable"):  # the most expensive first
         if low[j] == high[j]:
-            continue
-        base = np.int64(-1)  # of the level below the hull's node; a free range has none
-        if space.levels[j]:
-            base = space.first[j]
-            while space.node[base + low[j]] != space.node[base + high[j]]:
-                base += space.values[j]
-            base -= space.values[j]
-        for place in range(count):
-            order[place] = items[place]
-            room[0, place] = rank[items[place], j]
-        sort_by_key(order, 0, count, room[0], room[1], room[2])
-        best, nearest = 0, total + 1
-        before = 0
-        for place in range(1, count):
-            before += rows[order[place - 1]]
-            left, right = room[0, place - 1], room[0, place]
-            apart = left != right
-            if base >= 0:
-                apart = space.node[base + left] != space.node[base + right]
-            if not apart or before < least or total - before < least:
-                continue
-            if abs(2 * before - total) < nearest:
-                best, nearest = place, abs(2 * before - total)
-        if best:
-            for place in range(count):
-                items[place] = order[place]
-            return best
+            return 0
+        order = stable_order(own[:, j], int(high[j]) + 1)
+        child = own[order, j]
+        below = level_below(space, np.array([j]), low[j : j + 1], high[j : j + 1])[0]
+        if below >= 0:  # cut between children; a free range between values
+            child = space.node[below + child]
+        before = np.cumsum(rows[items[order]])
+        total, before = before[-1], before[:-1]
+        apart = (child[1:] != child[:-1]) & (before >= least) & (total - before >= least)
+        places = np.flatnonzero(apart)
+        if len(places):
+            items[:] = items[order]
+            return 1 + int(places[np.abs(2 * before[places] - total).argmin()])
     return 0

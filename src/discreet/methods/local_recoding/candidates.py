@@ -61,7 +61,7 @@ def find_candidates(space: Space, needs: Needs, ceiling: float, limit: int) -> C
 
 
 # Compiled: walks through all hulls in depth; most stretches are of a few units.
-@kernel(work=24)
+@kernel(work=28)
 def enumerate_candidates(
     space: Space,
     needs: Needs,
@@ -83,7 +83,10 @@ def enumerate_candidates(
     high = np.zeros(attributes, np.int32)
     spent = np.zeros(attributes + 1)
     room = np.empty((2, units), np.int32)  # for sorting
-    crowd = np.empty(space.values.max(), np.int64)  # the rows below each node
+    most = 0
+    for values in space.values:
+        most = max(most, values)
+    crowd = np.empty(most, np.int64)  # the rows below each node
     start, cost = np.empty(1 << 12, np.int64), np.empty(1 << 12, np.float64)
     member = np.empty(1 << 14, np.int32)
     pairs = found = 0

@@ -170,3 +170,18 @@ def cell_costs(space: Space, attribute: int, low: Ints32, high: Ints32) -> Float
         here = base[apart]
         apart = apart[space.node[here + low[apart]] != space.node[here + high[apart]]]
     return np.asarray(space.loss[base + low])
+
+
+def level_below(space: Space, attribute: Ints, low: Ints32, high: Ints32) -> Ints:
+    """Return where the level below the node of each hull begins in ``node``; −1 in a free range.
+
+    Hulls are given by an attribute and two ranks.
+    """
+    begin = space.first[attribute]
+    free = space.levels[attribute] == 0
+    apart = np.flatnonzero(~free)
+    while len(apart):
+        here = begin[apart]
+        apart = apart[space.node[here + low[apart]] != space.node[here + high[apart]]]
+        begin[apart] += space.values[attribute[apart]]
+    return np.where(free, -1, begin - space.values[attribute])

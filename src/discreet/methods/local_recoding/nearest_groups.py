@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.local_recoding.blocks import cut
-from discreet.methods.local_recoding.hulls import Space, cell_cost
+from discreet.methods.local_recoding.hulls import Space, cell_cost, cell_costs, level_below
 from discreet.methods.local_recoding.unit_groups import UnitGrouping, UnitGroups
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import stable_order
 from discreet.typing import Floats, Ints, Ints32
 
 LEAF = 16  # groups that are compared one by one
@@ -105,9 +105,8 @@ def _leaf(order: Ints32, low: Ints32, high: Ints32, size: Ints, cost: Floats) ->
 
 def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> GroupTree:
     middle = middle_of(low, high)
-    alike = np.ones(len(size), np.int64)
     order = np.arange(len(size), dtype=np.int32)
-    begin, end, second = _cut_all(space, middle, alike, order)
+    begin, end, second = _cut_all(space, middle, order)
     ends = np.stack([begin, end], axis=1).ravel()
 
     def of_nodes(reduce: np.ufunc, figure: NDArray[Any]) -> Any:
@@ -126,36 +125,59 @@ def _tree(space: Space, low: Ints32, high: Ints32, size: Ints, cost: Floats) -> 
     )
 
 
-# Compiled: cuts thousands of nodes, most of a few groups.
-@kernel
-def _cut_all(space: Space, middle: Ints32, alike: Ints, order: Ints32) -> tuple[Ints, Ints, Ints]:
+def _cut_all(space: Space, middle: Ints32, order: Ints32) -> tuple[Ints, Ints, Ints]:
     """Cut all groups down to leaves: where each node begins and ends, and its second side."""
-    count = len(order)
-    begin, end = np.empty(2 * count + 1, np.int64), np.empty(2 * count + 1, np.int64)
-    second = np.full(2 * count + 1, -1)
-    open_ = np.empty((count + 1, 3), np.int64)  # begin, end, and whose second side it is
-    open_[0, 0], open_[0, 1], open_[0, 2] = 0, count, -1
-    waiting, nodes = 1, 0
-    while waiting:
-        waiting -= 1
-        first, last, parent = open_[waiting, 0], open_[waiting, 1], open_[waiting, 2]
-        if parent >= 0:
-            second[parent] = nodes
-        if last - first > LEAF:
-            place = cut(space, middle, alike, order[first:last], 1)
-            if not place:  # all have the same middle
-                place = (last - first) // 2
-            open_[waiting, 0], open_[waiting, 1], open_[waiting, 2] = first + place, last, nodes
-            waiting += 1
-            open_[waiting, 0], open_[waiting, 1], open_[waiting, 2] = first, first + place, -1
-            waiting += 1
-        begin[nodes], end[nodes] = first, last
-        nodes += 1
-    return begin[:nodes], end[:nodes], second[:nodes]
+    begin, end = np.zeros(1, np.int64), np.full(1, len(order))
+    begins, ends, parents, seconds = [begin], [end], [], []
+    count = 1
+    while len(cut := np.flatnonzero(end - begin > LEAF)):  # all nodes of one depth at once
+        parents.append(count - len(begin) + cut)
+        seconds.append(count + len(cut) + np.arange(len(cut)))
+        place = _cut_nodes(space, middle, order, begin[cut], end[cut])
+        begin, end = np.concatenate((begin[cut], place)), np.concatenate((place, end[cut]))
+        begins.append(begin)
+        ends.append(end)
+        count += len(begin)
+    begin, end = np.concatenate(begins), np.concatenate(ends)
+    nodes = np.lexsort((-end, begin))  # each before all below it
+    number = np.empty_like(nodes)
+    number[nodes] = np.arange(count)
+    second = np.full(count, -1)
+    if parents:
+        second[number[np.concatenate(parents)]] = number[np.concatenate(seconds)]
+    return begin[nodes], end[nodes], second
+
+
+def _cut_nodes(space: Space, middle: Ints32, order: Ints32, begin: Ints, end: Ints) -> Ints:
+    """Order the groups of each node so that it can be cut in two as a block is, and say where."""
+    nodes, length = np.arange(len(begin)), end - begin
+    start = np.cumsum(length) - length
+    node = np.repeat(nodes, length)
+    entry = np.arange(len(node)) + (begin - start)[node]
+    own = middle[order[entry]]
+    low, high = np.minimum.reduceat(own, start), np.maximum.reduceat(own, start)
+    cost = np.stack([cell_costs(space, j, low[:, j], high[:, j]) for j in range(low.shape[1])])
+    cost[(low == high).T] = -1.0
+    chosen = cost.argmax(axis=0)
+    low, high = low[nodes, chosen], high[nodes, chosen]
+    key = own[np.arange(len(own)), chosen[node]]
+    span = int(key.max()) + 1
+    by_key = stable_order(node * span + key, len(nodes) * span)
+    order[entry] = order[entry[by_key]]
+    key = key[by_key]
+    below = level_below(space, chosen, low, high)[node]
+    child = np.where(below < 0, key, space.node[np.maximum(below, 0) + key])
+    cuts = 1 + np.flatnonzero((child[1:] != child[:-1]) & (node[1:] == node[:-1]))
+    of, place = node[cuts], cuts - start[node[cuts]]
+    best = np.lexsort((np.abs(2 * place - length[of]), of))  # of each node the most even first
+    best = best[np.flatnonzero(np.diff(of[best], prepend=-1))]
+    found = length // 2  # where all have the same middle
+    found[of[best]] = place[best]
+    return begin + found
 
 
 # Compiled: a search through the tree for every failing group.
-@kernel
+@kernel(work=5)
 def _nearest(
     space: Space,
     low: Ints32,
@@ -166,8 +188,11 @@ def _nearest(
     groups: Ints,
     wanted: Ints,
 ) -> tuple[Ints, Floats]:
-    near = np.full((len(groups), wanted.max()), -1, np.int64)
-    added = np.full((len(groups), wanted.max()), np.inf)
+    most = 0
+    for count in wanted:
+        most = max(most, count)
+    near = np.full((len(groups), most), -1, np.int64)
+    added = np.full((len(groups), most), np.inf)
     open_ = np.empty(len(tree.begin) + 1, np.int64)
     least = np.empty(len(tree.begin) + 1)  # what each open node adds at least
     for i in range(len(groups)):

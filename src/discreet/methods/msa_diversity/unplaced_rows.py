@@ -113,7 +113,10 @@ def join(
             group = near[i]
             if groups.size[group] == 0:  # joined to another before
                 continue
-            if size + groups.size[group] >= limits.most or (taken[:step] == group).any():
+            again = False
+            for other in taken[:step]:
+                again |= other == group
+            if again or size + groups.size[group] >= limits.most:
                 continue
             over = 0
             for j in range(attributes):
@@ -176,7 +179,9 @@ def settle(
     Without ``near_of_row``, ``near`` is room for the groups that are looked at for one row.
     """
     took = np.zeros(3, np.int64)
-    search = groups.stamp.max() + 1 if len(groups.stamp) else 0
+    search = 0
+    for stamp in groups.stamp:
+        search = max(search, stamp + 1)
     for i in range(len(left)):
         own, count = near, 0
         if len(near_of_row):

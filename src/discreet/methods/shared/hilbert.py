@@ -112,8 +112,39 @@ def _ranks(index: Words) -> Words:
     return ranked.to_series().to_numpy().astype(np.uint64)
 
 
+def _index_at_once(
+    codes: NDArray[np.int32],
+    grid: NDArray[np.uint64],
+    start: NDArray[np.int64],
+    bits: int,
+    index: Words,
+) -> None:
+    place = [grid[first + own] for first, own in zip(start, codes, strict=True)]
+    levels = [np.uint64(1 << level) for level in range(bits - 1, 0, -1)]
+    below = [level - np.uint64(1) for level in levels]
+    nothing = np.uint64(0)
+    for here, lower in zip(levels, below, strict=True):
+        for axis, own in enumerate(place):
+            turns = own & here != nothing
+            swap = np.where(turns, nothing, (place[0] ^ own) & lower)
+            place[0] = place[0] ^ np.where(turns, lower, swap)
+            if axis:
+                place[axis] = own ^ swap
+    for axis in range(1, len(place)):
+        place[axis] ^= place[axis - 1]
+    turned = np.zeros(codes.shape[1], np.uint64)
+    for here, lower in zip(levels, below, strict=True):
+        turned ^= np.where(place[-1] & here != nothing, lower, nothing)
+    position = len(place) * bits
+    for level in range(bits - 1, -1, -1):
+        for own in place:
+            position -= 1
+            bit = ((own ^ turned) >> np.uint64(level)) & np.uint64(1)
+            index[len(index) - 1 - position // WORD] |= bit << np.uint64(position % WORD)
+
+
 # Compiled: rows × columns × bits single operations; NumPy takes five times as long.
-@kernel(work=10)
+@kernel(interpreted=_index_at_once)
 def _index_rows(
     codes: NDArray[np.int32],  # (columns, rows)
     grid: NDArray[np.uint64],  # the coordinate of every value, columns one after the other

@@ -5,6 +5,13 @@ that it calls, constants and the layout of named tuples, often from other files;
 discards it when any of them changes. Where no folder for the cache can be written, kernels are
 compiled in each process anew. A folder that ``NUMBA_CACHE_DIR`` names may be read-only once it is
 filled, as in an image of a container.
+
+Before it loads compiled code, Numba prepares to compile: it imports its implementations of Python
+and NumPy, and SciPy, for 0.3 s. Code needs none of them but the addresses of C functions that it
+calls. ``numba.core`` gives LLVM these when it is imported, ``rtsys`` those of memory and
+``numba.cpython.hashing`` the secrets of hashes; no other module does but that of parallel code,
+which no kernel is. That was looked up in the versions up to ``LOADED_ALONE``. A later version
+prepares as Numba does.
 """
 
 from __future__ import annotations
@@ -13,17 +20,21 @@ import hashlib
 import pickle
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import event, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
+from numba.core.runtime.nrt import rtsys
 from numba.extending import typeof_impl
 
 from discreet.table.kernels.fingerprints import fingerprint
 from discreet.table.kernels.listening import listeners
 from discreet.table.kernels.tiers import Kernel
+
+LOADED_ALONE = (0, 68)  # the last version of Numba of which compiled code is known to need no more
 
 
 def dispatcher(function: Callable[..., object], *, inner: bool = False) -> Any:
@@ -100,10 +111,18 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the compiled code for a signature, or None."""
         try:
-            found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            found = self._loaded(sig, target_context)
         except (OSError, EOFError, pickle.UnpicklingError):  # unreadable, or cut off
             return None
         return found if found is not None and found.signature.args == tuple(sig) else None
+
+    def _loaded(self, sig: Any, target_context: Any) -> Any:
+        if _numba_version() > LOADED_ALONE:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        import_module("numba.cpython.hashing")
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code, unless the folder is full or cannot be written any more."""
@@ -111,6 +130,11 @@ class KernelCache(FunctionCache):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except (OSError, EOFError, pickle.UnpicklingError):
             self.disable()  # type: ignore[no-untyped-call]
+
+
+def _numba_version() -> tuple[int, int]:
+    major, minor, *_ = numba.__version__.split(".")
+    return int(major), int(minor)
 
 
 def _cache_of(function: Callable[..., object]) -> FunctionCache | NullCache:

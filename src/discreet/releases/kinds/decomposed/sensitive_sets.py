@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -435,8 +436,19 @@ def struck_values(
     return _by_attribute(sets, struck), rows.complete
 
 
+def _unsupported_at_once(
+    start: Ints, value: Ints32, groups: int, codes: Ints32, *listed: object
+) -> Bools:
+    sets = Sets(start, value, groups)
+    begin, row = supporting_rows(sets, codes, 0, EDGES)
+    if row is None:
+        found: Bools = cast(Any, _unsupported).function(start, value, groups, codes, *listed)
+        return found
+    return impossible_values(sets, codes, PossibleRows(begin[sets.of(0)[0]], row, True))
+
+
 # Compiled: a search through the rows of T^S that ends with the first that is found.
-@kernel(work=20)
+@kernel(interpreted=_unsupported_at_once)
 def _unsupported(
     start: Ints,
     value: Ints32,

@@ -58,3 +58,13 @@ def test_plain_numbers_are_read_as_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(pl, "read_csv", read_csv)
     assert read_back(tmp_path, PLAIN) == PLAIN
     assert types == [pl.UInt32]
+
+
+@pytest.mark.parametrize("form", ["{}", "x{}"])
+@pytest.mark.parametrize("empty", [0, 200, 300, 69_000, None])
+def test_pieces_whose_numbers_have_different_widths(tmp_path, monkeypatch, form, empty):
+    monkeypatch.setattr(file_pieces, "BLOCK_BYTES", 1 << 13)
+    rows = [form.format(number % 70_000) for number in range(70_300)]
+    if empty is not None:
+        rows[empty] = ""
+    assert read_back(tmp_path, rows) == [cell or None for cell in rows]

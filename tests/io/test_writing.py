@@ -160,3 +160,24 @@ def test_columns_of_few_cells_are_written_as_if_each_were_by_itself(tmp_path: Pa
         found = list(csv.reader(file))
     cells = [c.dictionary.fill_null("").gather(c.codes[order]).to_list() for c in columns]
     assert found == [list(sizes), *map(list, zip(*cells, strict=True))]
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("sizes", [(1, 256), (256, 1), (2, 128), (3, 85, 1), (16, 16, 16)])
+def test_columns_that_are_written_as_one_text(
+    tmp_path: Path, sizes: tuple[int, ...], shuffled: bool
+) -> None:
+    rows, path = 1 << 17, tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    cells = [[f"{column}-{code}" for code in range(size)] for column, size in enumerate(sizes)]
+    codes = [rng.integers(0, size, rows, np.int32) for size in sizes]
+    columns = [
+        PublishedColumn(f"c{place}", Role.INSENSITIVE, own, pl.Series(texts))
+        for place, (own, texts) in enumerate(zip(codes, cells, strict=True))
+    ]
+    order = rng.permutation(rows) if shuffled else np.arange(rows)
+    write_table(path, "csv", columns, order if shuffled else None)
+    back = pl.read_csv(path, infer_schema=False)
+    for column, texts in zip(columns, cells, strict=True):
+        expected = np.array(texts)[column.codes[order]]
+        assert np.array_equal(back[column.name].to_numpy(), expected)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
@@ -29,6 +30,7 @@ CSV_ROWS = 1 << 17
 CSV_BYTES = 1 << 25  # of a block, at most
 MOST_JOINED = 1 << 12  # combinations of cells that are written as one text
 ROWS_OF_JOINED = 16  # for each combination, at least
+PACKED_ROWS = 1 << 16  # at once, so that they stay in the cache
 PARQUET_ROWS = 1 << 20
 NEEDS_QUOTES = r'[,"\r\n]'
 HEADER_NEEDS_QUOTES = '[,;\t|"\r\n\ufeff]'  # also characters that look like another delimiter
@@ -67,10 +69,9 @@ def require_format(format: OutputFormat | None) -> None:
         require_pyarrow()
 
 
-def _slices(rows: int, size: int, order: AnyInts | None) -> Iterator[slice | AnyInts]:
+def _parts(rows: int, size: int) -> Iterator[slice]:
     for start in range(0, rows, size):
-        part = slice(start, min(start + size, rows))
-        yield part if order is None else order[part]
+        yield slice(start, min(start + size, rows))
 
 
 def _row_count(columns: Sequence[PublishedColumn], order: AnyInts | None) -> int:
@@ -89,28 +90,26 @@ def write_csv(
     # Many readers skip an empty line, so a lone missing cell is quoted.
     missing = '""' if len(columns) == 1 else ""
     rows = _row_count(columns, order)
-    cells, every = _joined_cells(
+    cells = _joined_cells(
         [_quoted(render(c.dictionary), NEEDS_QUOTES).fill_null(missing) for c in columns],
         [column.codes for column in columns],
         min(rows // ROWS_OF_JOINED, MOST_JOINED),
     )
-    codes = _packed_codes(cells, every)
     size = _rows_at_once(cells)
-    for number, part in enumerate(_slices(rows, size, order)):
+    for number, codes in enumerate(_blocks(cells, rows, size, order)):
         tell(number * size / rows)
-        found = codes[part] if isinstance(part, slice) else codes.take(part)
         gathered = [
-            text.gather(pl.Series(np.ascontiguousarray(found[str(place)]))).alias(str(place))
-            for place, text in enumerate(cells)
+            joined.text.gather(pl.Series(own)).alias(str(place))
+            for place, (joined, own) in enumerate(zip(cells, codes, strict=True))
         ]
         block = io.BytesIO()
         pl.DataFrame(gathered).write_csv(block, include_header=False, quote_style="never")
         file.write(block.getbuffer())
 
 
-def _rows_at_once(cells: Sequence[pl.Series]) -> int:
+def _rows_at_once(cells: Sequence[_JoinedColumns]) -> int:
     """Return how many rows a block has, so that it stays small however long the cells are."""
-    longest = sum(int(cast(int, text.str.len_bytes().max() or 0)) + 1 for text in cells)
+    longest = sum(int(cast(int, one.text.str.len_bytes().max() or 0)) + 1 for one in cells)
     return max(1, min(CSV_ROWS, CSV_BYTES // longest))
 
 
@@ -122,43 +121,74 @@ def _quoted(cells: pl.Series, pattern: str) -> pl.Series:
     return cells.to_frame("cell").select(quoted).to_series()
 
 
+@dataclass(frozen=True, eq=False)
+class _JoinedColumns:
+    """Columns that follow each other, with one text for each combination of their cells."""
+
+    text: pl.Series
+    columns: Sequence[tuple[AnyInts, int]]  # (rows,) the codes of each, and its number of cells
+
+    def codes(self, rows: slice) -> AnyInts:
+        """Return the number of the text of some rows."""
+        (codes, _), *others = self.columns
+        if not others:
+            return codes[rows]
+        found = codes[rows].astype(_narrow_type(len(self.text)))
+        for own, cells in others:
+            found *= found.dtype.type(cells)
+            np.add(found, own[rows], out=found, casting="unsafe")
+        return found
+
+
 def _joined_cells(
     cells: Sequence[pl.Series], codes: Sequence[AnyInts], most: int
-) -> tuple[list[pl.Series], list[AnyInts]]:
+) -> list[_JoinedColumns]:
     """Join columns that follow each other where their cells have few combinations.
 
     A row then takes fewer texts, and each of these is longer.
     """
-    joined: list[pl.Series] = []
-    of_row: list[AnyInts] = []
+    joined: list[_JoinedColumns] = []
     for text, own in zip(cells, codes, strict=True):
-        if joined and len(joined[-1]) * len(text) <= most:
-            beside = joined[-1].to_frame("left").join(text.to_frame("right"), how="cross")
-            joined[-1] = beside.select(pl.concat_str("left", "right", separator=",")).to_series()
-            both = of_row[-1].astype(_narrow_type(len(joined[-1])))
-            both *= both.dtype.type(len(text))
-            np.add(both, own, out=both, casting="unsafe")
-            of_row[-1] = both
+        column = (own, len(text))
+        if joined and len(joined[-1].text) * len(text) <= most:
+            beside = joined[-1].text.to_frame("left").join(text.to_frame("right"), how="cross")
+            both = beside.select(pl.concat_str("left", "right", separator=",")).to_series()
+            joined[-1] = _JoinedColumns(both, (*joined[-1].columns, column))
         else:
-            joined.append(text)
-            of_row.append(own)
-    return joined, of_row
+            joined.append(_JoinedColumns(text, (column,)))
+    return joined
 
 
-def _packed_codes(cells: Sequence[pl.Series], codes: Sequence[AnyInts]) -> NDArray[np.void]:
+def _blocks(
+    cells: Sequence[_JoinedColumns], rows: int, size: int, order: AnyInts | None
+) -> Iterator[list[AnyInts]]:
+    """Yield the codes of every block of rows, those of each text in turn."""
+    if order is None:
+        for part in _parts(rows, size):
+            yield [joined.codes(part) for joined in cells]
+        return
+    packed = _packed_codes(cells)
+    for part in _parts(rows, size):
+        taken = packed.take(order[part])
+        yield [np.ascontiguousarray(taken[str(place)]) for place in range(len(cells))]
+
+
+def _packed_codes(cells: Sequence[_JoinedColumns]) -> NDArray[np.void]:
     """Return the codes row by row, in the narrowest types.
 
     Gathering rows in random order misses the cache: once a row, not once a cell.
     """
-    types = [(str(place), _narrow_type(len(text))) for place, text in enumerate(cells)]
-    packed = np.empty(len(codes[0]), types)
-    for (name, _), own in zip(types, codes, strict=True):
-        packed[name] = own
+    rows = len(cells[0].columns[0][0])
+    types = [(str(place), _narrow_type(len(one.text))) for place, one in enumerate(cells)]
+    packed = np.empty(rows, types)
+    for part in _parts(rows, PACKED_ROWS):
+        for place, joined in enumerate(cells):
+            packed[str(place)][part] = joined.codes(part)
     return packed
 
 
 def _narrow_type(size: int) -> type[np.integer]:
-    return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.int32
+    return np.uint8 if size < 1 << 8 else np.uint16 if size < 1 << 16 else np.int32
 
 
 def _write_parquet(
@@ -177,13 +207,13 @@ def _write_parquet(
     absent = [column.dictionary.is_null().to_numpy() for column in columns]
     with pa.parquet.ParquetWriter(file, schema, store_schema=False) as writer:
         rows = _row_count(columns, order)
-        for number, part in enumerate(_slices(rows, PARQUET_ROWS, order)):
+        for number, part in enumerate(_parts(rows, PARQUET_ROWS)):
             tell(number * PARQUET_ROWS / rows)
             arrays = []
             for column, values, shift, null in zip(
                 columns, dictionaries, shifts, absent, strict=True
             ):
-                codes = column.codes[part]
+                codes = column.codes[part if order is None else order[part]]
                 index: Any = pa.array(shift[codes], mask=null[codes] if null.any() else None)
                 arrays.append(values.take(index))
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))

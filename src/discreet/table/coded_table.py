@@ -26,12 +26,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.table.roles import Distance, Role, ValueType
-from discreet.typing import Codes
+from discreet.typing import AnyInts, Codes, Ints
 
 if TYPE_CHECKING:
     from discreet.table.classes import Classes
 
 Derived = TypeVar("Derived")
+COUNTED_AT_ONCE = 1 << 15  # codes, so that they stay in the cache
 
 
 class Derives:
@@ -75,6 +76,8 @@ class Column(Derives):
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """The number of rows with each value."""
+        if self.weights is None:
+            return count_codes(self.codes, self.cardinality)
         return np.bincount(self.codes, self.weights, self.cardinality).astype(np.int64, copy=False)
 
     @property
@@ -206,6 +209,18 @@ class CodedTable(Derives):
         weights = None if self.weights is None else self.weights[rows]
         count = len(rows) if weights is None else int(weights.sum())
         return replace(self, columns=columns, rows=count, weights=weights)
+
+
+def count_codes(codes: AnyInts, size: int) -> Ints:
+    """Count how often each code below a size occurs.
+
+    Part by part: NumPy makes eight bytes of every code that it is given at once.
+    """
+    some = max(COUNTED_AT_ONCE, 4 * size)
+    counts = np.bincount(codes[:some], minlength=size)
+    for begin in range(some, len(codes), some):
+        counts += np.bincount(codes[begin : begin + some], minlength=size)
+    return counts
 
 
 def exact_value(text: str, kind: ValueType) -> Decimal | date | str:

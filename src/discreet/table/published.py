@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.table.coded_table import count_codes
 from discreet.table.roles import Role
 from discreet.typing import Codes
 
@@ -35,7 +36,7 @@ class PublishedColumn:
         The texts are copied: a slice of a Polars column shares the memory of the whole column, and
         serializing the slice writes all of it.
         """
-        occurs = np.bincount(self.codes, minlength=len(self.dictionary)) > 0
+        occurs = count_codes(self.codes, len(self.dictionary)) > 0
         codes, dictionary = self.codes, self.dictionary
         if not occurs.all():
             codes = (np.cumsum(occurs) - 1).astype(np.int32).take(codes)

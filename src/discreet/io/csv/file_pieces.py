@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import IO
 
 import numpy as np
@@ -40,6 +41,11 @@ class FilePiece:
         """The records of the file."""
         return self.data[self.layout.fields :]
 
+    @cached_property
+    def line_feeds(self) -> int:
+        """How often a line feed occurs, that of the empty record included."""
+        return _count(_bytes(self.data), LINE_FEED, None)
+
     def line_at(self, place: int) -> int:
         """Return the number of the line at a place among the records."""
         return self.line + self.records.count(b"\n", 0, place)
@@ -61,8 +67,9 @@ def cut_file(file: IO[bytes], layout: Layout, ahead: bytes, line: int) -> Iterat
         rest = data[end:]
         size = BLOCK_BYTES if end > len(empty) else 2 * size
         if end > len(empty):
-            yield FilePiece(data if end == len(data) else data[:end], layout, line, sound)
-            line += int(np.count_nonzero(_bytes(data)[len(empty) : end] == LINE_FEED))
+            piece = FilePiece(data if end == len(data) else data[:end], layout, line, sound)
+            yield piece
+            line += piece.line_feeds - 1
 
 
 def _bytes(data: bytes) -> Bytes:
@@ -103,7 +110,7 @@ def read_piece(piece: FilePiece, schema: Mapping[str, pl.DataType]) -> pl.DataFr
         return None
     quoted = bool(layout.quote) and layout.quote in piece.data
     outside = _outside_quotes(data, layout.quote[0]) if quoted else None
-    lines = _count(data, LINE_FEED, outside)
+    lines = piece.line_feeds if outside is None else _count(data, LINE_FEED, outside)
     cells = _count(data, layout.delimiter[0], outside) + lines
     # Polars refuses a record with more cells than the schema; this many cells in all records then
     # mean that no record has fewer.

@@ -11,6 +11,7 @@ as a number, so a piece is read in this way only if its cells are as long as the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -35,7 +36,8 @@ class NumberedCells:
     def __init__(self) -> None:
         self._categories = pl.Categorical(pl.Categories.random())
         self.in_doubt = False  # whether a text that never occurs may have a number
-        self._numbers: list[NDArray[np.uint32]] = []  # of each piece
+        # Of each piece, in the narrowest type: numbers wait until the last text is known.
+        self._numbers: list[NDArray[np.unsignedinteger[Any]]] = []
         self._known = 0
         self._texts: list[pl.Series] = []  # that came up first in some piece
         self._has_empty = False
@@ -57,7 +59,7 @@ class NumberedCells:
         if self.whole and cells.dtype == pl.UInt32:
             top = cells.max()
             self._known = max(top + 1 if isinstance(top, int) else 0, self._known)
-            self._numbers.append(cells.fill_null(EMPTY).to_numpy())
+            self._numbers.append(_narrow(cells, top))
             return
         if self.whole:
             plain = _plain_numbers(cells)
@@ -72,13 +74,13 @@ class NumberedCells:
             known = 0 if self.in_doubt else self._known
             self._texts.append(cells.filter(numbers >= known).unique())
             self._known = max(top + 1, self._known)
-        self._numbers.append(numbers.fill_null(EMPTY).to_numpy())
+        self._numbers.append(_narrow(numbers, top))
 
     def name_numbers(self) -> None:
         """Number the cells by their texts from now on."""
         parts, self._numbers, self._known, self.whole = self._numbers, [], 0, False
         for part in parts:
-            numbers = pl.Series(part)
+            numbers = pl.Series(part).cast(pl.UInt32)
             self.add(numbers.set(numbers == EMPTY, None).cast(pl.String))
 
     def distinct(self, empty: str | None = "") -> tuple[Ints, pl.Series]:
@@ -86,7 +88,7 @@ class NumberedCells:
         if self.whole:
             occurs = np.zeros(self._known + 1, np.bool_)  # the last for an empty cell
             for part in self._numbers:
-                occurs[np.minimum(part, self._known)] = True
+                occurs[np.minimum(part, np.uint32(self._known))] = True
             numbers = pl.Series(np.flatnonzero(occurs[:-1]))
             texts = numbers.cast(pl.String)
         else:
@@ -179,6 +181,14 @@ def _with_numbers(piece: FilePiece, coded: Mapping[str, NumberedCells]) -> pl.Da
 def _text_types(names: Iterable[str], coded: Mapping[str, NumberedCells]) -> dict[str, pl.DataType]:
     """Return the type to read each column's texts as."""
     return {name: coded[name].text_type if name in coded else pl.String() for name in names}
+
+
+def _narrow(numbers: pl.Series, top: object) -> NDArray[np.unsignedinteger[Any]]:
+    """Return the numbers of a piece, none above ``top``; an empty cell needs the widest type."""
+    if numbers.null_count() or not isinstance(top, int):
+        return numbers.fill_null(EMPTY).to_numpy()
+    narrow = pl.UInt8 if top < 1 << 8 else pl.UInt16 if top < 1 << 16 else pl.UInt32
+    return numbers.cast(narrow).to_numpy()
 
 
 def _plain_numbers(cells: pl.Series) -> pl.Series | None:

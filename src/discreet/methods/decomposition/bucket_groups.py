@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.methods.decomposition.bucket_index import sign_rows
+from discreet.methods.decomposition.bucket_index import ROWS_AT_ONCE, sign_rows
 from discreet.methods.shared.list_orders import shuffle_lists
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
@@ -92,7 +92,9 @@ def largest_groups(
         _levels(sizes, np.array([0, len(sizes)]))[1],
     )
     group_of_row = np.empty(len(row), np.int32)
-    group_of_row[row] = group_of_place
+    for begin in range(0, len(row), ROWS_AT_ONCE):
+        part = slice(begin, begin + ROWS_AT_ONCE)
+        group_of_row[row[part]] = group_of_place[part]
     return Formed(group_of_row, short)
 
 

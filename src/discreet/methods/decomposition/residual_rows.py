@@ -25,10 +25,10 @@ def join_residual_rows(
     rng: np.random.Generator,
 ) -> NDArray[np.int32]:
     """The group of every row, residual ones included."""
-    group_of_row = formed.group_of_row.copy()
-    residual = rng.permutation(np.flatnonzero(group_of_row < 0))
+    residual = rng.permutation(np.flatnonzero(formed.group_of_row < 0))
     if not len(residual):
-        return group_of_row
+        return formed.group_of_row
+    group_of_row = formed.group_of_row.copy()
     short = np.flatnonzero(formed.short)
     if len(short) > CONSIDERED:
         short = rng.choice(short, CONSIDERED, replace=False)
@@ -41,13 +41,14 @@ def join_residual_rows(
         for group in short
     }
     for row in residual:
+        value = int(primary.codes[row])
         has_value = np.zeros(formed.groups, bool)
-        has_value[groups_of_value[int(primary.codes[row])]] = True
+        has_value[groups_of_value[value]] = True
         group = _most_saved(row, has_value, values, lacking, others)
         if group is None:
             group = int(rng.choice(np.flatnonzero(~has_value)))
         group_of_row[row] = group
-        groups_of_value[int(primary.codes[row])].append(group)
+        groups_of_value[value] = np.append(groups_of_value[value], np.int32(group))
         for place, column in enumerate(others):
             if group in values and column.codes[row] not in values[group][place]:
                 values[group][place].add(int(column.codes[row]))
@@ -57,14 +58,12 @@ def join_residual_rows(
 
 def _groups_of_values(
     primary: Column, residual: NDArray[np.intp], group_of_row: NDArray[np.int32]
-) -> dict[int, list[int]]:
+) -> dict[int, NDArray[np.int32]]:
     """The groups that have each residual row's primary value."""
-    asked = np.zeros(primary.cardinality, bool)
-    asked[primary.codes[residual]] = True
-    rows = np.flatnonzero(asked[primary.codes] & (group_of_row >= 0))
-    groups: dict[int, list[int]] = {int(value): [] for value in np.flatnonzero(asked)}
-    for value in groups:
-        groups[value] = group_of_row[rows[primary.codes[rows] == value]].tolist()
+    groups = {}
+    for value in np.unique(primary.codes[residual]):
+        found = group_of_row[primary.codes == value]
+        groups[int(value)] = found[found >= 0]
     return groups
 
 

@@ -1,0 +1,42 @@
+"""The signatures of each bucket: the commonest first, equals by their first row."""
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.methods.decomposition import bucket_index
+from discreet.methods.decomposition.bucket_index import sign_rows
+from discreet.table.coded_table import Column
+from discreet.table.roles import Role, ValueType
+
+
+def column(name, codes, values):
+    texts = pl.Series([f"{value:03}" for value in range(values)])
+    return Column(name, Role.SENSITIVE, ValueType.TEXT, codes.astype(np.int32), texts, texts)
+
+
+@pytest.mark.parametrize("direct", [1, 40, 1 << 20])
+@pytest.mark.parametrize("seed", range(5))
+def test_signatures_as_counted_row_by_row(monkeypatch, seed, direct):
+    monkeypatch.setattr(bucket_index, "DIRECT_KEYS", direct)
+    monkeypatch.setattr(bucket_index, "ROWS_AT_ONCE", 7)
+    rng = np.random.default_rng(seed)
+    bucket, first, second = (
+        column(name, rng.integers(0, most, 300), values)
+        for name, most, values in (("b", 4, 5), ("c", 3, 3), ("d", 6, 9))  # not all values occur
+    )
+    found, indexed = sign_rows(bucket, [first, second])
+    assert indexed == 2
+    rows = list(zip(bucket.codes, first.codes, second.codes, strict=True))
+    count = Counter(rows)
+    expected = sorted(count, key=lambda one: (one[0], -count[one], rows.index(one)))
+    assert found.count.tolist() == [count[one] for one in expected]
+    assert found.values.tolist() == [[c, d] for _, c, d in expected]
+    of_bucket = [sum(one[0] == value for one in expected) for value in range(5)]
+    assert np.diff(found.bucket_start).tolist() == of_bucket
+    members = np.split(found.row, found.row_start[1:-1])
+    assert [part.tolist() for part in members] == [
+        [row for row, own in enumerate(rows) if own == one] for one in expected
+    ]

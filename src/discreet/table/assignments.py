@@ -16,12 +16,13 @@ uses the edge between them; ``graphs.components_of_flow`` tells from any one of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.classes import group_lists
+from discreet.table.code_maps import taken
 from discreet.table.coded_table import Derives, Itself
 from discreet.table.graphs import components_of_flow, greatest_flow
 from discreet.table.kernels import kernel
@@ -32,8 +33,6 @@ EDGES = 2**26  # pairs of a group and a row within its sets; above, assignments 
 TABLE = 2**22  # prefixes of signatures that are looked up, not searched
 HELD_AT_ONCE = 2**16  # pairs of a group and a value, so that they stay in the processor's cache
 FEW_VALUES = 512  # of an attribute whose sets have a bit for each
-
-Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,15 +82,6 @@ class Sets(Derives):
         width = int(self.of(attribute)[1].max(initial=0)) // 8 + 1
         lines = words.astype("<u8", copy=False).view(np.uint8).reshape(len(words), -1)
         return np.ascontiguousarray(lines[:, :width])
-
-
-def taken(of_number: NDArray[Number], number: AnyInts) -> NDArray[Number]:
-    """Return the entry of each number, piece by piece: NumPy widens all indices that it takes."""
-    result = np.empty(len(number), of_number.dtype)
-    for first in range(0, len(number), HELD_AT_ONCE):
-        part = slice(first, first + HELD_AT_ONCE)
-        of_number.take(number[part], out=result[part], mode="clip")
-    return result
 
 
 def set_words(start: Ints, value: AnyInts) -> Words:

@@ -29,8 +29,8 @@ from discreet.table.assignments import (
     flow_of_world,
     sets_of_groups,
     supporting_rows,
-    taken,
 )
+from discreet.table.code_maps import taken
 from discreet.table.graphs import components_of_flow
 from discreet.table.kernels.lists import entries_of, stable_order, starts_of
 from discreet.typing import Bools, Ints, Ints32

@@ -61,8 +61,8 @@ from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.diversity import DistinctLDiversity
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
-from discreet.table.assignments import EDGES, Sets, World, are_within, taken
-from discreet.table.code_maps import code_of_text, code_of_value, excess_rows
+from discreet.table.assignments import EDGES, Sets, World, are_within
+from discreet.table.code_maps import code_of_text, code_of_value, excess_rows, taken
 from discreet.table.coded_table import CodedTable, Column, Itself
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable

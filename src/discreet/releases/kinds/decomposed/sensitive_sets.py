@@ -30,10 +30,9 @@ from discreet.table.assignments import (
     set_words,
     sets_of_groups,
     supporting_rows,
-    taken,
 )
 from discreet.table.classes import classes_of
-from discreet.table.code_maps import code_of_text
+from discreet.table.code_maps import code_of_text, taken
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel

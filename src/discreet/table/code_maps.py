@@ -91,9 +91,9 @@ def excess(
         return 0
     rows, bound = len(some[0]), prod(cardinalities)
     if bound <= AT_ONCE:
-        seen = _counted(some, cardinalities, bound, weights)
-        held = _counted(others, cardinalities, bound, weights_of_others)
-        return int(np.maximum(seen - held, 0).sum())
+        of_some = _counted(some, cardinalities, bound, weights)
+        of_others = _counted(others, cardinalities, bound, weights_of_others)
+        return int(np.maximum(of_some - of_others, 0).sum())
     both = [np.concatenate(pair) for pair in zip(some, others, strict=True)]
     classes = group_codes(both, cardinalities, len(both[0]))
     seen = np.bincount(classes.class_of_row[:rows], weights, classes.count)

@@ -154,7 +154,7 @@ def keys_of(
     group: NDArray[np.int32], value: NDArray[np.int32], shape: tuple[int, int]
 ) -> NDArray[np.unsignedinteger[Any]]:
     """Return a key for each pair of a group and a value; there are ``shape`` of both."""
-    key = group.astype(np.uint32 if shape[0] * shape[1] < 2**32 else np.uint64)
+    key: NDArray[Any] = group.astype(np.uint32 if shape[0] * shape[1] < 2**32 else np.uint64)
     key *= key.dtype.type(shape[1])
     np.add(key, value, out=key, casting="unsafe")
     return key

@@ -82,11 +82,14 @@ def are_listed_in_order(
 ) -> bool:
     """Return whether ``group_values`` is sorted by group, attribute and value, each entry once."""
     number = values[GROUP].text.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
-    group, value = number[values[GROUP].codes], _coded_values(values, sensitive, attributes)
-    later = group[1:] > group[:-1]
-    if (group[1:] < group[:-1]).any():
-        return False
-    return bool((later | (value[1:] > value[:-1])).all())
+    value = _coded_values(values, sensitive, attributes)
+    for first in range(0, len(value), CODED_AT_ONCE):
+        part = slice(first, first + CODED_AT_ONCE + 1)  # with the first entry of the next piece
+        group, own = number.take(values[GROUP].codes[part]), value[part]
+        rises = (group[1:] == group[:-1]) & (own[1:] > own[:-1])
+        if not (rises | (group[1:] > group[:-1])).all():
+            return False
+    return True
 
 
 def _coded_values(values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]) -> Ints32:

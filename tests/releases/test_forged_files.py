@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.app import app
 from discreet.io.atomic import hash_of_folder
+from discreet.releases.kinds.decomposed import sensitive_sets
 from discreet.releases.manifest import sha256_of
 
 ROWS = 90
@@ -253,8 +254,11 @@ def rewrite(folder: Path, table: str, change) -> None:
     seal(folder, **{table: new.height})
 
 
-def test_sorted_values_of_groups_are_wanted(copied):
+@pytest.mark.parametrize("pieces", [1, 2, 2**16])
+def test_sorted_values_of_groups_are_wanted(copied, pieces, monkeypatch):
+    monkeypatch.setattr(sensitive_sets, "CODED_AT_ONCE", pieces)
     folder = copied("decomposed-csv")
+    assert not problems(folder)
     rewrite(folder, "group_values", lambda table: table.reverse())
     assert "'group_values' is not sorted by group, attribute and value" in problems(folder)
 

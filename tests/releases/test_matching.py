@@ -16,7 +16,7 @@ from tests.tables import coded_table
 import discreet as dc
 from discreet.methods.base import Task
 from discreet.pipeline.run import make_release
-from discreet.releases.audit import matching
+from discreet.releases.audit import matching, tracing
 from discreet.releases.audit.matching import unmatched_rows
 from discreet.releases.audit.tracing import untraced_rows
 
@@ -83,6 +83,22 @@ def test_a_witness_is_checked_row_by_row():
     assert untraced(1, 2, 2) == 1  # a source row used twice
     assert untraced(1, 9, 0) == 1  # none of the source's rows
     assert untraced(1, 2) == 3  # not a row for each
+
+
+@pytest.mark.parametrize("keys", [1, 12, 2**32])
+def test_a_witness_of_exact_cells_is_checked_row_by_row(keys, monkeypatch):
+    monkeypatch.setattr(tracing, "KEYS", keys)  # a key a column, for two columns, for all
+    table = coded_table({"a": [1, 2, 3], "b": ["u", "v", "u"], "s": ["x", "y", "x"]}, "qqs")
+    records = coded_table({"a": ["2", "3", "1"], "b": ["v", "u", "u"], "s": ["y", "x", "z"]}, "qqs")
+    task = Task(table, {}, [], np.random.default_rng(0))
+
+    def untraced(*rows):
+        return untraced_rows(records, task, {}, np.array(rows, np.int32))
+
+    assert untraced(1, 2, 0) == 1  # a sensitive value that the source lacks
+    assert untraced(2, 1, 0) == 3
+    assert untraced(1, 2, 2) == 1
+    assert untraced(1, 9, 0) == 2
 
 
 def test_an_audit_finds_what_was_changed_after_publishing(tmp_path):

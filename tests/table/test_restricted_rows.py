@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from discreet.table.assignments import Sets, World, possible_rows, supporting_rows
+from discreet.table.assignments import (
+    Sets,
+    World,
+    _entry_of_value,
+    are_within,
+    possible_rows,
+    supporting_rows,
+)
 from discreet.table.classes import group_codes
 from discreet.table.kernels.lists import starts_of
 from discreet.table.worlds import restricted_rows as module
@@ -106,3 +113,34 @@ def test_sets_hold_the_values_that_they_list(seed):
 def _arguments(release):
     sets, codes, count, size, world = release
     return sets, codes, count, 0, size, world
+
+
+@pytest.mark.parametrize("attribute", range(len(VALUES)))
+def test_an_entry_is_that_of_the_value_in_its_group(attribute):
+    sets, codes, _, _, world = a_release(3, people=200, crowded=True)
+    value = codes[world.signature, attribute]
+    start, listed = sets.of(attribute)
+    expected = [
+        int(start[group] + listed[start[group] : start[group + 1]].tolist().index(one))
+        for group, one in zip(world.group, value.tolist(), strict=True)
+    ]
+    assert _entry_of_value(sets, attribute, world.group, value).tolist() == expected
+
+
+def test_a_world_is_within_the_sets_for_itself_alone():
+    sets, codes, _, _, world = a_release(5)
+    assert are_within(sets, codes, world)
+    false = World(world.group[::-1].copy(), world.signature)
+    expected = all(
+        sets.hold(a, false.group, codes[false.signature, a]).all() for a in range(len(VALUES))
+    )
+    assert not expected
+    assert not are_within(sets, codes, false)
+    assert are_within(sets, codes, world)
+
+
+def test_the_first_people_of_each_row_are_found_piece_by_piece(monkeypatch):
+    monkeypatch.setattr(module, "AT_ONCE", 7)
+    signature = np.random.default_rng(1).integers(0, 9, 100).astype(np.int32)
+    expected = {row for s in range(9) for row in np.flatnonzero(signature == s)[:4].tolist()}
+    assert set(module._first_people(signature, 9).tolist()) == expected

@@ -63,6 +63,11 @@ class Coverage:
         """The number of values that each cell covers, at least 1."""
         return np.bincount(self.cell_of_run, self.high - self.low, self.cells).astype(np.int64)
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether each cell covers one value at most."""
+        return len(self.low) == self.cells and bool((self.high - self.low <= 1).all())
+
     @cached_property
     def run_start(self) -> NDArray[np.int64]:
         """Where the runs of each cell start. (cells + 1,)"""

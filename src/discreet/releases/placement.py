@@ -17,7 +17,7 @@ Two ways, and the report says which:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -263,7 +263,25 @@ def expected_places(
             return _expected_of_single(
                 [np.array([(units[g], widths[g]) for g in fit]) for fit in fits], full
             )
-    forward = [{full: 1}]
+    # People of one group first, then those of the same groups in turn: a group that is full, or
+    # that no later person fits, adds no states. The order changes no count.
+    order = sorted(range(len(fits)), key=lambda kind: (len(fits[kind]) > 1, tuple(fits[kind])))
+    ordered = [fits[kind] for kind in order], [people[kind] for kind in order]
+    found = _counted_places(*ordered, units, widths, kind_of_group)
+    if found is None:
+        return _counted_places(fits, people, units, widths, kind_of_group)
+    return [found[place] for place in np.argsort(order)]
+
+
+def _counted_places(
+    fits: Sequence[Sequence[int]],
+    people: Sequence[int],
+    units: Mapping[int, int],
+    widths: Mapping[int, int],
+    kind_of_group: NDArray[np.int32] | None,
+) -> list[list[float]] | None:
+    """Return the same, one kind after the other; groups have units and widths of digits."""
+    forward = [{sum((widths[group] - 1) * units[group] for group in widths): 1}]
     steps: list[list[tuple[int, list[_Spread]]]] = []  # the states before each kind, and its moves
     for fit, count in zip(fits, people, strict=True):
         kinds = None if kind_of_group is None else kind_of_group[list(fit)].tolist()

@@ -22,11 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.classes import group_lists
-from discreet.table.coded_table import Derives
+from discreet.table.code_maps import taken
+from discreet.table.coded_table import Derives, Itself
 from discreet.table.graphs import components_of_flow, greatest_flow
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lists import are_in, entries_of, places_of, starts_of, stretches
-from discreet.typing import AnyInts, Bools, Ints, Ints32, Words
+from discreet.table.kernels.lists import (
+    are_in,
+    count_bits,
+    entries_of,
+    places_of,
+    starts_of,
+    stretches,
+)
+from discreet.typing import AnyInts, Bools, Bytes, Ints, Ints32, Words
 
 EDGES = 2**26  # pairs of a group and a row within its sets; above, assignments are not judged
 TABLE = 2**22  # prefixes of signatures that are looked up, not searched
@@ -58,22 +66,29 @@ class Sets(Derives):
 
     def hold(self, attribute: int, group: AnyInts, value: AnyInts) -> Bools:
         """Return whether the set of each group has each value, which may be −1 for none."""
-        words = self.words(attribute)
-        if words is None:
+        if self.words(attribute) is None:
             return are_in(*self.of(attribute), group, value)
-        values = 64 * words.shape[1]
-        bits = words.astype("<u8", copy=False).view(np.uint8).reshape(-1)
-        bit = np.append(np.left_shift(1, np.arange(values) & 7), 0).astype(np.uint8)
+        bits = self.once(("bits", attribute), lambda: self._bits(attribute))
+        width = bits.shape[1]
+        bit = np.append(np.left_shift(1, np.arange(8 * width) & 7), 0).astype(np.uint8)
         held = np.empty(len(group), np.bool_)
         for first in range(0, len(group), HELD_AT_ONCE):
             part = slice(first, first + HELD_AT_ONCE)
-            wanted = np.minimum(value[part].astype(np.uint32), values)  # −1 is beyond all
-            place = group[part] * np.int64(values // 8)
+            wanted = np.minimum(value[part].astype(np.uint32), 8 * width)  # −1 is beyond all
+            place = group[part] * np.int64(width)
             place += wanted >> 3
-            found = bits.take(place, mode="clip")
+            found = bits.reshape(-1).take(place, mode="clip")
             found &= bit.take(wanted)
             np.not_equal(found, 0, out=held[part])
         return held
+
+    def _bits(self, attribute: int) -> Bytes:
+        """Return the sets of one attribute in as few bytes as its values need, a line for each."""
+        words = self.words(attribute)
+        assert words is not None
+        width = int(self.of(attribute)[1].max(initial=0)) // 8 + 1
+        lines = words.astype("<u8", copy=False).view(np.uint8).reshape(len(words), -1)
+        return np.ascontiguousarray(lines[:, :width])
 
 
 def set_words(start: Ints, value: AnyInts) -> Words:
@@ -217,16 +232,17 @@ def flow_of_world(
         return None
     if not np.array_equal(np.bincount(signature, minlength=len(count)), count):
         return None
-    for attribute in range(codes.shape[1]):
-        if not sets.hold(attribute, group, codes[:, attribute].take(signature)).all():
-            return None
-    start, _ = sets.of(primary)
-    point = _entry_of_value(sets, primary, group, codes[:, primary].take(signature))
-    one = np.full(start[-1], -1)
-    one[point] = np.arange(len(point))
-    if (one < 0).any():  # a primary value that no person has
+    if not are_within(sets, codes, world):
         return None
-    if len(one) < len(point):
+    start, _ = sets.of(primary)
+    point = _entry_of_value(sets, primary, group, taken(codes[:, primary].copy(), signature))
+    has_person = np.zeros(start[-1], np.bool_)
+    has_person[point] = True
+    if not has_person.all():  # a primary value that no person has
+        return None
+    if len(has_person) < len(point):
+        one = np.empty(len(has_person), np.int64)
+        one[point] = np.arange(len(point))
         others = np.ones(len(point), np.bool_)
         others[one] = False
         crowded = np.flatnonzero(size > np.diff(start))
@@ -234,18 +250,35 @@ def flow_of_world(
     return point, signature
 
 
+def are_within(sets: Sets, codes: Ints32, world: World) -> bool:
+    """Return whether every person has a row within the sets of the group; found once for these."""
+
+    def find() -> bool:
+        columns = (taken(column.copy(), world.signature) for column in codes.T)
+        return all(sets.hold(i, world.group, own).all() for i, own in enumerate(columns))
+
+    return sets.once(("within", Itself(codes), Itself(world)), find)
+
+
 def _entry_of_value(sets: Sets, attribute: int, group: AnyInts, value: AnyInts) -> Ints:
     """Return the entry of each value in the set of its group, which has it."""
     start, listed = sets.of(attribute)
-    width = int(listed.max(initial=0)) + 1
-    key = np.repeat(np.arange(sets.groups) * width, np.diff(start)) + listed
-    wanted = group * np.int64(width) + value
-    if sets.groups * width > 8 * len(key):
-        return np.searchsorted(key, wanted)
-    entry = np.empty(sets.groups * width, np.int32)
-    entry[key] = np.arange(len(key))
-    found: Ints = entry[wanted].astype(np.int64)
-    return found
+    words = sets.words(attribute)
+    if words is None:
+        values = int(listed.max(initial=0)) + 1
+        key = np.repeat(np.arange(sets.groups) * values, np.diff(start)) + listed
+        return np.searchsorted(key, group * np.int64(values) + value)
+    ones, width = count_bits(words.reshape(-1)).reshape(words.shape), words.shape[1]
+    begin = (start[:-1, None] + np.cumsum(ones, axis=1, dtype=np.int64) - ones).reshape(-1)
+    below = np.left_shift(np.uint64(1), np.arange(64, dtype=np.uint64)) - np.uint64(1)
+    entry = np.empty(len(group), np.int64)
+    for first in range(0, len(group), HELD_AT_ONCE):
+        part = slice(first, first + HELD_AT_ONCE)
+        place = group[part] * np.int64(width)
+        place += value[part] >> 6
+        before = words.reshape(-1).take(place) & below.take(value[part] & 63)
+        np.add(begin.take(place), count_bits(before), out=entry[part])
+    return entry
 
 
 def _searched(first: Ints, box: Ints32, supply: Ints, count: Ints) -> tuple[Ints32, Ints32] | None:
@@ -284,7 +317,7 @@ def impossible_values(sets: Sets, codes: Ints32, possible: PossibleRows) -> NDAr
     return impossible
 
 
-def sets_of_groups(sets: Sets, groups: Ints) -> tuple[Ints, Sets]:
+def sets_of_groups(sets: Sets, groups: AnyInts) -> tuple[Ints, Sets]:
     """Return the entries of some groups' sets, and the sets of these groups alone."""
     attributes = (len(sets.start) - 1) // max(sets.groups, 1)
     lists = (np.arange(attributes)[:, None] * sets.groups + groups).reshape(-1)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.table.classes import group_codes
+from discreet.table.classes import group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column, exact_value
-from discreet.typing import Codes
+from discreet.typing import AnyInts, Codes
 
 SMALL = 1 << 12  # texts: below, a Python dictionary costs less than one call of Polars
+AT_ONCE = 1 << 16  # rows, so that what is laid out for them stays in the cache
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 def code_of_value(published: Column, source: Column) -> NDArray[np.int64]:
@@ -50,7 +55,18 @@ def recoded(published: Column, source: Column) -> Codes:
     """The source column in the published column's codes; absent values have one code beyond."""
     code = code_of_value(published, source)
     code[code < 0] = published.cardinality
-    return code.astype(np.int32)[source.codes]
+    if np.array_equal(code, np.arange(len(code))):
+        return source.codes
+    return taken(code.astype(np.int32), source.codes)
+
+
+def taken(of_number: NDArray[Number], number: AnyInts) -> NDArray[Number]:
+    """Return the entry of each number, piece by piece: NumPy widens all indices that it takes."""
+    result = np.empty(len(number), of_number.dtype)
+    for first in range(0, len(number), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        of_number.take(number[part], out=result[part], mode="clip")
+    return result
 
 
 def excess_rows(published: CodedTable, names: Sequence[str], original: CodedTable) -> int:
@@ -73,9 +89,28 @@ def excess(
     """Return how many of some rows exceed the others'; a row may count more than once."""
     if not some:
         return 0
-    rows = len(some[0])
+    rows, bound = len(some[0]), prod(cardinalities)
+    if bound <= AT_ONCE:
+        of_some = _counted(some, cardinalities, bound, weights)
+        of_others = _counted(others, cardinalities, bound, weights_of_others)
+        return int(np.maximum(of_some - of_others, 0).sum())
     both = [np.concatenate(pair) for pair in zip(some, others, strict=True)]
     classes = group_codes(both, cardinalities, len(both[0]))
     seen = np.bincount(classes.class_of_row[:rows], weights, classes.count)
     held = np.bincount(classes.class_of_row[rows:], weights_of_others, classes.count)
     return int(np.maximum(seen - held, 0).sum())
+
+
+def _counted(
+    codes: Sequence[Codes],
+    cardinalities: Sequence[int],
+    bound: int,
+    weights: NDArray[np.int64] | None,
+) -> NDArray[np.float64]:
+    """Return how often each of few combinations of codes occurs."""
+    counts = np.zeros(bound)
+    for first in range(0, len(codes[0]), AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        key, _ = pack_keys([column[part] for column in codes], cardinalities, len(codes[0][part]))
+        counts += np.bincount(key, None if weights is None else weights[part], bound)
+    return counts

@@ -46,6 +46,19 @@ class Derives:
         return kept[key]
 
 
+class Itself:
+    """A key for an object without a hash, such as an array; equal for the same object alone."""
+
+    def __init__(self, thing: object) -> None:
+        self._thing = thing  # kept, so that no other object gets its identity
+
+    def __hash__(self) -> int:
+        return id(self._thing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and self._thing is other._thing
+
+
 @dataclass(frozen=True, eq=False)
 class Column(Derives):
     """One column: a code for each row, and the values of the codes."""

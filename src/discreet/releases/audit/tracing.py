@@ -9,8 +9,10 @@ written files and the original, so a wrong witness can make the check fail and n
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from math import prod
 
 import numpy as np
 import polars as pl
@@ -29,6 +31,8 @@ from discreet.typing import Ints32
 
 AT_ONCE = 2**16  # rows, so that what is laid out for them stays in the cache
 TABLE_LIMIT = 2**20  # cells × values that are looked up in a table, which stays in the cache
+KEYS = 2**32  # combinations of values that one key tells apart
+CoveredColumn = tuple[Column, Coverage]
 
 
 def coverage_of(published: Column, task: Task, levels: Mapping[str, int]) -> Coverage:
@@ -65,32 +69,85 @@ def untraced_rows(
     """Return how many published rows don't represent their own source row."""
     if len(source_row) != records.rows:
         return records.rows
-
-    def uncovered(column: Column) -> NDArray[np.bool_]:
-        if column.role is Role.QUASI_SENSITIVE:
-            return _with_added_terms(column, task.table[column.name], source_row)
-        coverage = coverage_of(column, task, levels)
-        value = _narrow(task.table[column.name])
-        wrong = np.empty(len(source_row), np.bool_)
-        table = None
-        if coverage.cells * coverage.cardinality <= TABLE_LIMIT:
-            table = ~coverage.matrix().ravel()
-        for begin in range(0, len(source_row), AT_ONCE):
-            part = slice(begin, begin + AT_ONCE)
-            held = value.take(source_row[part])
-            if table is not None:
-                wrong[part] = table.take(column.codes[part] * coverage.cardinality + held)
-            else:
-                wrong[part] = ~coverage.covers(column.codes[part], held)
-        return wrong
-
     wrong = _used_before(source_row, task.table.rows)
-    source_row = np.clip(source_row, 0, task.table.rows - 1)
+    if wrong.any():
+        source_row = np.clip(source_row, 0, task.table.rows - 1)
+    columns = [column for column in records if column.role is not Role.STRUCTURE]
+    terms = [column for column in columns if column.role is Role.QUASI_SENSITIVE]
+    covered = [(c, coverage_of(c, task, levels)) for c in columns if c not in terms]
+    exact = [(column, coverage) for column, coverage in covered if coverage.is_exact]
+    checks = [
+        *(partial(_with_added_terms, column, task.table[column.name]) for column in terms),
+        *(partial(_uncovered, *one, task.table) for one in covered if one not in exact),
+        *(partial(_unequal, pack, task.table) for pack in _packs(exact)),
+    ]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        columns = [column for column in records if column.role is not Role.STRUCTURE]
-        for found in pool.map(uncovered, columns):
+        for found in pool.map(lambda check: check(source_row), checks):
             wrong |= found
     return int(np.count_nonzero(wrong))
+
+
+def _uncovered(
+    column: Column, coverage: Coverage, original: CodedTable, source_row: Ints32
+) -> NDArray[np.bool_]:
+    """Return which rows have a cell that does not cover the value of their source row."""
+    value = _narrow(original[column.name])
+    wrong = np.empty(len(source_row), np.bool_)
+    table = None
+    if coverage.cells * coverage.cardinality <= TABLE_LIMIT:
+        table = ~coverage.matrix().ravel()
+    for begin in range(0, len(source_row), AT_ONCE):
+        part = slice(begin, begin + AT_ONCE)
+        held = value.take(source_row[part])
+        if table is not None:
+            wrong[part] = table.take(column.codes[part] * coverage.cardinality + held)
+        else:
+            wrong[part] = ~coverage.covers(column.codes[part], held)
+    return wrong
+
+
+def _packs(exact: Sequence[CoveredColumn]) -> list[list[CoveredColumn]]:
+    """Return columns together whose values fit one key."""
+    packs: list[list[CoveredColumn]] = []
+    keys = 0
+    for column, coverage in exact:
+        values = coverage.cardinality + 1  # one for a cell that covers none
+        if not packs or keys * values > KEYS:
+            packs.append([])
+            keys = 1
+        packs[-1].append((column, coverage))
+        keys *= values
+    return packs
+
+
+def _unequal(
+    pack: Sequence[CoveredColumn], original: CodedTable, source_row: Ints32
+) -> NDArray[np.bool_]:
+    """Return which rows have cells, each of one value at most, that are not their source row's.
+
+    All values of a row are one key, so that gathering them in random order misses the cache once.
+    """
+    keys = prod(coverage.cardinality + 1 for _, coverage in pack)
+    narrow = np.min_scalar_type(keys - 1)
+    held = np.zeros(original.rows, narrow)
+    value_of_cell = [
+        np.where(coverage.low < coverage.high, coverage.low, coverage.cardinality).astype(narrow)
+        for _, coverage in pack
+    ]
+    for begin in range(0, original.rows, AT_ONCE):
+        key = held[begin : begin + AT_ONCE]
+        for column, coverage in pack:
+            key *= narrow.type(coverage.cardinality + 1)
+            key += original[column.name].codes[begin : begin + AT_ONCE].astype(narrow)
+    wrong = np.empty(len(source_row), np.bool_)
+    for begin in range(0, len(source_row), AT_ONCE):
+        part = slice(begin, begin + AT_ONCE)
+        key = np.zeros(len(wrong[part]), narrow)
+        for (column, coverage), value in zip(pack, value_of_cell, strict=True):
+            key *= narrow.type(coverage.cardinality + 1)
+            key += value.take(column.codes[part])
+        np.not_equal(held.take(source_row[part]), key, out=wrong[part])
+    return wrong
 
 
 def _with_added_terms(published: Column, source: Column, source_row: Ints32) -> NDArray[np.bool_]:
@@ -123,6 +180,11 @@ def _narrow(column: Column) -> NDArray[np.integer]:
 
 def _used_before(source_row: Ints32, source_rows: int) -> NDArray[np.bool_]:
     """Return which rows name a source row that does not exist or that an earlier row has named."""
+    if source_row.min(initial=0) >= 0 and source_row.max(initial=-1) < source_rows:
+        used = np.zeros(source_rows, np.bool_)
+        used[source_row] = True
+        if np.count_nonzero(used) == len(source_row):
+            return np.zeros(len(source_row), np.bool_)
     wrong = (source_row < 0) | (source_row >= source_rows)
     known = np.flatnonzero(~wrong)[::-1]
     first = np.empty(source_rows, np.int64)

@@ -30,11 +30,13 @@ from discreet.table.assignments import (
     sets_of_groups,
     supporting_rows,
 )
+from discreet.table.code_maps import taken
 from discreet.table.graphs import components_of_flow
 from discreet.table.kernels.lists import entries_of, stable_order, starts_of
 from discreet.typing import Bools, Ints, Ints32
 
 PEOPLE_OF_ROW = 4  # whose edges are looked at first
+AT_ONCE = 2**16  # people, so that what is laid out for them stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +61,7 @@ class _Points(NamedTuple):
 
     sets: Sets
     primary: int
-    group: Ints  # of each point
+    group: Ints32  # of each point
     values: int  # the number of points that have one primary value
 
 
@@ -76,7 +78,8 @@ def restricted_rows(
     point, signature = sent
     start, _ = sets.of(primary)
     crowded = np.flatnonzero(size > np.diff(start))
-    group = np.concatenate((np.repeat(np.arange(sets.groups), np.diff(start)), crowded))
+    every = np.arange(sets.groups, dtype=np.int32)
+    group = np.concatenate((np.repeat(every, np.diff(start)), crowded.astype(np.int32)))
     points = _Points(sets, primary, group, int(start[-1]))
     further = np.arange(points.values, len(group))
     part = _joined_boxes(points, codes, count, point, signature)
@@ -88,26 +91,29 @@ def restricted_rows(
     main[value[by_people]] = part[by_people]  # the last assignment remains
     apart = part != main[value]
     inner = np.zeros(len(group), np.bool_)
-    inner[point[apart[signature]]] = True
+    inner[point[taken(apart, signature)]] = True
     inner[further] = True
     listed = _listed_edges(points, codes, inner, apart)
     if listed is None:
         return None
-    number = np.full(len(group), -1)
-    number[listed.point] = np.arange(len(listed.point))
+    number = np.full(len(group), -1, np.int32)
+    number[listed.point] = np.arange(len(listed.point), dtype=np.int32)
     people = np.flatnonzero(number[point] >= 0)
     point_part, whole = components_of_flow(
         int(part.max(initial=-1)) + 1,
         listed.first,
         part[listed.row],
-        number[point[people]],
+        number[point[people]].astype(np.int64),
         part[signature[people]],
     )
     part = whole[part]
     leaves = np.repeat(point_part, np.diff(listed.first)) != part[listed.row]
-    own = np.empty(len(group), np.int32)  # the component of each point
-    own[point] = part[signature]
     groups = np.unique(np.repeat(group[listed.point], np.diff(listed.first))[leaves])
+    looked_at = np.zeros(sets.groups, np.bool_)
+    looked_at[groups] = True
+    people = np.flatnonzero(taken(looked_at, world.group))
+    own = np.zeros(len(group), np.int32)  # the component of each point of these groups
+    own[point[people]] = part[signature[people]]
     return _rows_left(points, codes, groups, own, part)
 
 
@@ -115,18 +121,33 @@ def _joined_boxes(
     points: _Points, codes: Ints32, count: Ints, point: Ints, signature: Ints32
 ) -> Ints32 | None:
     """Return components of boxes that a few people of each box join, and all further people."""
-    order = stable_order(signature, len(count))
-    rank = np.arange(len(order)) - np.repeat(starts_of(count)[:-1], count)
     looked_at = np.zeros(len(points.group), np.bool_)
-    looked_at[point[order[rank < PEOPLE_OF_ROW]]] = True
+    looked_at[point[_first_people(signature, len(count))]] = True
     looked_at[points.values :] = True
     edges = _edges_of(points, codes, looked_at)
     if edges is None:
         return None
     people = np.flatnonzero(looked_at[point])
-    sender = (np.cumsum(looked_at) - 1)[point[people]]
+    sender = np.cumsum(looked_at, dtype=np.int32)[point[people]].astype(np.int64) - 1
     _, part = components_of_flow(len(count), edges.first, edges.row, sender, signature[people])
     return part
+
+
+def _first_people(signature: Ints32, signatures: int) -> Ints:
+    """Return the first few people of each signature.
+
+    Nearly all signatures have their few after the first pieces of the people.
+    """
+    found, first = np.zeros(signatures, np.int64), [np.zeros(0, np.int64)]
+    for begin in range(0, len(signature), AT_ONCE):
+        part = signature[begin : begin + AT_ONCE]
+        some = np.flatnonzero(found.take(part) < PEOPLE_OF_ROW)
+        some = some[stable_order(part[some], signatures)]
+        own, start, count = np.unique(part[some], return_index=True, return_counts=True)
+        rank = np.arange(len(some)) - np.repeat(start, count) + found[part[some]]
+        first.append(begin + some[rank < PEOPLE_OF_ROW])
+        found[own] += count
+    return np.concatenate(first)
 
 
 def _listed_edges(points: _Points, codes: Ints32, inner: Bools, apart: Bools) -> _Edges | None:

@@ -27,7 +27,9 @@ from discreet.releases.kinds.bucketized.tables import (
     SENSITIVE,
     count_counterfeits,
     count_groups,
+    counted_values,
     counterfeits_of,
+    keys_of,
     people_counted,
     sizes_of,
     value_counts,
@@ -55,7 +57,7 @@ from discreet.releases.release_tally import ReleaseTally
 from discreet.releases.table_forms import Form
 from discreet.requirements.base import Domains
 from discreet.table.classes import group_codes
-from discreet.table.code_maps import excess, recoded
+from discreet.table.code_maps import excess, recoded, taken
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.persons import Persons
 from discreet.table.published import COUNT, GROUP, PublishedTable
@@ -190,7 +192,7 @@ class BucketizedKind(Kind):
         problems = traced_people(people, PEOPLE, task, manifest, rows)
         problems += _invented_rows(tables, task)
         if not problems and not manifest.suppressed_rows:
-            group_of_row = np.full(task.table.rows, -1, np.int64)
+            group_of_row = np.full(task.table.rows, -1, np.int32)
             group_of_row[rows] = people[GROUP].codes
             problems += moved_rows(people, sensitive, task, group_of_row)
         if problems or task.kept is None or people_counted(sensitive) is None:
@@ -261,8 +263,16 @@ def moved_rows(
     """Where a person's group is certain, the person's sensitive row must be there."""
     columns, weights = sensitive.sensitive, people_counted(sensitive)
     of_original = [recoded(column, task.table[column.name]) for column in columns]
-    group = group_codes_in(people, sensitive)[sensitive[GROUP].codes].astype(np.int32)
-    sole = group_of_row.astype(np.int32)
+    sole = group_of_row.astype(np.int32, copy=False)
+    code = group_codes_in(people, sensitive)
+    if (
+        weights is not None
+        and task.kept is None
+        and np.array_equal(code, np.arange(people[GROUP].cardinality))
+        and _are_counted(sole, of_original[0], sensitive)
+    ):
+        return []
+    group = taken(code.astype(np.int32), sensitive[GROUP].codes)
     known = np.flatnonzero(sole >= 0)
     if task.kept is not None:
         known = known[_first_of_each(task.kept.number, [sole, *of_original], known)]
@@ -271,6 +281,19 @@ def moved_rows(
     cells = [column.codes for column in columns]
     moved = excess(of_person, [group, *cells], bounds, weights_of_others=weights)
     return [f"{moved} rows are in a group without their own sensitive row"] if moved else []
+
+
+def _are_counted(group: NDArray[np.int32], value: NDArray[np.int32], sensitive: CodedTable) -> bool:
+    """Return whether a table counts just these pairs of a group and a value, one for each row."""
+    found = counted_values(sensitive)
+    (column,) = sensitive.sensitive
+    if group.min(initial=0) < 0 or (found.count < 0).any() or found.count.sum() != len(group):
+        return False
+    if value.max(initial=-1) >= column.cardinality:
+        return False
+    key = keys_of(group, value, (sensitive[GROUP].cardinality, column.cardinality))
+    key.sort()
+    return np.array_equal(key, np.repeat(found.key, found.count))
 
 
 def _first_of_each(
@@ -325,6 +348,9 @@ def _count_problems(tables: Mapping[str, CodedTable], name: str) -> list[str]:
 def _twice_counted(table: CodedTable, name: str) -> list[str]:
     """Rows that one row with the sum of their counts would replace."""
     columns = [column for column in table if column.name != COUNT]
+    if len(table.sensitive) == 1 and GROUP in table.columns and len(columns) == 2:
+        twice = table.rows - len(counted_values(table).distinct())
+        return [f"{twice} rows of '{name}' repeat what another counts"] if twice else []
     classes = group_codes(
         [column.codes for column in columns], [column.cardinality for column in columns], table.rows
     )

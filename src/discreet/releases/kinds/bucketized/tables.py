@@ -13,7 +13,8 @@ reader sees who is in a group and how many sensitive rows it has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,14 +30,15 @@ from discreet.releases.kinds.grouped_people import (
     random_numbers,
 )
 from discreet.table.classes import Classes, group_codes
+from discreet.table.code_maps import taken
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import (
     ClassCounts,
     RefinedCounts,
     ValueCounts,
     count_classes,
-    order_by_class,
 )
+from discreet.table.kernels.lists import starts_of
 from discreet.table.published import COUNT, GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
 
@@ -123,13 +125,55 @@ def people_counted(sensitive: CodedTable) -> NDArray[np.int64] | None:
         return None
     column = sensitive[COUNT]
     number = column.text.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
-    return number.astype(np.int64)[column.codes]
+    return sensitive.once("counts", lambda: taken(number.astype(np.int64), column.codes))
 
 
 def sizes_of(sensitive: CodedTable) -> NDArray[np.int64]:
     """The people in each group, by the sensitive table's own codes."""
-    group = sensitive[GROUP]
-    return np.bincount(group.codes, people_counted(sensitive), group.cardinality).astype(np.int64)
+    group, weights = sensitive[GROUP], people_counted(sensitive)
+    if weights is None or (weights == 1).all():
+        return group.counts
+    return np.bincount(group.codes, weights, group.cardinality).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedValues:
+    """The rows of a table that counts the values of groups, sorted by group and value."""
+
+    key: NDArray[np.unsignedinteger[Any]]  # (rows,) of group and value
+    count: NDArray[np.int64]  # (rows,)
+
+    def distinct(self) -> NDArray[np.intp]:
+        """Return where each key occurs first."""
+        first = np.ones(len(self.key), np.bool_)
+        np.not_equal(self.key[1:], self.key[:-1], out=first[1:])
+        return np.flatnonzero(first)
+
+
+def keys_of(
+    group: NDArray[np.int32], value: NDArray[np.int32], shape: tuple[int, int]
+) -> NDArray[np.unsignedinteger[Any]]:
+    """Return a key for each pair of a group and a value; there are ``shape`` of both."""
+    key: NDArray[Any] = group.astype(np.uint32 if shape[0] * shape[1] < 2**32 else np.uint64)
+    key *= key.dtype.type(shape[1])
+    np.add(key, value, out=key, casting="unsafe")
+    return key
+
+
+def counted_values(sensitive: CodedTable) -> CountedValues:
+    """Sort the rows of a table that counts the values of one attribute; once for a table."""
+    return sensitive.once("sorted", lambda: _counted_values(sensitive))
+
+
+def _counted_values(sensitive: CodedTable) -> CountedValues:
+    group, (column,), count = sensitive[GROUP], sensitive.sensitive, people_counted(sensitive)
+    assert count is not None
+    key = keys_of(group.codes, column.codes, (group.cardinality, column.cardinality))
+    if (count == 1).all():
+        key.sort()
+        return CountedValues(key, count)
+    order = np.argsort(key)
+    return CountedValues(key[order], count[order])
 
 
 def count_groups(sensitive: CodedTable, *, refined: bool = False) -> ClassCounts:
@@ -149,13 +193,14 @@ def _count_groups(sensitive: CodedTable, refined: bool) -> ClassCounts:
         columns = len(sensitive.sensitive)
         raise ReleaseError(f"'{SENSITIVE}' counts the values of {columns} columns, not of one.")
     (column,) = sensitive.sensitive
-    entries = group_codes(
-        [group.codes, column.codes], [group.cardinality, column.cardinality], sensitive.rows
-    )
-    count = np.bincount(entries.class_of_row, weights, entries.count).astype(np.int64)
-    of_group, value = group.codes[entries.first_row], column.codes[entries.first_row]
-    start, order = order_by_class(of_group, value, group.cardinality, column.cardinality)
-    counts = ValueCounts(start, value[order], count[order], column.cardinality)
+    found = counted_values(sensitive)
+    key, count, entries = found.key, found.count, group.counts
+    first = found.distinct()
+    if len(first) < len(key):
+        key, count = key[first], np.add.reduceat(count, first)
+        entries = np.bincount((key // column.cardinality).astype(np.int64), None, group.cardinality)
+    value = (key % key.dtype.type(column.cardinality)).astype(np.int32)
+    counts = ValueCounts(starts_of(entries), value, count, column.cardinality)
     sizes = sizes_of(sensitive)
     inner = None
     if refined:  # no other sensitive attribute refines the groups

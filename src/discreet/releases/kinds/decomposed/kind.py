@@ -61,9 +61,9 @@ from discreet.requirements.base import Domains, Requirement, Verdict
 from discreet.requirements.diversity import DistinctLDiversity
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.sa_diversity import ConditionalLDiversity, SaDiversity
-from discreet.table.assignments import EDGES, Sets, World
-from discreet.table.code_maps import code_of_value, excess_rows
-from discreet.table.coded_table import CodedTable, Column
+from discreet.table.assignments import EDGES, Sets, World, are_within
+from discreet.table.code_maps import code_of_text, code_of_value, excess_rows, taken
+from discreet.table.coded_table import CodedTable, Column, Itself
 from discreet.table.counts import ClassCounts, ValueCounts
 from discreet.table.published import GROUP, PublishedColumn, PublishedTable
 from discreet.table.roles import Role
@@ -228,6 +228,8 @@ class DecomposedKind(Kind):
         problems += traced_rows(sensitive, SENSITIVE, task, source_rows[SENSITIVE])
         if problems or sensitive.rows != task.table.rows:
             return problems or self.changes(tables, task, manifest)
+        if _holds_source(tables, task, source_rows):
+            return []
         return _lost_values(tables, task, people[GROUP].codes, source_rows[PEOPLE])
 
     def reading(
@@ -387,9 +389,11 @@ def _unjudged(tables: Mapping[str, CodedTable], primary: str) -> list[str]:
     names = [column.name for column in sensitive.sensitive]
     sets, signatures = read_sets(tables, names), signatures_of(sensitive, names)
     place, size = names.index(primary), tables[PEOPLE][GROUP].counts
+    if rows_ruled_out(sets, signatures, place, size) is not None:
+        return []
     length = np.diff(sets.start).reshape(len(names), sets.groups).astype(np.float64)
     most = np.minimum(length.prod(axis=0), len(signatures.count)).sum()
-    if most <= EDGES or rows_ruled_out(sets, signatures, place, size) is not None:
+    if most <= EDGES:
         return []
     return [
         f"The release is too large to look for assignments of all rows of '{SENSITIVE}' to groups: "
@@ -447,12 +451,39 @@ def _source_world(
 ) -> World | None:
     """Return the assignment that is the source; None where rows are not traced one to one."""
     of_person, of_row = source_rows[PEOPLE], source_rows[SENSITIVE]
+    return people.once(
+        ("world", signatures, Itself(of_person), Itself(of_row)),
+        lambda: _traced_world(people, signatures, of_person, of_row),
+    )
+
+
+def _traced_world(
+    people: CodedTable, signatures: SensitiveSignatures, of_person: Ints32, of_row: Ints32
+) -> World | None:
     if len(of_person) != len(people[GROUP].codes) or len(of_row) != len(signatures.of_row):
         return None
     signature = np.full(max(of_person.max(initial=-1), of_row.max(initial=-1)) + 1, -1, np.int32)
     signature[of_row] = signatures.of_row
-    signature = signature[of_person]
+    signature = taken(signature, of_person)
     return World(people[GROUP].codes, signature) if (signature >= 0).all() else None
+
+
+def _holds_source(
+    tables: Mapping[str, CodedTable], task: Task, source_rows: Mapping[str, NDArray[np.int32]]
+) -> bool:
+    """Return whether the sets of people's groups are known to hold the people's own values.
+
+    They are where the traced rows of T^S have the values of the source and are within the sets,
+    which was found with the worlds of the release.
+    """
+    people, sensitive = tables[PEOPLE], tables[SENSITIVE]
+    names = [column.name for column in sensitive.sensitive]
+    known = (code_of_text(task.table[name].text, sensitive[name].text) for name in names)
+    if any((code < 0).any() for code in known):  # masked
+        return False
+    signatures = signatures_of(sensitive, names)
+    world = _source_world(people, signatures, source_rows)
+    return world is not None and are_within(read_sets(tables, names), signatures.codes, world)
 
 
 def _lost_values(

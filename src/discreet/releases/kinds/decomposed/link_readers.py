@@ -39,7 +39,7 @@ from discreet.table.assignments import Sets, rows_by_value, sets_of_groups
 from discreet.table.coded_table import CodedTable
 from discreet.table.kernels.lists import entries_of
 from discreet.table.published import GROUP
-from discreet.typing import Ints, Ints32
+from discreet.typing import AnyInts, Ints
 
 FINDING_ROWS = 100_000  # of a release in parts that is collected to see what attackers find
 
@@ -98,7 +98,7 @@ def link_through_sensitive_table(
 
 
 def _certain_people(
-    sets: Sets, known: int, left: Ints32, size: Ints, occur: bool
+    sets: Sets, known: int, left: AnyInts, size: Ints, occur: bool
 ) -> tuple[int, bool]:
     """How many people at most have a known value that leaves a single one; whether so many do.
 
@@ -106,11 +106,12 @@ def _certain_people(
     every other value of the set takes one person.
     """
     start, _ = sets.of(known)
-    group = np.repeat(np.arange(sets.groups), np.diff(start))
-    sure = np.bincount(group[left == 1], minlength=sets.groups)
-    others = np.diff(start) - sure
-    most = np.where(sure > 0, size - others if occur else size, 0)
-    told = (sure == 0) | (others == 0) | ((size == np.diff(start)) & occur)
+    groups = np.searchsorted(start, np.flatnonzero(left == 1), side="right") - 1
+    groups, sure = np.unique(groups, return_counts=True)
+    length, people = np.diff(start)[groups], size[groups]
+    others = length - sure
+    most = people - others if occur else people
+    told = (others == 0) | ((people == length) & occur)
     return int(most.sum()), bool(told.all())
 
 
@@ -123,7 +124,7 @@ def reader_findings(tables: Mapping[str, CodedTable], manifest: Manifest) -> lis
 
 def matched_values(
     sets: Sets, signatures: SensitiveSignatures, known: int, primary: int, size: Ints
-) -> Ints32 | None:
+) -> AnyInts | None:
     """For each known value of each group, how many values of each attribute assignments use.
 
     None where the graph of people and rows is too large.

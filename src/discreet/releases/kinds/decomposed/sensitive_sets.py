@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -32,7 +33,7 @@ from discreet.table.assignments import (
     supporting_rows,
 )
 from discreet.table.classes import classes_of
-from discreet.table.code_maps import code_of_text
+from discreet.table.code_maps import code_of_text, taken
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
@@ -40,7 +41,7 @@ from discreet.table.kernels.lists import count_bits, entries_of, starts_of, stre
 from discreet.table.published import GROUP
 from discreet.table.worlds.restricted_rows import RestrictedRows, restricted_rows
 from discreet.table.worlds.supported_values import count_supported
-from discreet.typing import Bools, Ints, Ints32
+from discreet.typing import AnyInts, Bools, Ints, Ints32
 
 PEOPLE, VALUES, SENSITIVE = "groups", "group_values", "sensitive"
 ATTRIBUTE, VALUE = "attribute", "value"
@@ -82,11 +83,14 @@ def are_listed_in_order(
 ) -> bool:
     """Return whether ``group_values`` is sorted by group, attribute and value, each entry once."""
     number = values[GROUP].text.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
-    group, value = number[values[GROUP].codes], _coded_values(values, sensitive, attributes)
-    later = group[1:] > group[:-1]
-    if (group[1:] < group[:-1]).any():
-        return False
-    return bool((later | (value[1:] > value[:-1])).all())
+    value = _coded_values(values, sensitive, attributes)
+    for first in range(0, len(value), CODED_AT_ONCE):
+        part = slice(first, first + CODED_AT_ONCE + 1)  # with the first entry of the next piece
+        group, own = number.take(values[GROUP].codes[part]), value[part]
+        rises = (group[1:] == group[:-1]) & (own[1:] > own[:-1])
+        if not (rises | (group[1:] > group[:-1])).all():
+            return False
+    return True
 
 
 def _coded_values(values: CodedTable, sensitive: CodedTable, attributes: Sequence[str]) -> Ints32:
@@ -122,35 +126,35 @@ def _read_sets(
     before = starts_of(np.array(sizes, np.int64))
     attribute_of_value = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     code = code_of_text(people[GROUP].text, values[GROUP].text).astype(np.int32)
-    group = _taken(code, values[GROUP].codes)
+    group = taken(code, values[GROUP].codes)
     value = _coded_values(values, sensitive, attributes)
     unknown = 0
-    good = (group >= 0) & (value >= 0)
-    if not good.all():
+    if group.min(initial=0) < 0 or value.min(initial=0) < 0:
+        good = (group >= 0) & (value >= 0)
         unknown = int((~good).sum())
         group, value = group[good], value[good]
-    which = _taken(attribute_of_value * np.int32(groups), value)
-    which += group
+    which = group  # in the same memory: fresh memory costs more than the sums do
+    first_set = attribute_of_value * np.int32(groups)
+    for first in range(0, len(which), CODED_AT_ONCE):
+        part = slice(first, first + CODED_AT_ONCE)
+        which[part] += first_set.take(value[part])
     in_set = (np.arange(before[-1]) - np.repeat(before[:-1], sizes)).astype(np.int32)
-    of_set = _taken(in_set, value)
-    del group, value, good
-    start, ordered = _brought_together(which, of_set, len(attributes) * groups)
-    inside = np.ones(max(len(ordered) - 1, 0), np.bool_)
-    inside[start[(start > 0) & (start < len(ordered))] - 1] = False
-    if (np.diff(ordered)[inside] < 0).any():
-        start, order = order_by_class(which, of_set, len(attributes) * groups, max(sizes))
-        ordered = of_set[order]
-    again = inside & (np.diff(ordered) == 0)
-    again_counted = values.rows - values.entries  # of rows that were counted together
-    doubled = int(again.sum()) + again_counted
+    recode(value, in_set, value)
+    start, ordered = _brought_together(which, value, len(attributes) * groups)
+    rises = _rises_within(start, ordered)
+    doubled = values.rows - values.entries  # of rows that were counted together
+    if not rises.all():
+        start, order = order_by_class(which, value, len(attributes) * groups, max(sizes))
+        ordered = value[order]
+        doubled += int(np.count_nonzero(~_rises_within(start, ordered)))
     return Sets(start, ordered, groups, unknown, doubled)
 
 
-def _taken(code_of: Ints32, codes: Ints32) -> Ints32:
-    """Return the new code of each entry, piece by piece: NumPy widens all indices that it takes."""
-    taken = np.empty(len(codes), np.int32)
-    recode(codes, code_of, taken)
-    return taken
+def _rises_within(start: Ints, value: Ints32) -> Bools:
+    """Return for each entry but the first whether it is above the one before, or begins a set."""
+    rises = value[1:] > value[:-1]
+    rises[start[(start > 0) & (start < len(value))] - 1] = True
+    return rises
 
 
 def _brought_together(which: Ints32, value: Ints32, sets: int) -> tuple[Ints, Ints32]:
@@ -159,16 +163,22 @@ def _brought_together(which: Ints32, value: Ints32, sets: int) -> tuple[Ints, In
     The entries of a set follow each other in a table that was written by us, so whole runs of them
     are moved: they are a fifth of the entries.
     """
-    begins = np.flatnonzero(np.diff(which, prepend=-1))
+    begins = np.concatenate(([0], np.flatnonzero(which[1:] != which[:-1]) + 1))[: len(which)]
     length, run = np.diff(begins, append=len(which)), which[begins]
-    start = starts_of(np.bincount(run, length, sets).astype(np.int64))
-    if len(run) and np.bincount(run).max() > 1:
-        order = np.argsort(which, kind="stable")
-        return start, value[order]
-    place = np.repeat((start[run] - begins).astype(np.int32), length)
-    place += np.arange(len(which), dtype=np.int32)
+    size = np.zeros(sets, np.int64)
+    size[run] = length
+    if np.count_nonzero(size) < len(run):  # a set in several runs
+        start = starts_of(np.bincount(which, minlength=sets))
+        return start, value[np.argsort(which, kind="stable")]
+    start = starts_of(size)
+    shift = start.take(run)
+    shift -= begins
     ordered = np.empty_like(value)
-    ordered[place] = value
+    for part in stretches(length, CODED_AT_ONCE):
+        first, end = begins[part.start], begins[part.start] + length[part].sum()
+        place = np.repeat(shift[part], length[part])
+        place += np.arange(first, end)
+        ordered[place] = value[first:end]
     return start, ordered
 
 
@@ -192,7 +202,7 @@ def index_signatures(sensitive: CodedTable, attributes: Sequence[str]) -> Sensit
     rank = np.tile(np.arange(found.count, dtype=np.int32), len(columns))
     start, by_value = order_by_class(key, rank, int(offset[-1]), found.count)
     return SensitiveSignatures(
-        number[found.class_of_row],
+        taken(number, found.class_of_row),
         np.ascontiguousarray(codes),
         found.size[order],
         offset,
@@ -224,11 +234,11 @@ def unsupported_values(sets: Sets, signatures: SensitiveSignatures) -> Bools:
 
 def _by_attribute(sets: Sets, entries: Bools) -> Ints:
     """Return how many of the entries each attribute has."""
-    ends = sets.start[:: max(sets.groups, 1)]
-    return np.diff(np.concatenate(([0], np.cumsum(entries)))[ends])
+    ends = sets.start[:: max(sets.groups, 1)].tolist()
+    return np.array([np.count_nonzero(entries[a:b]) for a, b in pairwise(ends)], np.int64)
 
 
-def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader: str) -> Ints32:
+def kept_values(sets: Sets, signatures: SensitiveSignatures, known: int, reader: str) -> AnyInts:
     """For each known value of each group, how many values of each attribute an attacker keeps.
 
     A row for each entry of the known attribute's sets, in their order; found once for these sets.
@@ -306,27 +316,39 @@ def count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints3
     return kept
 
 
-def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> Ints32:
+def _values_beside(sets: Sets, signatures: SensitiveSignatures, known: int) -> AnyInts:
     """The same for the attacker who keeps each value that some row of T^S has beside the known."""
     start, value = sets.of(known)
-    group = np.repeat(np.arange(sets.groups), np.diff(start))
-    result = np.zeros((len(value), signatures.codes.shape[1]), np.int32)
     values = np.diff(signatures.offset)
+    result = np.zeros((len(value), len(values)), np.min_scalar_type(int(values.max(initial=0))))
     for attribute in range(len(values)):
         beside = np.zeros((values[known], values[attribute]), np.bool_)
         beside[signatures.codes[:, known], signatures.codes[:, attribute]] = True
         words = sets.words(attribute)
-        if words is not None:
-            with_value = set_words(starts_of(beside.sum(axis=1)), np.nonzero(beside)[1])
-            for word in range(min(words.shape[1], with_value.shape[1])):
-                both = words[:, word][group] & with_value[:, word][value]
-                result[:, attribute] += count_bits(both)
+        if words is None:
+            result[:, attribute] = _listed_beside(sets, beside, known, attribute)
             continue
-        first, others = sets.of(attribute)
-        for part in stretches(np.diff(first)[group]):
-            held, place = entries_of(first, group[part])
-            kept = beside[value[part][place], others[held]]
-            result[part, attribute] = np.bincount(place, kept, part.stop - part.start)
+        with_value = set_words(starts_of(beside.sum(axis=1)), np.nonzero(beside)[1])
+        for part in stretches(np.diff(start), CODED_AT_ONCE):
+            first, length = start[part.start], np.diff(start[part.start : part.stop + 1])
+            own = value[first : first + length.sum()]
+            for word in range(min(words.shape[1], with_value.shape[1])):
+                both = np.repeat(words[part, word], length)
+                both &= with_value[:, word].take(own)
+                result[first : first + len(own), attribute] += count_bits(both)
+    return result
+
+
+def _listed_beside(sets: Sets, beside: Bools, known: int, attribute: int) -> Ints:
+    """Return for each entry how many values of a set of many values some row has beside it."""
+    start, value = sets.of(known)
+    group = np.repeat(np.arange(sets.groups), np.diff(start))
+    result = np.zeros(len(value), np.int64)
+    first, others = sets.of(attribute)
+    for part in stretches(np.diff(first)[group]):
+        held, place = entries_of(first, group[part])
+        kept = beside[value[part][place], others[held]]
+        result[part] = np.bincount(place, kept, part.stop - part.start)
     return result
 
 

@@ -120,13 +120,13 @@ def publish(
     Nothing appears unless every guarantee of the job holds for the files that were written.
     """
     with guarded(as_json=json, debug=debug):
+        reuse_memory()  # before NumPy starts threads
         from discreet.io.atomic import hidden_folder, require_free
         from discreet.io.signatures import SigningKey
         from discreet.job.model import Job
         from discreet.pipeline.run import publish_folder
         from discreet.table.entropy import WARNING, fixed_order
 
-        reuse_memory()
         loaded = Job.load(job)
         if compared is not None or release_name is not None:
             from discreet.api.compare import compared_job

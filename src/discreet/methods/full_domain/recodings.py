@@ -183,6 +183,8 @@ class Recodings:
         if self.budget or not requirements:
             return None
         failing = np.flatnonzero(~judgement.passes)
+        if not len(failing):  # what fails are persons whose rows are in several classes
+            return None
         size = classes.size[failing]
         smallest = classes.tuples[failing[size == size.min()]]
         rarest = int(smallest[self._commonness[smallest].argmin()])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.table.coded_table import Column
 from discreet.table.kernels import kernel
 from discreet.table.kernels.tiers import is_loaded
-from discreet.typing import Codes
+from discreet.typing import AnyInts, Codes
 
 KEY_LIMIT = 2**62
 IN_CACHE = 2**16  # keys that are packed at a time
@@ -55,7 +55,7 @@ def classes_of(
 
 
 def group_codes(
-    codes: Sequence[Codes],
+    codes: Sequence[AnyInts],
     cardinalities: Sequence[int],
     rows: int,
     weights: NDArray[np.int64] | None = None,
@@ -89,7 +89,7 @@ def group_lists(start: NDArray[np.int64], value: Codes, cardinality: int) -> Cla
 
 
 def pack_keys(
-    codes: Sequence[Codes], cardinalities: Sequence[int], rows: int
+    codes: Sequence[AnyInts], cardinalities: Sequence[int], rows: int
 ) -> tuple[NDArray[np.int64], int]:
     """One int64 key a row, equal exactly where all codes are, and a bound above every key."""
     keys, bound = np.zeros(rows, np.int64), 1
@@ -110,9 +110,12 @@ def _group_keys(keys: NDArray[np.int64], bound: int) -> Classes:
         return _numbered(_first_by_hash(keys))
     if len(keys) <= FEW and not is_loaded(_group_direct):
         rows = np.arange(len(keys), dtype=np.int32)
-        first_of_key = np.empty(bound, np.int32)
-        first_of_key[keys[::-1]] = rows[::-1]  # the last assignment remains
-        return _numbered(first_of_key[keys])
+        of_key = np.empty(bound, np.int32)
+        of_key[keys[::-1].copy()] = rows[::-1].copy()  # the last assignment remains: the first row
+        first_row = np.flatnonzero(of_key.take(keys) == rows)
+        of_key[keys[first_row]] = rows[: len(first_row)]
+        numbers = of_key.take(keys)
+        return Classes(numbers, first_row, np.bincount(numbers))
     class_of_row = np.empty(len(keys), np.int32)
     first_row, size = _group_direct(keys, bound, class_of_row)
     return Classes(class_of_row, first_row, size)

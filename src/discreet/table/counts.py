@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from discreet.table.classes import FEW, Classes, group_codes, pack_keys
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lists import stable_order
+from discreet.table.kernels.lists import stable_order, starts_of
 from discreet.table.kernels.tiers import is_loaded
 from discreet.typing import Codes, Ints
 
 SPARSE = 8  # cells for each entry, above which entries are sorted
+SINGLE = 2  # rows for each class of a single row, below which values of these are not counted
 FEWEST = 64  # entries for each descent, from which on runs of ascending ones are merged
 CHUNK = 4096  # classes of a single row that are judged at once
 
@@ -185,6 +186,10 @@ def summed_weights(table: CodedTable, classes: Classes) -> NDArray[np.float64] |
 def count_values(classes: Classes, column: Column) -> ValueCounts:
     """Count the values of one attribute in every class."""
     shape = (classes.count, column.cardinality)
+    if column.weights is None:
+        single = classes.size == 1
+        if SINGLE * np.count_nonzero(single) > len(column.codes):
+            return _count_besides(single, classes, column)
     descents = np.count_nonzero(classes.class_of_row[1:] < classes.class_of_row[:-1])
     if shape[0] * shape[1] <= SPARSE * len(column.codes) or FEWEST * descents < len(column.codes):
         key, _ = pack_keys([classes.class_of_row, column.codes], shape, len(column.codes))
@@ -199,6 +204,23 @@ def count_values(classes: Classes, column: Column) -> ValueCounts:
     value = column.codes[pairs.first_row]
     start, order = order_by_class(of_class, value, classes.count, column.cardinality)
     return ValueCounts(start, value[order], pairs.size[order], column.cardinality, column.total)
+
+
+def _count_besides(single: NDArray[np.bool_], classes: Classes, column: Column) -> ValueCounts:
+    """The same where most classes are of a single row, whose value need not be counted."""
+    cardinality = column.cardinality
+    rest = np.flatnonzero(~single.take(classes.class_of_row))
+    key = np.multiply(classes.class_of_row[rest], cardinality, dtype=np.int64) + column.codes[rest]
+    found, count = np.unique(key, return_counts=True)
+    of_class, first = np.unique(found // cardinality, return_index=True)
+    length = single.astype(np.int64)
+    length[of_class] = np.diff(first, append=len(found))
+    start = starts_of(length)
+    value, counts = np.empty(start[-1], np.int32), np.ones(start[-1], np.int64)
+    value[start.take(classes.class_of_row)] = column.codes  # the first entry of each class
+    place = np.arange(len(found)) + np.repeat(start[of_class] - first, length[of_class])
+    value[place], counts[place] = found % cardinality, count
+    return ValueCounts(start, value, counts, cardinality, column.total)
 
 
 def sum_counts(

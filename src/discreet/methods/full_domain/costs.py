@@ -61,7 +61,7 @@ def cell_cost(
             1e-12,
         )
     if measure == "entropy":
-        by_attribute = [_log_frequencies(column.counts, hierarchy) for column, hierarchy in pairs]
+        by_attribute = [log_frequencies(column.counts, hierarchy) for column, hierarchy in pairs]
         top = np.log2(max(rows, 1))
         return CellCost(
             tuple(
@@ -86,7 +86,7 @@ def _loss_of_levels(counts: NDArray[np.int64], hierarchy: Hierarchy) -> Floats:
     return np.array([counts @ level.loss[level.node_of_leaf] for level in hierarchy.levels])
 
 
-def _log_frequencies(counts: NDArray[np.int64], hierarchy: Hierarchy) -> list[Floats]:
+def log_frequencies(counts: NDArray[np.int64], hierarchy: Hierarchy) -> list[Floats]:
     """For each level, log2 of the frequency of the node of each value (0 where it never occurs)."""
     levels = []
     for level in hierarchy.levels:

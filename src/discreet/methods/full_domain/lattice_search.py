@@ -15,11 +15,13 @@ lower bound on their cost, and learns from every node that it examines:
   all below, whose hopeless rows include these and have more left to lose.
 
 Where the levels alone decide what a node costs, but for suppression, the next node is the cheapest
-open one if it is known to be within the budget: it would have to be examined in any case. Else it
-is the one that promises to close most: if it fails, the open nodes below it; if not, those that are
-more expensive. The greater the smaller of the two numbers, the better. Where only examining a node
-tells its cost, one that does not fail closes nodes above it instead of more expensive ones; of
-these, some nodes of one height, none of which is above another, are chosen at once.
+open one if it is known to be within the budget: it would have to be examined in any case. It is
+so, too, where a failing node rules out others all over the lattice: a few of the nodes that are
+cheaper than the optimum close the rest. Else it is the one that promises to close most: if it
+fails, the open nodes below it; if not, those that are more expensive. The greater the smaller of
+the two numbers, the better. Where only examining a node tells its cost, one that does not fail
+closes nodes above it instead of more expensive ones; of these, some nodes of one height, none of
+which is above another, are chosen at once.
 
 Ties: less height, then the lexicographically least levels.
 """
@@ -89,7 +91,8 @@ class Search:
 
     ``floor`` is a lower bound of the cost of each node before anything is examined, None where
     nothing is known of it, and ``guide`` any figure by which costs can be expected to be ordered.
-    ``closed_upward`` says that a node above a publishable one is publishable and no cheaper.
+    ``closed_upward`` says that a node above a publishable one is publishable and no cheaper,
+    ``cheapest_first`` that a node that fails rules out many others by itself.
     """
 
     def __init__(
@@ -99,6 +102,7 @@ class Search:
         guide: Floats,
         *,
         closed_upward: bool,
+        cheapest_first: bool,
         tolerance: float,
     ) -> None:
         self.lattice = lattice
@@ -108,11 +112,13 @@ class Search:
         self._floor = np.zeros(lattice.nodes) if floor is None else floor.ravel().copy()
         self._surcharge = np.zeros(lattice.nodes)
         self._closed_upward = closed_upward
+        self._cheapest_first = cheapest_first
         self._tolerance = tolerance
         self._within = np.zeros(lattice.nodes, bool)  # known to be within the budget
-        self._rank = lattice.levels.sum(axis=1, dtype=np.int64) * lattice.nodes
+        heights = lattice.sum_levels([np.arange(levels) for levels in lattice.shape.tolist()])
+        self._rank = heights.astype(np.int64) * lattice.nodes
         self._rank += np.arange(lattice.nodes)  # the order of ties
-        # Open nodes, the most expensive first, and whether each node is open.
+        # Nodes that were open when one was last chosen, the most expensive first; which are open.
         self._open = np.argsort(-guide.ravel(), kind="stable").astype(np.int32)
         self._is_open = np.ones(lattice.nodes, bool)
         self._chosen: list[int] = []  # to be examined next, if they are still open
@@ -120,12 +126,12 @@ class Search:
     @property
     def share_closed(self) -> float:
         """The share of the nodes of which it is known that they are not the optimum."""
-        return 1 - len(self._open) / self.lattice.nodes
+        return 1 - np.count_nonzero(self._is_open) / self.lattice.nodes
 
     @property
     def complete(self) -> bool:
         """Whether no node is left that could be better than the optimum found."""
-        return not len(self._open)
+        return not self._is_open.any()
 
     def run(self, examine: Examine, stop: StopFlag) -> Optimum | None:
         """Examine nodes until none that is open is left, or until the flag is set."""
@@ -136,14 +142,19 @@ class Search:
     def _next(self) -> int:
         """The node to examine next."""
         if self._priced:
+            self._forget_closed()
             flat = _cheapest(self._open, self._floor, self._surcharge)
-            if self._within[flat]:
+            if self._cheapest_first or self._within[flat]:
                 return flat
             return _most_telling(self._open, self._within, self.lattice.shape)
         self._chosen = [flat for flat in self._chosen if self._is_open[flat]]
         if not self._chosen:
+            self._forget_closed()
             self._chosen = _telling_antichain(self._open, self._within, self.lattice)
         return self._chosen[0]
+
+    def _forget_closed(self) -> None:
+        self._open = self._open[self._is_open[self._open]]
 
     def examine_top(self, examine: Examine) -> Optimum | None:
         """Examine the most general node, the likeliest to be publishable."""
@@ -165,7 +176,6 @@ class Search:
             self._close_costly(above)
             if finding.surcharge:
                 self._close_costly(below)
-        self._open = self._open[self._is_open[self._open]]
 
     def _learn(self, finding: NodeResult, above: Region, below: Region) -> None:
         """Raise the bounds of nodes above and below, and close those that cannot be published."""

@@ -18,6 +18,7 @@ from discreet.methods.full_domain.costs import (
     class_size,
     discernibility,
     discernibility_left,
+    log_frequencies,
 )
 from discreet.methods.full_domain.covered_population import CoveredPopulation
 from discreet.methods.full_domain.lattice_search import NodeResult, Search
@@ -27,7 +28,7 @@ from discreet.methods.shared.infeasibility import infeasible
 from discreet.methods.shared.lattice import Lattice, Node
 from discreet.requirements.base import Requirement, SizeRequirement
 from discreet.table.counts import ClassCounts, summed_weights
-from discreet.typing import Bools
+from discreet.typing import Bools, Floats
 
 AROUND_LIMIT = 2**20  # counts of values at all nodes
 
@@ -150,6 +151,7 @@ class Recodings:
             order if self._cells else None,
             order,
             closed_upward=self.closed_upward,
+            cheapest_first=self.budget == 0 and bool(self._judged_around),
             tolerance=self._cells.tolerance if self._cells else 0.0,
         )
 
@@ -172,7 +174,7 @@ class Recodings:
         return NodeResult(True, cost, floor, surcharge)
 
     def _ruled_out(self, classes: FrequencySet, judgement: Judgement) -> Bools | None:
-        """All nodes at which one class that fails here, the smallest, still fails.
+        """All nodes at which one class that fails here still fails: of the smallest, the rarest.
 
         One pass over the tuples tells what a tuple's class is at every node, so a failing class
         that stays small or uniform until far up closes more nodes than lie below this one.
@@ -180,12 +182,28 @@ class Recodings:
         requirements = self._judged_around
         if self.budget or not requirements:
             return None
-        smallest = int(np.where(judgement.passes, self.rows + 1, classes.size).argmin())
-        counts = self.sets.around(int(classes.tuples[smallest]), self.lattice)
+        failing = np.flatnonzero(~judgement.passes)
+        if not len(failing):  # what fails are persons whose rows are in several classes
+            return None
+        size = classes.size[failing]
+        smallest = classes.tuples[failing[size == size.min()]]
+        rarest = int(smallest[self._commonness[smallest].argmin()])
+        counts = self.sets.around(rarest, self.lattice)
         ruled_out = np.zeros(self.lattice.nodes, bool)
         for requirement in requirements:
             ruled_out |= ~requirement.passes(counts, self.domains)
         return ruled_out
+
+    @cached_property
+    def _commonness(self) -> Floats:
+        """(tuples,) Mean over the levels of the logarithm of a value's frequency, summed up."""
+        pairs = zip(self.columns, self.hierarchies, strict=True)
+        return self.table.sum_leaves(
+            [
+                np.mean(log_frequencies(column.counts, hierarchy), axis=0)
+                for column, hierarchy in pairs
+            ]
+        )
 
     @cached_property
     def _judged_around(self) -> list[Requirement]:

@@ -30,7 +30,7 @@ from discreet.typing import AnyInts, Bools, Codes, Floats, Ints
 
 PEOPLE, ROWS, WEIGHT = "people", "rows", "weight"  # sums over the units of a class
 
-FEW = 16  # units of a long piece that are judged first
+FEW = 8  # units of a long piece that are judged first
 
 
 class Units:
@@ -283,5 +283,5 @@ def _taken(values: ValueCounts, units: Codes) -> ValueCounts:
     length = values.start[units + 1] - entry
     if (length != 1).any():
         entry, _ = entries_of(values.start, units)
-    start = starts_of(length)
-    return replace(values, start=start, value=values.value[entry], count=values.count[entry])
+    count = values.count.take(entry) if values.count.max(initial=1) > 1 else np.ones_like(entry)
+    return replace(values, start=starts_of(length), value=values.value.take(entry), count=count)

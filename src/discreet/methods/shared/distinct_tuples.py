@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.methods.shared.lattice import Lattice, Node
@@ -21,11 +22,12 @@ from discreet.table.classes import KEY_LIMIT, Classes, classes_of, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ValueCounts, count_values, order_by_class
 from discreet.table.kernels import kernel
-from discreet.table.kernels.tiers import is_loaded
-from discreet.typing import Codes, Ints
+from discreet.typing import AnyInts, Codes, Floats, Ints
 
 FEW = 2**16  # tuples or entries that NumPy sorts, which needs no compiled code
-NEVER = -(2**40)  # no node of a lattice
+NEVER = -(2**25)  # a level that leads to no node of a lattice, whatever the others are
+BLOCK = 4096  # combinations of values that are looked up together: a table that stays in the cache
+TABLES = 2**22  # entries of the tables of blocks that are kept
 SPARSE = 16  # possible entries for each one that occurs, from which on sorting is faster
 
 
@@ -87,11 +89,8 @@ class Compressed:
         self.leaf = np.ascontiguousarray(  # (tuples, quasi-identifiers)
             np.array(leaves, np.int32).reshape(len(columns), self.classes.count).T
         )
-        maps = [level.node_of_leaf for h in hierarchies for level in h.levels]
-        self.node_of_leaf = np.concatenate([np.zeros(0, np.int32), *maps])
-        self._ends = np.cumsum([0, *(len(m) for m in maps)])
-        heights = np.cumsum([0, *(len(h.levels) for h in hierarchies)])
-        self._offsets = [self._ends[low:high] for low, high in pairwise(heights)]
+        self._joining: dict[tuple[int, int], Ints] = {}
+        self._nodes: dict[tuple[int, Node], tuple[Ints, int]] = {}  # of blocks at some levels
 
     @property
     def tuples(self) -> int:
@@ -123,61 +122,109 @@ class Compressed:
         return ClassValueCounts(of_class, value, count, self.signatures.count)
 
     def group(self, tuples: Codes, size: Ints, node: Node) -> tuple[Codes, Codes, Ints]:
-        """Group tuples at a node: the class of each, a tuple and the size of each class."""
-        if len(tuples) <= FEW and not is_loaded(_group_tuples):
-            return self._group_by_sorting(tuples, size, node)
-        nodes = [h.levels[level].nodes for h, level in zip(self.hierarchies, node, strict=True)]
-        column = np.array([j for j, count in enumerate(nodes) if count > 1], np.int64)
-        offset = np.array([self._offsets[j][node[j]] for j in column], np.int64)
-        stride = np.ones(len(column), np.int64)
-        bound = 1
-        for i, j in enumerate(column):
-            if bound * nodes[j] > KEY_LIMIT:
-                return self._group_by_sorting(tuples, size, node)
-            stride[i] = bound
-            bound *= nodes[j]
-        return _group_tuples(
-            tuples, size, self.leaf, self.node_of_leaf, column, offset, stride, bound
-        )
+        """Group ascending tuples at a node: the class of each; a tuple and a size of each class."""
+        codes: list[Ints] = []
+        bounds: list[int] = []
+        some = None if len(tuples) == self.tuples else tuples.astype(np.int64)
+        for place, (block, number) in enumerate(self._blocks):
+            of_number, nodes = self._nodes_of_block(place, tuple(node[a] for a in block))
+            if nodes == 1:
+                continue
+            chosen = number if some is None else number.take(some)
+            if codes and bounds[-1] * nodes <= KEY_LIMIT:
+                codes[-1] += (of_number * bounds[-1]).take(chosen)
+                bounds[-1] *= nodes
+            else:
+                codes.append(of_number.take(chosen))
+                bounds.append(nodes)
+        if len(codes) == 1:
+            return _group_tuples(codes[0], tuples, size, bounds[0])
+        return _grouped(codes, bounds, tuples, size)
+
+    def _nodes_of_block(self, place: int, levels: Node) -> tuple[Ints, int]:
+        """The number of each combination of a block's values at some levels; how many numbers."""
+        found = self._nodes.get((place, levels))
+        if found is None:
+            of_number, nodes = np.zeros(1, np.int64), 1
+            for attribute, level in zip(self._blocks[place][0], levels, strict=True):
+                of_leaf = self.hierarchies[attribute].levels[level]
+                of_number = np.add.outer(of_number, of_leaf.node_of_leaf * nodes).ravel()
+                nodes *= of_leaf.nodes
+            found = of_number, nodes
+            if len(of_number) * len(self._nodes) < TABLES:
+                self._nodes[place, levels] = found
+        return found
 
     @cached_property
-    def _leaf_by_column(self) -> Codes:
-        """(attributes, tuples) The leaves, so that those of an attribute lie together."""
-        return np.ascontiguousarray(self.leaf.T)
+    def _blocks(self) -> list[tuple[list[int], Ints]]:
+        """Attributes with few combinations of values, and the combination of each tuple.
+
+        What is the same for all tuples with some values is looked up once for a block of attributes
+        instead of once for each.
+        """
+        values = [len(h.levels[0].node_of_leaf) for h in self.hierarchies]
+        blocks: list[list[int]] = []
+        combinations = 1
+        for attribute in sorted(range(len(values)), key=values.__getitem__):
+            combinations *= values[attribute]
+            if not blocks or combinations > BLOCK:
+                blocks.append([])
+                combinations = values[attribute]
+            blocks[-1].append(attribute)
+        found = []
+        for block in blocks:
+            number = np.zeros(self.tuples, np.int64)
+            for attribute in block:
+                number *= values[attribute]
+                number += self.leaf[:, attribute]
+            found.append((block, number))
+        return found
+
+    def sum_leaves(self, of_leaf: Sequence[Floats] | Sequence[Ints]) -> NDArray[Any]:
+        """(tuples,) The sum over the attributes of a figure of each leaf."""
+        total = np.zeros(self.tuples, of_leaf[0].dtype if of_leaf else np.int64)
+        for block, number in self._blocks:
+            sums = of_leaf[block[0]]
+            for attribute in block[1:]:
+                sums = np.add.outer(sums, of_leaf[attribute]).ravel()
+            total += sums.take(number)
+        return total
 
     def joining_nodes(self, tuple_: int, lattice: Lattice) -> Ints:
         """The lowest node at which each tuple is in one tuple's class; below 0 where none is."""
-        node = np.zeros(self.tuples, np.int64)
-        for a, hierarchy in enumerate(self.hierarchies):
-            of_leaf = np.stack([level.node_of_leaf for level in hierarchy.levels])
-            joined = of_leaf == of_leaf[:, self.leaf[tuple_, a], None]  # (levels, leaves)
-            step = np.where(joined.any(axis=0), joined.argmax(axis=0) * lattice.strides[a], NEVER)
-            node += step.take(self._leaf_by_column[a])
-        return node
+        levels = [self._joining_level(a, leaf) for a, leaf in enumerate(self.leaf[tuple_].tolist())]
+        steps = zip(levels, lattice.strides, strict=True)
+        return self.sum_leaves([level * stride for level, stride in steps])
 
-    def _group_by_sorting(self, tuples: Codes, size: Ints, node: Node) -> tuple[Codes, Codes, Ints]:
-        """The same for a few tuples, which need no kernel, or where keys would pass 64 bits."""
-        levels = [h.levels[level] for h, level in zip(self.hierarchies, node, strict=True)]
-        told = [(j, level) for j, level in enumerate(levels) if level.nodes > 1]
-        codes = [level.node_of_leaf.take(self._leaf_by_column[j].take(tuples)) for j, level in told]
-        grouped = group_codes(codes, [level.nodes for _, level in told], len(tuples))
-        total = np.bincount(grouped.class_of_row, size, grouped.count).astype(np.int64)
-        return grouped.class_of_row, tuples[grouped.first_row], total
+    def _joining_level(self, attribute: int, leaf: int) -> Ints:
+        """For each leaf of an attribute, the lowest level at which it joins one; NEVER if none."""
+        if (attribute, leaf) not in self._joining:
+            levels = self.hierarchies[attribute].levels
+            apart = np.zeros(len(levels[0].node_of_leaf), np.int64)  # levels in another node
+            for level in levels:
+                apart += level.node_of_leaf != level.node_of_leaf[leaf]
+            if levels[-1].nodes > 1:
+                apart[apart == len(levels)] = NEVER
+            self._joining[attribute, leaf] = apart
+        return self._joining[attribute, leaf]
 
 
-# Compiled: called for every node of the lattice; six times as fast as packing and sorting keys.
-@kernel(wraps=True)
-def _group_tuples(
-    tuples: Codes,
-    size: Ints,
-    leaf: Codes,
-    node_of_leaf: Codes,
-    column: Ints,
-    offset: Ints,
-    stride: Ints,
-    bound: int,
+def _grouped(
+    codes: Sequence[AnyInts], bounds: Sequence[int], tuples: Codes, size: Ints
 ) -> tuple[Codes, Codes, Ints]:
-    count = len(tuples)
+    classes = group_codes(codes, bounds, len(tuples))
+    total = np.bincount(classes.class_of_row, size, classes.count).astype(np.int64)
+    return classes.class_of_row, tuples[classes.first_row], total
+
+
+def _group_whole(keys: Ints, tuples: Codes, size: Ints, bound: int) -> tuple[Codes, Codes, Ints]:
+    return _grouped([keys], [bound], tuples, size)
+
+
+# Compiled: called for every node of the lattice; several times as fast as whole arrays.
+@kernel(wraps=True, interpreted=_group_whole)
+def _group_tuples(keys: Ints, tuples: Codes, size: Ints, bound: int) -> tuple[Codes, Codes, Ints]:
+    count = len(keys)
     direct = bound <= 4 * count + 1024
     capacity = 16
     while capacity < 2 * count:
@@ -189,11 +236,8 @@ def _group_tuples(
     total = np.zeros(count, np.int64)
     classes = 0
     for i in range(count):
-        t = tuples[i]
-        key = 0
-        for a in range(len(column)):
-            key += node_of_leaf[offset[a] + leaf[t, column[a]]] * stride[a]
-        slot = np.int64(key)
+        key = keys[i]
+        slot = key
         if not direct:
             mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
             mixed ^= mixed >> np.uint64(32)
@@ -206,7 +250,7 @@ def _group_tuples(
             class_of_slot[slot] = found
             if not direct:
                 key_of_class[found] = key
-            chosen[found] = t
+            chosen[found] = tuples[i]
             classes += 1
         class_of[i] = found
         total[found] += size[i]

@@ -201,7 +201,7 @@ class FrequencySets:
             value: Codes = occurs.astype(np.int32)
             return ValueCounts(start, value, found[at, value], found.shape[1], reference[name])
 
-        met = node >= 0
+        met = slice(None) if node.min() >= 0 else node >= 0
         size = _sum_below(node[met], table.classes.size[met], lattice, 1)[:, 0]
         return ClassCounts(size, OnDemand(tuple(table.sensitive), count))
 
@@ -212,9 +212,8 @@ class FrequencySets:
 
     def _nearest(self, node: Node) -> FrequencySet:
         known = len(self._known)
-        below = np.ones(known, bool)
-        for levels, level in zip(self._levels, node, strict=True):
-            below &= levels[:known] <= level
+        highest = np.array(node, np.int16)[:, None]
+        below = (self._levels[:, :known] <= highest).all(axis=0)
         return self._known[int(np.where(below, self._classes[:known], 2**62).argmin())]
 
     def _keep(self, found: FrequencySet) -> None:

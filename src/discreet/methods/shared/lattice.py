@@ -58,8 +58,23 @@ def sum_below(figure: NDArray[np.int64], shape: NDArray[np.int64], axes: int | N
     Only so many axes are of the lattice, if they are given; along the others nothing is added.
     """
     sizes = shape.tolist()
+    sizes, beyond = sizes[:axes], sizes[len(sizes[:axes]) :]
+    half = 0
+    while math.prod(sizes[:half]) ** 2 < math.prod(sizes):
+        half += 1
+    _add_along(figure, sizes[:half])
+    if sizes[half:]:  # last axes first, so that figures that are added lie one after the other
+        first = math.prod(sizes[:half])
+        turned = figure.reshape(first, -1, math.prod(beyond)).swapaxes(0, 1)
+        last = np.ascontiguousarray(turned)
+        _add_along(last.reshape(-1), sizes[half:])
+        turned[:] = last
+
+
+def _add_along(figure: NDArray[np.int64], sizes: Sequence[int]) -> None:
+    """Add along the first axes."""
     after = len(figure)
-    for size in sizes if axes is None else sizes[:axes]:
+    for size in sizes:
         after //= size
         levels = figure.reshape(-1, size, after)
         for level in range(1, size):

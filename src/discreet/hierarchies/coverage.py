@@ -183,14 +183,15 @@ def cover(
     cells = pl.Series(cells, dtype=pl.String)
     reader = CellReader(original, hierarchy, level)
     ranges = reader.ranges(cells)
-    others = np.delete(np.arange(len(cells)), ranges.cell)
+    digits, code = reader.digits(cells)
+    others = np.delete(np.arange(len(cells)), np.concatenate((ranges.cell, digits)))
     runs_of_cell = [reader.runs(cell) for cell in cells.gather(others).to_list()]
     lengths = [len(runs) for runs in runs_of_cell]
     ends = np.array([run for runs in runs_of_cell for run in runs], np.int64).reshape(-1, 2)
-    cell_of_run = np.concatenate((ranges.cell, np.repeat(others, lengths)))
+    cell_of_run = np.concatenate((ranges.cell, digits, np.repeat(others, lengths)))
     order = np.argsort(cell_of_run, kind="stable")
-    low = np.concatenate((ranges.first, ends[:, 0]))[order]
-    high = np.concatenate((ranges.last, ends[:, 1]))[order]
+    low = np.concatenate((ranges.first, code, ends[:, 0]))[order]
+    high = np.concatenate((ranges.last, code + 1, ends[:, 1]))[order]
     some = low < high
     read = np.zeros(len(cells), bool)
     read[cell_of_run[order][some]] = True
@@ -285,12 +286,29 @@ class CellReader:
         last[~closed] = np.searchsorted(known, high[~closed], "left")
         return Ranges(read.cell[kept], low, high, np.searchsorted(known, low, "left"), last)
 
+    def digits(self, cells: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The cells of digits alone that are values of the original, and their codes.
+
+        Digits are no notation. They are read together: a column that is published as it is may
+        have a great many.
+        """
+        place = cells.str.contains("^[0-9]+$").fill_null(value=False).arg_true()
+        if self._nodes_of_label:
+            labels = [cell in self._nodes_of_label for cell in cells.gather(place).to_list()]
+            place = place.filter(~pl.Series(labels, dtype=pl.Boolean))
+        code = self._codes(cells.gather(place))
+        return place.to_numpy().astype(np.int64)[code >= 0], code[code >= 0]
+
+    def _codes(self, values: pl.Series) -> NDArray[np.int64]:
+        """The codes of values of the original, −1 of others."""
+        codes = pl.int_range(len(self.original.text), dtype=pl.Int64, eager=True)
+        return values.replace_strict(self.original.text, codes, default=-1).to_numpy()
+
     def _numbers(self, ends: pl.Series) -> NDArray[np.float64]:
         """Ends of ranges as numbers, NaN where one can't be read."""
         numbers = self.original.numbers
         assert numbers is not None
-        codes = pl.int_range(len(numbers), dtype=pl.Int64, eager=True)
-        code = ends.replace_strict(self.original.text, codes, default=-1).to_numpy()
+        code = self._codes(ends)
         found: NDArray[np.float64] = np.append(numbers, np.nan)[code]
         for place in np.flatnonzero(code < 0).tolist():
             number = self._number(ends[place])

@@ -193,8 +193,10 @@ def _take(
         place = end - 1 - step
         cost = np.int64(0)
         for attribute in range(len(held)):
-            if penalty[attribute] and (members[attribute, :turn] == held[attribute, place]).any():
-                cost += penalty[attribute]
+            for other in range(turn if penalty[attribute] else 0):
+                if members[attribute, other] == held[attribute, place]:
+                    cost += penalty[attribute]
+                    break
         if cost < least:
             best, least = place, cost
             if cost == 0:
@@ -233,7 +235,7 @@ def _form(
     unread = counts.copy()
     ranked = np.arange(len(counts)).astype(np.int32)  # signatures of a bucket by count
     rank = ranked.copy()
-    size = np.diff(row_start[bucket_start])  # and buckets by size
+    size = row_start[bucket_start[1:]] - row_start[bucket_start[:-1]]  # and buckets by size
     size_rank = np.empty(buckets, np.int32)
     size_rank[by_size] = np.arange(buckets).astype(np.int32)
     members = np.empty((len(held), ell), np.int32)
@@ -284,11 +286,15 @@ def _form(
                     penalty[attribute] = max(penalty[attribute] - 1, 0)
             for attribute in range(len(held)):
                 value = held[attribute, taken]
-                if not (members[attribute, :turn] == value).any():
-                    penalty[indexed + attribute] = max(penalty[indexed + attribute] - 1, 0)
                 members[attribute, turn] = value
+                place = 0
+                while members[attribute, place] != value:
+                    place += 1
+                if place == turn:  # no other member has it
+                    penalty[indexed + attribute] = max(penalty[indexed + attribute] - 1, 0)
         for turn in range(ell - 1, -1, -1):
             _drop_one(chosen[turn], 0, 0, size, by_size, size_rank, of_size)
-        short[group] = penalty.any()
+        for attribute in range(len(penalty)):
+            short[group] |= penalty[attribute] > 0
         group += 1
     return group_of_place, short[:group]

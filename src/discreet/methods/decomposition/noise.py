@@ -326,10 +326,12 @@ def _add_noise(
 ) -> tuple[Ints32, Ints32, Ints32, Ints32]:
     groups, attributes = len(group_start) - 1, codes.shape[1]
     stamp = np.full(offset[attributes], -1, np.int64)  # places in the set of the current group
-    largest = 0
+    largest, most = 0, 0
     for group in range(groups):
         largest = max(largest, group_start[group + 1] - group_start[group])
-    room = largest + wanted.max() + largest * attributes * floor  # values in a set at most
+    for attribute in range(attributes):
+        most = max(most, wanted[attribute])
+    room = largest + most + largest * attributes * floor  # values in a set at most
     sets = np.empty((attributes, room), np.int32)
     held = np.zeros(attributes, np.int64)
     seen = np.zeros((largest if reader else 0, attributes, room), np.bool_)
@@ -346,8 +348,10 @@ def _add_noise(
                     sets[attribute, held[attribute]] = value
                     held[attribute] += 1
         while True:
-            lender = -1
-            if (held < wanted).any():
+            lender, short = -1, False
+            for attribute in range(attributes):
+                short |= held[attribute] < wanted[attribute]
+            if short:
                 lender = _find_filler(
                     rng, codes, size, offset, start, listed, sets, held, stamp, wanted
                 )

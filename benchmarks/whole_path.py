@@ -92,8 +92,8 @@ def copy_floor(workload: Workload) -> Run:
 
 
 def _best(command: Sequence[str], workload: Workload) -> Run:
-    """The better of two runs, as the first may compile; large tables come late and run once."""
-    times = 1 if workload.rows == LARGE else 2
+    """The best of three runs, as the first may compile; large tables come late and run once."""
+    times = 1 if workload.rows == LARGE else 3
     return min((run(command) for _ in range(times)), key=lambda done: done.seconds)
 
 

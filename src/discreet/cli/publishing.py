@@ -40,23 +40,28 @@ class EngineName(StrEnum):
     SPARK = "spark"
 
 
-M_ARENA_MAX = -8  # the option's number in glibc's malloc.h
+# The options' numbers in glibc's malloc.h.
+M_ARENA_MAX, M_MMAP_THRESHOLD, M_TRIM_THRESHOLD = -8, -3, -1
 
 
 def reuse_memory() -> bool:
     """Let all threads allocate from one heap, and return whether that can be asked for.
 
-    glibc gives every thread a heap of its own, and what a method frees in its thread is then of no
-    use to the steps after it: they fetch new pages, which takes time and memory.
+    glibc gives every thread a heap of its own, and every large array pages of its own. What a step
+    frees is then of no use to the steps after it: they fetch new pages, which takes time and, of
+    the heaps of threads, memory.
     """
     if sys.platform != "linux":
         return False
     from ctypes import CDLL
 
     try:
-        return bool(CDLL(None).mallopt(M_ARENA_MAX, 1))
+        mallopt = CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library
         return False
+    mallopt(M_MMAP_THRESHOLD, 1 << 30)  # before 2.35 glibc refuses it, and arrays keep their pages
+    mallopt(M_TRIM_THRESHOLD, 1 << 26)
+    return bool(mallopt(M_ARENA_MAX, 1))
 
 
 def publish(

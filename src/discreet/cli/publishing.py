@@ -59,7 +59,7 @@ def reuse_memory() -> bool:
         mallopt = CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library
         return False
-    mallopt(M_MMAP_THRESHOLD, 1 << 30)  # before 2.35 glibc refuses it, and arrays keep their pages
+    mallopt(M_MMAP_THRESHOLD, 1 << 30)  # older versions of glibc refuse it
     mallopt(M_TRIM_THRESHOLD, 1 << 26)
     return bool(mallopt(M_ARENA_MAX, 1))
 

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.graphs import smallest_connected
-from discreet.table.kernels.lists import entries_of, stable_order
+from discreet.table.kernels.lists import distinct_values, entries_of, stable_order
 from discreet.typing import AnyInts
 
 EXACT_STATES = 4000  # states in any step of a component's dynamic program
@@ -190,7 +190,7 @@ def count_components(
     component = _components(start, group, len(size))
     several = np.flatnonzero(np.diff(start) > 1)
     kinds_of: dict[int, list[int]] = defaultdict(list)
-    open_components = np.unique(component[several])
+    open_components = distinct_values(component[several])
     is_open = np.zeros(int(component.max(initial=0)) + 1, bool)
     is_open[open_components] = True
     if len(open_components) > EXACT_COMPONENTS:

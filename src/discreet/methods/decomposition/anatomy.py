@@ -30,6 +30,7 @@ from discreet.requirements.feasibility import permissible_ell
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.requirements.sa_diversity import SaDiversity
 from discreet.table.coded_table import Column
+from discreet.table.kernels.lists import distinct_values
 from discreet.table.persons import Keeping, Persons, Scope
 from discreet.table.published import COUNT, GROUP
 
@@ -128,7 +129,8 @@ def _permissible(task: Task, column: Column) -> int:
     """The largest l for which every belief can stay at 1/l."""
     if task.kept is None:
         return permissible_ell(column.reference)
-    having = np.unique(task.kept.number * column.cardinality + column.codes) % column.cardinality
+    pair = distinct_values(task.kept.number * column.cardinality + column.codes)
+    having = pair % column.cardinality
     return task.kept.count // int(np.bincount(having).max())
 
 

@@ -21,6 +21,7 @@ from discreet.methods.decomposition.noise import Noise, SensitiveTable
 from discreet.table.assignments import Sets, impossible_values, possible_rows
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
+from discreet.table.kernels.lists import distinct_values
 from discreet.typing import Ints, Ints32
 
 OWNERS = 64  # of a lending row that are looked at
@@ -75,7 +76,7 @@ def _struck(
     width = int(codes.max(initial=0)) + 1
     of_noise = (noise.attribute.astype(np.int64) * groups + noise.group) * width + noise.value
     of_rows = (np.arange(attributes) * groups + group_of_row[:, None]) * width + codes
-    entries = np.unique(np.concatenate((of_rows.reshape(-1), of_noise)))
+    entries = distinct_values(np.concatenate((of_rows.reshape(-1), of_noise)))
     start = np.searchsorted(entries, np.arange(attributes * groups + 1) * width)
     sets = Sets(start.astype(np.int64), (entries % width).astype(np.int32), groups)
     size = np.bincount(group_of_row, minlength=groups)

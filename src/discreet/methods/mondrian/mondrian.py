@@ -60,7 +60,7 @@ from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.requirements.attackers.demands import Demand, limited
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
-from discreet.table.kernels.lists import starts_of
+from discreet.table.kernels.lists import distinct_values, starts_of
 from discreet.table.persons import Keeping
 from discreet.typing import Bools, Codes, Floats, Ints
 
@@ -204,7 +204,7 @@ def _with_rows(
     class_of_unit: Codes, units: Units, cells: Mapping[str, CellColumn]
 ) -> tuple[Codes, dict[str, CellColumn]]:
     """The classes that have rows of the table, numbered anew, and their cells."""
-    used = np.unique(class_of_unit[units.weight > 0])
+    used = distinct_values(class_of_unit[units.weight > 0])
     number = np.full(int(class_of_unit.max()) + 1, -1, np.int32)
     number[used] = np.arange(len(used))
     kept = {
@@ -285,7 +285,7 @@ def partition(
         starts.append(parts.start[stuck] + stretch.base)
         closed += int((parts.end - parts.start)[stuck].sum())
         parts = parts.take(~stuck)
-        pieces = pieces._replace(first=np.unique(pieces.first))
+        pieces = pieces._replace(first=distinct_values(pieces.first))
         found = _allowed_cuts(order, pieces, parts, attributes, judge)
         found, spent = _within_averages(order, parts, found, judge, spent)
         if made is not None:

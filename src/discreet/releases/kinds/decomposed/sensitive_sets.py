@@ -37,7 +37,13 @@ from discreet.table.code_maps import code_of_text, taken
 from discreet.table.coded_table import CodedTable
 from discreet.table.counts import order_by_class
 from discreet.table.kernels import kernel
-from discreet.table.kernels.lists import count_bits, entries_of, starts_of, stretches
+from discreet.table.kernels.lists import (
+    count_bits,
+    distinct_values,
+    entries_of,
+    starts_of,
+    stretches,
+)
 from discreet.table.published import GROUP
 from discreet.table.worlds.restricted_rows import RestrictedRows, restricted_rows
 from discreet.table.worlds.supported_values import count_supported
@@ -311,7 +317,8 @@ def count_values(begin: Ints, row: Ints32, codes: Ints32, offset: Ints) -> Ints3
         for part in stretches(np.diff(begin)):
             entry = np.repeat(np.arange(part.stop - part.start), np.diff(begin)[part])
             value = codes[row[begin[part.start] : begin[part.stop]], attribute]
-            distinct = np.unique(entry * values[attribute] + value) // values[attribute]
+            pair = distinct_values(entry * values[attribute] + value)
+            distinct = pair // values[attribute]
             kept[part, attribute] = np.bincount(distinct, minlength=part.stop - part.start)
     return kept
 

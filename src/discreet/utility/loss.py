@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.hierarchies.cells import SUPPRESSED, Range, ValueSet, parse_cell
+from discreet.hierarchies.cells import SUPPRESSED, Range, parse_cell
 from discreet.hierarchies.coverage import CellReader, Coverage, Ranges
 from discreet.hierarchies.hierarchy import Hierarchy
 from discreet.table.coded_table import Column
@@ -51,10 +51,9 @@ def loss_of_cells(
         elif nodes:
             loss[cell] = max(reader.levels[depth].loss[node] for depth, node in nodes)
         elif label is not None:
-            parsed = parse_cell(label)
-            if isinstance(parsed, Range):  # of what has no order
-                loss[cell] = 1.0
-            elif isinstance(parsed, ValueSet):
+            if label.startswith("[") and isinstance(parse_cell(label), Range):
+                loss[cell] = 1.0  # of what has no order
+            else:  # a value covers itself, a set its members
                 loss[cell] = (coverage.size[cell] - 1) / max(domain - 1, 1)
     return np.minimum(loss, 1.0)
 

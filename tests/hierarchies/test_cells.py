@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.hierarchies.cells import Range, parse_cell, range_cells, range_labels
+from discreet.hierarchies.coverage import Coverage
 
 TEXT = st.text("[](), 12a", max_size=9)
 
@@ -33,3 +35,13 @@ def test_ranges_that_are_written_together_are_read_again():
     low, high = pl.Series(["1", "2020-01-31", "-3.5"]), pl.Series(["20", "2021-02-01", "0"])
     for n, label in enumerate(range_labels(low, high)):
         assert parse_cell(label) == Range(low[n], high[n], closed=True)
+
+
+def test_a_coverage_is_exact_where_every_cell_has_one_run_of_one_value() -> None:
+    def covers(cell_of_run: list[int], low: list[int], high: list[int]) -> Coverage:
+        return Coverage(2, 3, *(np.array(one, np.int64) for one in (cell_of_run, low, high)))
+
+    assert covers([0, 1], [0, 2], [1, 3]).is_exact
+    assert covers([0, 1], [0, 2], [1, 2]).is_exact  # the last covers none
+    assert not covers([0, 1], [0, 1], [1, 3]).is_exact
+    assert not covers([0, 0], [0, 2], [1, 3]).is_exact  # two runs, and none

@@ -65,8 +65,9 @@ class Coverage:
 
     @property
     def is_exact(self) -> bool:
-        """Whether each cell covers one value at most."""
-        return len(self.low) == self.cells and bool((self.high - self.low <= 1).all())
+        """Whether each cell covers one value at most, in one run."""
+        one_each = np.array_equal(self.cell_of_run, np.arange(self.cells))
+        return one_each and bool((self.high - self.low <= 1).all())
 
     @cached_property
     def run_start(self) -> NDArray[np.int64]:

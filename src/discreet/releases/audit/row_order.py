@@ -32,13 +32,11 @@ from math import log, sqrt
 
 import numpy as np
 
-from discreet.table.code_maps import code_of_text
+from discreet.table.code_maps import code_of_text, taken
 from discreet.table.coded_table import CodedTable, Column
 from discreet.table.roles import Role
-from discreet.typing import Codes
 
 CHANCE = 1e-12  # of calling unrelated orders related
-AT_ONCE = 2**16  # rows, so that what is laid out for them stays in the cache
 
 
 def related_columns(first: CodedTable, second: CodedTable) -> list[str]:
@@ -70,20 +68,11 @@ def source_order_problems(tables: Mapping[str, CodedTable], original: CodedTable
 
 def _related(first: Column, second: Column) -> bool:
     code = code_of_text(second.text, first.text)
-    agreeing = _agreeing(code.astype(np.int32), first.codes, second.codes)
+    agreeing = int(np.count_nonzero(taken(code.astype(np.int32), first.codes) == second.codes))
     shared = np.flatnonzero(code >= 0)
     pairs = float(first.counts[shared].astype(np.float64) @ second.counts[code[shared]])
     mean = pairs / max(len(first.codes), 1)
     return beyond_chance(agreeing, mean)
-
-
-def _agreeing(code: Codes, first: Codes, second: Codes) -> int:
-    """Return how many codes of the first column are those of the second, piece by piece."""
-    agreeing = 0
-    for begin in range(0, len(first), AT_ONCE):
-        part = slice(begin, begin + AT_ONCE)
-        agreeing += int(np.count_nonzero(code.take(first[part]) == second[part]))
-    return agreeing
 
 
 def beyond_chance(agreeing: int, mean: float) -> bool:

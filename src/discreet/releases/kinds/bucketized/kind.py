@@ -267,6 +267,7 @@ def moved_rows(
     code = group_codes_in(people, sensitive)
     if (
         weights is not None
+        and len(columns) == 1
         and task.kept is None
         and np.array_equal(code, np.arange(people[GROUP].cardinality))
         and _are_counted(sole, of_original[0], sensitive)

@@ -31,7 +31,7 @@ from discreet.releases.kinds.grouped_people import (
 )
 from discreet.table.classes import Classes, group_codes
 from discreet.table.code_maps import taken
-from discreet.table.coded_table import CodedTable
+from discreet.table.coded_table import CodedTable, count_codes
 from discreet.table.counts import (
     ClassCounts,
     RefinedCounts,
@@ -132,7 +132,7 @@ def sizes_of(sensitive: CodedTable) -> NDArray[np.int64]:
     """The people in each group, by the sensitive table's own codes."""
     group, weights = sensitive[GROUP], people_counted(sensitive)
     if weights is None or (weights == 1).all():
-        return group.counts
+        return count_codes(group.codes, group.cardinality)
     return np.bincount(group.codes, weights, group.cardinality).astype(np.int64)
 
 
@@ -194,7 +194,8 @@ def _count_groups(sensitive: CodedTable, refined: bool) -> ClassCounts:
         raise ReleaseError(f"'{SENSITIVE}' counts the values of {columns} columns, not of one.")
     (column,) = sensitive.sensitive
     found = counted_values(sensitive)
-    key, count, entries = found.key, found.count, group.counts
+    key, count = found.key, found.count
+    entries = count_codes(group.codes, group.cardinality)
     first = found.distinct()
     if len(first) < len(key):
         key, count = key[first], np.add.reduceat(count, first)

@@ -365,7 +365,7 @@ def test_an_end_amid_the_rows_is_not_hidden(url, monkeypatch, error):
     frame = pl.DataFrame({"cell": [f"{number:0100}" for number in range(50_000)]})
     with writing_tables(url, Path("/"), {"long": frame}, force=False):
         pass
-    monkeypatch.setattr("discreet.io.formats.database_tables.add_piece", stop)
+    monkeypatch.setattr("discreet.io.formats.database_tables.PieceReader.add", stop)
     monkeypatch.setattr("discreet.io.formats.database_tables._texts", stop)
     with pytest.raises(type(error) if isinstance(error, Exception) else error) as raised:
         read_frame(url, Path("/"), "long", None)

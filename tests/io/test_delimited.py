@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InputError
-from discreet.io.csv import file_pieces, layout
+from discreet.io.csv import file_pieces, layout, numbered_cells
 from discreet.io.header import check_columns
 from discreet.io.source import Source
 from discreet.io.tables import column_names, read_table
@@ -30,6 +30,11 @@ def read(path: Path, data: bytes | str, specs: dict[str, ColumnSpec] | None = No
 def cells(table: CodedTable, name: str) -> list[str | None]:
     column = table[name]
     return [column.text[int(code)] for code in column.codes]
+
+
+@pytest.fixture(params=["polars", "compiled"], autouse=True)
+def either_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbered_cells, "is_faster", lambda _: request.param == "compiled")
 
 
 @pytest.fixture

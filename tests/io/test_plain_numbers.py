@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from discreet.io.csv import file_pieces
+from discreet.io.csv import file_pieces, numbered_cells
 from discreet.io.source import Source
 from discreet.io.tables import read_table
 from discreet.table.column_spec import ColumnSpec
@@ -11,6 +11,11 @@ from discreet.table.roles import Role, ValueType
 
 PLAIN = [str(number) for number in (7, 0, 1_000, 99, 16_777_215, 7, 10, 1)] * 3
 ODD = ["007", "+7", " 7", "7 ", "-0", "-7", "7.0", "1e3", "", "x", "16777216", "4294967296", "٣"]
+
+
+@pytest.fixture(params=["polars", "compiled"])
+def either_reader(request, monkeypatch):
+    monkeypatch.setattr(numbered_cells, "is_faster", lambda _: request.param == "compiled")
 
 
 def read_back(tmp_path, rows, line_end="\n"):
@@ -27,6 +32,7 @@ def read_back(tmp_path, rows, line_end="\n"):
     return table["b"].text.gather(table["b"].codes).to_list()
 
 
+@pytest.mark.usefixtures("either_reader")
 @pytest.mark.parametrize("bytes_", [16, 64, 1 << 23])
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("place", [0, 1, 11, len(PLAIN)])
@@ -38,6 +44,7 @@ def test_cells_that_are_not_plain_numbers_keep_their_text(
     assert read_back(tmp_path, rows) == [cell or None for cell in rows]
 
 
+@pytest.mark.usefixtures("either_reader")
 @pytest.mark.parametrize("bytes_", [16, 1 << 23])
 def test_quoted_cells_and_other_line_ends_are_read_as_ever(tmp_path, monkeypatch, bytes_):
     monkeypatch.setattr(file_pieces, "BLOCK_BYTES", bytes_)
@@ -55,6 +62,7 @@ def test_plain_numbers_are_read_as_numbers(tmp_path, monkeypatch):
         types.append(options["schema"]["b"])
         return real(*arguments, **options)
 
+    monkeypatch.setattr(numbered_cells, "is_faster", lambda _: False)
     monkeypatch.setattr(pl, "read_csv", read_csv)
     assert read_back(tmp_path, PLAIN) == PLAIN
     assert types == [pl.UInt32]

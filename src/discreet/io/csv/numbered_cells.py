@@ -1,8 +1,9 @@
 """The cells of delimited text as numbers, piece by piece.
 
 Polars numbers the distinct cells of each column, across pieces; memory holds the numbers, the
-distinct values and one piece, never the text of a file. A piece that Polars might read differently
-from ``records`` is read by ``records``, which also names the line of an error.
+distinct values and one piece, never the text of a file. Large files are read by compiled code
+(``compiled_cells``) where that is sure to be right, and a piece that Polars might read differently
+from ``records`` by ``records``, which also names the line of an error.
 
 Whole numbers in plain form, such as those of groups, number themselves. Polars also reads ``007``
 as a number, so a piece is read in this way only if its cells are as long as their plain forms.
@@ -10,7 +11,7 @@ as a number, so a piece is read in this way only if its cells are as long as the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,19 @@ from numpy.typing import NDArray
 
 from discreet.errors import InputError
 from discreet.io.column_dictionary import recode
+from discreet.io.csv.compiled_cells import (
+    EMPTY,
+    GREATEST,
+    MOST_TEXTS,
+    CompiledReader,
+    is_faster,
+)
 from discreet.io.csv.file_pieces import FilePiece, read_piece
 from discreet.io.csv.layout import Layout
 from discreet.io.csv.records import Fault, FaultyRecordError, records
-from discreet.typing import Codes, Ints
+from discreet.typing import CellNumbers, Codes, Ints
 
 FEW = 1 << 14
-EMPTY = (1 << 32) - 1  # the number of an empty cell; beyond all others
-GREATEST = 1 << 24  # whole numbers below it number themselves
 POWERS = np.array([10**digits for digits in range(1, 8)], np.uint32)
 
 
@@ -44,37 +50,43 @@ class NumberedCells:
         self.whole = False  # whether all cells are whole numbers in plain form, and so numbered
 
     @property
-    def started(self) -> bool:
-        """Whether a piece was taken."""
-        return bool(self._numbers)
-
-    @property
     def text_type(self) -> pl.DataType:
         """The type to read cells as: many distinct ones are numbered faster once they are read."""
         return self._categories if self._known < FEW and not self.whole else pl.String()
 
     def add(self, cells: pl.Series) -> None:
         """Take the cells of a piece."""
-        self._has_empty |= cells.null_count() > 0
-        if self.whole and cells.dtype == pl.UInt32:
-            top = cells.max()
-            self._known = max(top + 1 if isinstance(top, int) else 0, self._known)
-            self._numbers.append(_narrow(cells, top))
-            return
-        if self.whole:
+        if self.whole and cells.dtype != pl.UInt32:
             plain = _plain_numbers(cells)
-            if plain is not None:
-                self.add(plain)
-                return
-            self.name_numbers()
+            if plain is None:
+                self.name_numbers()
+            else:
+                cells = plain
+        if self.whole:
+            self.add_numbers(cells.fill_null(EMPTY).to_numpy())
+            return
         cells = cells.cast(self._categories)
         numbers = cells.to_physical()
         top = numbers.max()
         if isinstance(top, int) and (top >= self._known or self.in_doubt):
             known = 0 if self.in_doubt else self._known
             self._texts.append(cells.filter(numbers >= known).unique())
-            self._known = max(top + 1, self._known)
-        self._numbers.append(_narrow(numbers, top))
+        self.add_numbers(numbers.fill_null(EMPTY).to_numpy())
+
+    def add_numbers(self, numbers: CellNumbers) -> None:
+        """Take the numbers of a piece's cells, whose texts were given or are the numbers."""
+        filled = numbers[numbers != EMPTY]
+        self._has_empty |= len(filled) < len(numbers)
+        if len(filled):
+            self._known = max(int(filled.max()) + 1, self._known)
+        top = int(numbers.max(initial=0))
+        self._numbers.append(numbers.astype(np.min_scalar_type(top)))
+
+    def numbers_of(self, texts: Sequence[str]) -> CellNumbers:
+        """Return the numbers of texts, new ones where need be."""
+        named = pl.Series(texts, dtype=pl.String).cast(self._categories)
+        self._texts.append(named)
+        return named.to_physical().to_numpy()
 
     def name_numbers(self) -> None:
         """Number the cells by their texts from now on."""
@@ -118,26 +130,60 @@ class NumberedCells:
         return int(np.flatnonzero(np.isin(np.concatenate(self._numbers), wanted))[0])
 
 
-def add_piece(piece: FilePiece, place: str, coded: Mapping[str, NumberedCells]) -> int:
-    """Take the cells of a piece; return its number of rows."""
-    names = piece.layout.names
-    if not any(cells.started for cells in coded.values()):
-        _expect_numbers(piece, coded)
-    frame = _with_numbers(piece, coded)
-    if frame is None:
-        frame = read_piece(piece, _text_types(names, coded))
-    if frame is not None:
-        for name, cells in coded.items():
-            cells.add(frame[name])
-        return frame.height
-    rows = [row for _, row in whole_records(piece, place)]
-    for number, name in enumerate(names):
-        if name in coded:
-            texts = [row[number].decode() or None for row in rows]
-            cells = coded[name]
-            cells.in_doubt = True
-            cells.add(pl.Series(texts, dtype=pl.String))
-    return len(rows)
+class PieceReader:
+    """Takes the cells of pieces, by the fastest way that is sure to read them as ``records`` does.
+
+    ``size`` is about how many bytes all pieces have, if that is known.
+    """
+
+    def __init__(self, coded: Mapping[str, NumberedCells], size: int = 0) -> None:
+        self._coded = coded
+        self._bytes = size
+        self._taken = 0
+        self._compiled: CompiledReader | None = None
+        # By the numbers of the compiled reader; the last one is of an empty cell.
+        self._number_of_text = np.full(MOST_TEXTS + 1, EMPTY, np.uint32)
+
+    def add(self, piece: FilePiece, place: str) -> int:
+        """Take the cells of a piece; return its number of rows."""
+        if not self._taken:
+            _expect_numbers(piece, self._coded)
+        self._taken += len(piece.data)
+        if self._compiled is None and is_faster(max(self._bytes, self._taken)):
+            self._compiled = CompiledReader()
+        if self._compiled is not None:
+            rows = self._add_compiled(piece, self._compiled)
+            if rows is not None:
+                return rows
+        frame = _with_numbers(piece, self._coded)
+        if frame is None:
+            frame = read_piece(piece, _text_types(piece.layout.names, self._coded))
+        if frame is not None:
+            for name, cells in self._coded.items():
+                cells.add(frame[name])
+            return frame.height
+        found = [row for _, row in whole_records(piece, place)]
+        for number, name in enumerate(piece.layout.names):
+            if name in self._coded:
+                texts = [row[number].decode() or None for row in found]
+                cells = self._coded[name]
+                cells.in_doubt = True
+                cells.add(pl.Series(texts, dtype=pl.String))
+        return len(found)
+
+    def _add_compiled(self, piece: FilePiece, reader: CompiledReader) -> int | None:
+        """Take the cells of a piece by compiled code; return the rows, None if it declines."""
+        names, columns = piece.layout.names, list(self._coded)
+        column_of = np.array([columns.index(n) if n in self._coded else -1 for n in names])
+        whole = np.array([n in self._coded and self._coded[n].whole for n in names])
+        numbers = reader.read(piece, column_of, whole)
+        for column, (new, texts) in reader.new_texts(piece).items():
+            self._number_of_text[new] = self._coded[columns[column]].numbers_of(texts)
+        if numbers is None:
+            return None
+        for cells, own in zip(self._coded.values(), numbers, strict=True):
+            cells.add_numbers(own if cells.whole else self._number_of_text.take(own, mode="clip"))
+        return int(numbers.shape[1])
 
 
 def _expect_numbers(piece: FilePiece, coded: Mapping[str, NumberedCells]) -> None:
@@ -181,14 +227,6 @@ def _with_numbers(piece: FilePiece, coded: Mapping[str, NumberedCells]) -> pl.Da
 def _text_types(names: Iterable[str], coded: Mapping[str, NumberedCells]) -> dict[str, pl.DataType]:
     """Return the type to read each column's texts as."""
     return {name: coded[name].text_type if name in coded else pl.String() for name in names}
-
-
-def _narrow(numbers: pl.Series, top: object) -> NDArray[np.unsignedinteger[Any]]:
-    """Return the numbers of a piece, none above ``top``; an empty cell needs the widest type."""
-    if numbers.null_count() or not isinstance(top, int):
-        return numbers.fill_null(EMPTY).to_numpy()
-    narrow = pl.UInt8 if top < 1 << 8 else pl.UInt16 if top < 1 << 16 else pl.UInt32
-    return numbers.cast(narrow).to_numpy()
 
 
 def _plain_numbers(cells: pl.Series) -> pl.Series | None:

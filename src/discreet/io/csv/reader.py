@@ -14,7 +14,7 @@ from discreet.errors import InputError
 from discreet.io.column_dictionary import sort_dictionary
 from discreet.io.csv.file_pieces import FilePiece, cut_file, read_piece
 from discreet.io.csv.layout import header, nul_bytes, open_layout, require_same_columns
-from discreet.io.csv.numbered_cells import NumberedCells, add_piece, whole_records
+from discreet.io.csv.numbered_cells import NumberedCells, PieceReader, whole_records
 from discreet.io.csv.text_stream import open_utf8, wrong_encoding
 from discreet.io.source import Source, Tell, ignore_progress
 from discreet.table.coded_table import CodedTable, Column
@@ -30,13 +30,14 @@ def read_delimited(
     coded = {name: NumberedCells() for name in names if specs[name].role.published}
     files = source.files
     whole, done = sum(file.path.stat().st_size for file in files), 0
+    reader = PieceReader(coded, whole)
     rows_of: list[int] = []  # by file
     for file in files:
         rows_of.append(0)
         for piece in _pieces(file):
             require_same_columns(names, files[0], piece.layout.names, file)
             try:
-                rows_of[-1] += add_piece(piece, str(file.path), coded)
+                rows_of[-1] += reader.add(piece, str(file.path))
             except UnicodeDecodeError:
                 raise wrong_encoding(file) from None
             done += len(piece.data)

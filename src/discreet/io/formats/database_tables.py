@@ -24,7 +24,7 @@ from discreet.errors import InputError
 from discreet.io.column_dictionary import sort_dictionary
 from discreet.io.csv.file_pieces import cut_file
 from discreet.io.csv.layout import Layout
-from discreet.io.csv.numbered_cells import NumberedCells, add_piece
+from discreet.io.csv.numbered_cells import NumberedCells, PieceReader
 from discreet.io.databases import ROWS_AT_ONCE, Database, connect, dialect_of, reading_cursor
 from discreet.io.formats.duckdb_files import DuckDBTable, opened_relation
 from discreet.io.formats.source_statement import select_of
@@ -93,8 +93,9 @@ class DatabaseTable:
         connection.execute("SET LOCAL datestyle = 'ISO'")
         connection.execute("SET LOCAL client_encoding = 'UTF8'")
         stream = cast(IO[bytes], io.BufferedReader(_Copied(connection, command), 1 << 20))
+        reader = PieceReader(cells)
         for piece in cut_file(stream, layout, b"", 1):
-            rows += add_piece(piece, self.place, cells)
+            rows += reader.add(piece, self.place)
         return rows, {name: _type_of_number(kind) for name, kind in self.described}, null
 
     def _fetch(

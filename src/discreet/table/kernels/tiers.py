@@ -72,6 +72,11 @@ def is_loaded(function: Callable[..., object]) -> bool:
     return isinstance(function, Kernel) and (function.loaded or TIERS.asked == "compiled")
 
 
+def is_worthwhile(function: Callable[..., object], seconds: float) -> bool:
+    """Return whether to call a kernel, compiled, where another way takes so many seconds longer."""
+    return isinstance(function, Kernel) and (function.loaded or function.pays(seconds))
+
+
 class Tiers:
     """The tier that was asked for, and the cost of interpreting so far."""
 
@@ -191,9 +196,13 @@ class Kernel:
         if not TIERS.installed and TIERS.asked != "interpreted":
             TIERS.miss_compiler(coming)
             return False
-        if TIERS.asked:
-            return TIERS.asked == "compiled"
-        if elements >= MANY or self._seconds + coming >= self._compiling_costs:
+        return self.pays(coming) or (elements >= MANY and not TIERS.asked)
+
+    def pays(self, coming: float) -> bool:
+        """Return whether loading or compiling costs less than so many seconds of another way."""
+        if TIERS.asked or not TIERS.installed:
+            return TIERS.installed and TIERS.asked == "compiled"
+        if self._seconds + coming >= self._compiling_costs:
             return True
         return (
             self._seconds + coming >= LOADED_FROM

@@ -26,6 +26,7 @@ from discreet.io.csv.compiled_cells import (
     MOST_TEXTS,
     CompiledReader,
     is_faster,
+    put_codes,
 )
 from discreet.io.csv.file_pieces import FilePiece, read_piece
 from discreet.io.csv.layout import Layout
@@ -48,6 +49,7 @@ class NumberedCells:
         self._texts: list[pl.Series] = []  # that came up first in some piece
         self._has_empty = False
         self.whole = False  # whether all cells are whole numbers in plain form, and so numbered
+        self.compiled = False  # whether compiled code is at hand
 
     @property
     def text_type(self) -> pl.DataType:
@@ -75,12 +77,13 @@ class NumberedCells:
 
     def add_numbers(self, numbers: CellNumbers) -> None:
         """Take the numbers of a piece's cells, whose texts were given or are the numbers."""
-        filled = numbers[numbers != EMPTY]
-        self._has_empty |= len(filled) < len(numbers)
-        if len(filled):
-            self._known = max(int(filled.max()) + 1, self._known)
         top = int(numbers.max(initial=0))
         self._numbers.append(numbers.astype(np.min_scalar_type(top)))
+        if top == EMPTY:
+            self._has_empty = True
+            numbers = numbers[numbers != EMPTY]
+        if len(numbers):
+            self._known = max(int(numbers.max()) + 1, self._known)
 
     def numbers_of(self, texts: Sequence[str]) -> CellNumbers:
         """Return the numbers of texts, new ones where need be."""
@@ -116,9 +119,9 @@ class NumberedCells:
         code_of_number = np.full(self._known + 1, -1, np.int32)  # the last one of an empty cell
         code_of_number[np.minimum(numbers, self._known)] = code_of_raw
         codes = np.empty(sum(map(len, self._numbers)), np.int32)
-        done = 0
+        done, put = 0, put_codes if self.compiled else recode
         for part in self._numbers:
-            recode(part, code_of_number, codes[done : done + len(part)])
+            put(part, code_of_number, codes[done : done + len(part)])
             done += len(part)
         if codes.min() < 0:
             raise AssertionError("A cell was numbered and its text not kept.")
@@ -182,7 +185,10 @@ class PieceReader:
         if numbers is None:
             return None
         for cells, own in zip(self._coded.values(), numbers, strict=True):
-            cells.add_numbers(own if cells.whole else self._number_of_text.take(own, mode="clip"))
+            cells.compiled = True
+            if not cells.whole:
+                put_codes(own, self._number_of_text, own)
+            cells.add_numbers(own)
         return int(numbers.shape[1])
 
 

@@ -38,6 +38,8 @@ from discreet.utility.settings import MeasureSettings
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
 
+SHUFFLED_AT_ONCE = 1 << 16  # rows
+
 
 class OneMachine(Engine[SourceRows, Outcome]):
     """Everything in the memory of this process."""
@@ -250,6 +252,12 @@ def _same_column(one: Column, other: Column) -> bool:
 
 
 def _random_order(rng: np.random.Generator, rows: int) -> NDArray[np.int32]:
-    order = np.arange(rows, dtype=np.int32)
-    rng.shuffle(order)
+    """Return all rows in random order; each order is as likely as any other.
+
+    Many rows go to random parts, and each part, which stays in the cache, is shuffled.
+    """
+    part = rng.integers(0, max(1, rows // SHUFFLED_AT_ONCE), rows, dtype=np.uint16)
+    order = np.argsort(part, kind="stable").astype(np.int32)
+    for own in np.split(order, np.cumsum(np.bincount(part))[:-1]):
+        rng.shuffle(own)
     return order

@@ -78,6 +78,7 @@ CHANCE = (
 )
 MARKS_AT_ONCE = 1 << 17  # of groups and values, so that they stay in the cache
 MARKS_OF_ENTRY = 8  # at most: bytes that sorting it would take
+MARKED_AT_ONCE = 1 << 15  # rows, so that the marks of their groups stay in the cache
 
 
 class DecomposedKind(Kind):
@@ -340,10 +341,13 @@ def _distinct_entries(entries: Entries, groups: int, every: int) -> tuple[Ints32
     if groups * every > MARKS_OF_ENTRY * count:
         return _sorted_entries(entries, groups, every, count)
     occurs = np.zeros(groups * every, np.bool_)
-    for group, value, before in entries:
-        place = np.multiply(group, every, dtype=np.int32 if groups * every < 2**31 else np.int64)
-        place += value
-        occurs[before:][place] = True
+    longest = max(len(group) for group, _, _ in entries)
+    for first in range(0, longest, MARKED_AT_ONCE):
+        part = slice(first, first + MARKED_AT_ONCE)
+        for group, value, before in entries:
+            place = np.multiply(group[part], every, dtype=np.int64)
+            place += value[part]
+            occurs[before:][place] = True
     found = np.count_nonzero(occurs)
     in_group, of_group = np.empty(found, np.int32), np.empty(found, np.int32)
     done, some = 0, max(1, MARKS_AT_ONCE // every)

@@ -82,10 +82,16 @@ def test_a_false_world_shows_nothing():
     assert restricted_rows(sets, codes, count, 0, size, false) is None
 
 
+@pytest.mark.parametrize("attributes_with_bits", [1, 2])
 @pytest.mark.parametrize("known", range(len(VALUES)))
 @pytest.mark.parametrize("seed", range(10))
-def test_supported_values_are_those_of_the_rows_within(seed, known, monkeypatch):
+def test_supported_values_are_those_of_the_rows_within(
+    seed, known, attributes_with_bits, monkeypatch
+):
     sets, codes, *_ = a_release(seed)
+    chosen = [a for a in range(len(VALUES)) if a != known]
+    masked = tuple(chosen if attributes_with_bits == 2 else [chosen[seed % 2]])
+    monkeypatch.setattr(supported_values, "_masked", lambda *_: masked)
     kept, rows = count_supported(sets, codes, known)
     begin, row = supporting_rows(sets, codes, known, 10**6)
     assert rows == len(row)
@@ -98,6 +104,15 @@ def test_supported_values_are_those_of_the_rows_within(seed, known, monkeypatch)
         )
     monkeypatch.setattr(supported_values, "WORDS", 1)
     assert count_supported(sets, codes, known) is None
+
+
+def test_those_attributes_get_bits_that_leave_least_to_be_tried():
+    ten = 10 * np.arange(4 * 2 + 1)  # two groups whose sets have ten values each
+    sets = Sets(ten, np.tile(np.arange(10, dtype=np.int32), 8), 2)
+    assert supported_values._masked(sets, [1, 2, 3], np.array([10, 80, 16, 6])) == (2, 3)
+    assert supported_values._masked(sets, [1, 2, 3], np.array([10, 60, 160, 160])) == (1,)
+    assert supported_values._masked(sets, [1], np.array([10, 60])) == (1,)
+    assert supported_values._masked(sets, [1], np.array([10, 600])) is None
 
 
 @pytest.mark.parametrize("seed", range(10))

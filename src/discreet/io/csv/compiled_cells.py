@@ -60,10 +60,12 @@ class CompiledReader:
             np.zeros(2, np.int64),
         )
         self._named = 0
+        self._cells = np.empty((0, 0), np.uint32)
 
     def read(self, piece: FilePiece, columns: Ints, whole: Bools) -> CellNumbers | None:
         """Return the number of each cell, column by column; None if the piece is declined.
 
+        The numbers are overwritten by those of the next piece.
         Given are the column of each field, −1 if it is passed over, and whether whole numbers in
         plain form are its cells and number themselves.
         """
@@ -72,10 +74,12 @@ class CompiledReader:
             return None
         data = np.frombuffer(piece.data, np.uint8)
         words = np.ndarray(max(len(data) - 7, 0), "<u8", piece.data, 0, (1,))
-        cells = np.empty((columns.max(initial=-1) + 1, piece.line_feeds - 1), np.uint32)
+        rows = piece.line_feeds - 1
+        if self._cells.shape[1] < rows:  # kept, as memory would fall into ever more pieces
+            self._cells = np.empty((columns.max(initial=-1) + 1, rows + rows // 4), np.uint32)
         marks = delimiter[0], quote[0] if quote else -1
-        rows = _number_cells(data, words, marks, columns, whole, self._table, cells)
-        return None if rows < 0 else cells[:, :rows]
+        rows = _number_cells(data, words, marks, columns, whole, self._table, self._cells)
+        return None if rows < 0 else self._cells[:, :rows]
 
     def new_texts(self, piece: FilePiece) -> dict[int, tuple[Ints, list[str]]]:
         """Return the new numbers and their texts, by column, after the piece that has them."""

@@ -78,7 +78,12 @@ class NumberedCells:
     def add_numbers(self, numbers: CellNumbers) -> None:
         """Take the numbers of a piece's cells, whose texts were given or are the numbers."""
         top = int(numbers.max(initial=0))
-        self._numbers.append(numbers.astype(np.min_scalar_type(top)))
+        if top < 1 << 16:
+            # In Polars' memory: they would lie scattered among the large arrays of NumPy's.
+            narrow = pl.Series(numbers).cast(pl.UInt8 if top < 1 << 8 else pl.UInt16)
+            self._numbers.append(narrow.to_numpy())
+        else:
+            self._numbers.append(numbers.copy())
         if top == EMPTY:
             self._has_empty = True
             numbers = numbers[numbers != EMPTY]

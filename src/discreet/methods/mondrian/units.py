@@ -281,7 +281,8 @@ def _taken(values: ValueCounts, units: Codes) -> ValueCounts:
     """The counts of some units, in this order."""
     entry = values.start[units]
     length = values.start[units + 1] - entry
-    if (length != 1).any():
-        entry, _ = entries_of(values.start, units)
+    start = starts_of(length)
+    if start[-1] > len(units) or not length.all():
+        entry = np.repeat(entry - start[:-1], length) + np.arange(start[-1])
     count = values.count.take(entry) if values.count.max(initial=1) > 1 else np.ones_like(entry)
-    return replace(values, start=starts_of(length), value=values.value.take(entry), count=count)
+    return replace(values, start=start, value=values.value.take(entry), count=count)

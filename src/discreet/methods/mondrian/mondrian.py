@@ -166,7 +166,7 @@ class Mondrian(Method):
         start, order = partition(units, attributes, judge, task, apart, made)
         class_of_unit = np.empty(units.count, np.int32)
         class_of_unit[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
-        codes = np.ascontiguousarray(cut.T).take(order, axis=0).T  # one jump a unit
+        codes = list(np.ascontiguousarray(cut.T).take(order, axis=0).T)  # one jump a unit
         if made is not None:
             regions = region_cells(list(hierarchies.values()), codes, start, made)
             cells = dict(zip(hierarchies, regions, strict=True))

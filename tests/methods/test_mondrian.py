@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from tests.real_data import adult, adult_hierarchy
@@ -9,7 +11,7 @@ from tests.tables import coded_frame, coded_table, hierarchy_from_rows
 
 from discreet.errors import HierarchyError, InfeasibleError, InputError
 from discreet.methods.base import Task
-from discreet.methods.mondrian.mondrian import Mondrian
+from discreet.methods.mondrian.mondrian import Mondrian, _check
 from discreet.requirements.closeness import TCloseness
 from discreet.requirements.diversity import DistinctLDiversity
 from discreet.requirements.k_anonymity import KAnonymity
@@ -172,6 +174,33 @@ def test_a_table_that_is_taken_apart_has_the_same_classes(parameters, monkeypatc
     assert once.facts["partitions"] > 20
     assert again.class_of_row.tolist() == once.class_of_row.tolist()
     assert cells(again, "age") == cells(once, "age")
+
+
+class LeastRows:
+    """A judge of ranges of units with given weights that records what it judged."""
+
+    def __init__(self, weight, least):
+        self.weight, self.least, self.judged = np.array(weight), least, []
+
+    def passes(self, order, start, end, size):
+        self.judged += zip(start.tolist(), end.tolist(), size.tolist(), strict=True)
+        return size >= self.least
+
+    def meets_averages(self, order, start, end, size):
+        return sum(size) == sum(self.weight)
+
+
+def test_every_class_is_judged_again_a_few_at_a_time(monkeypatch):
+    monkeypatch.setattr("discreet.methods.mondrian.mondrian.CACHED", 4)
+    start, order = np.array([0, 2, 3, 9, 10]), np.arange(10)[::-1].astype(np.int32)
+    judge = LeastRows([9, 1, 1, 1, 1, 1, 1, 5, 1, 1], 2)  # the units in reverse order
+    _check(judge, order, start)
+    assert judge.judged == [(0, 2, 2), (2, 3, 5), (3, 9, 6), (9, 10, 9)]
+    for low, high in pairwise(start):
+        weight = judge.weight.copy()
+        weight[order[low:high]] = 0
+        with pytest.raises(AssertionError, match="judged to pass"):
+            _check(LeastRows(weight, 2), order, start)
 
 
 @pytest.mark.parametrize("requirement", [DistinctLDiversity(l=3), TCloseness(t=0.3)], ids=str)

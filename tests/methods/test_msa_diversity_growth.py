@@ -9,6 +9,8 @@ import pytest
 from benchmarks.msa_diversity import ELL, made_task, skewed_task
 
 from discreet.methods.base import Task
+from discreet.methods.msa_diversity import msa_diversity
+from discreet.methods.msa_diversity.donors import place_with_donors
 from discreet.methods.msa_diversity.msa_diversity import MsaDiversity
 from discreet.requirements.diversity import PDiversity
 from discreet.table.coded_table import CodedTable
@@ -75,3 +77,27 @@ def test_more_rows_of_a_skewed_table_are_never_worse():
         assert least == 0
         beyond.append((outcome.facts["suppressed_rows"] - least) / rows)
     assert beyond[1] <= beyond[0] <= 0.02
+
+
+@pytest.mark.parametrize("grouping", ["curve", "blocks"])
+def test_donors_that_are_sought_nearby_are_those_of_the_whole_table(monkeypatch, grouping):
+    used = []
+
+    def recorded(rows, groups, unplaced, j, around, places, near, limits):
+        found = place_with_donors(rows, groups, unplaced, j, around, places, near, limits)
+        used.append((limits.reach, len(rows.values), int(found[0])))
+        return found
+
+    def outcome(place):
+        monkeypatch.setattr(msa_diversity, "place_with_donors", place)
+        return MsaDiversity(grouping=grouping, suppression=1).run(made_task(30_000)).class_of_row
+
+    def everywhere(rows, groups, unplaced, j, around, places, near, limits):
+        every, its_place = msa_diversity._along(groups, np.arange(len(rows.values)))
+        whole = limits._replace(reach=len(rows.values))
+        return place_with_donors(rows, groups, unplaced, j, every, its_place, near, whole)
+
+    monkeypatch.setattr(msa_diversity, "NEAREST", (8, 8))  # so that many rows need donors
+    nearby = outcome(recorded)
+    assert any(reach < count and found >= 0 for reach, count, found in used)
+    assert (nearby == outcome(everywhere)).all()

@@ -51,7 +51,7 @@ from discreet.methods.mondrian.blind_cells import region_cells
 from discreet.methods.mondrian.cuts import Pieces, propose_cuts, put_failing_last
 from discreet.methods.mondrian.key_blocks import BlockRecoding, recode_blocks
 from discreet.methods.mondrian.regions import Attributes, Regions, flattened
-from discreet.methods.mondrian.stretches import Stretch
+from discreet.methods.mondrian.stretches import CACHED, Stretch
 from discreet.methods.mondrian.units import Judge, Units
 from discreet.methods.shared.grouped_rows import merge_equal_cells
 from discreet.methods.shared.infeasibility import infeasible
@@ -60,7 +60,7 @@ from discreet.methods.shared.tight_cells import require_one_meaning, tightened
 from discreet.requirements.attackers.demands import Demand, limited
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
-from discreet.table.kernels.lists import distinct_values, starts_of
+from discreet.table.kernels.lists import distinct_values, starts_of, stretches
 from discreet.table.persons import Keeping
 from discreet.typing import Bools, Codes, Floats, Ints
 
@@ -166,7 +166,7 @@ class Mondrian(Method):
         start, order = partition(units, attributes, judge, task, apart, made)
         class_of_unit = np.empty(units.count, np.int32)
         class_of_unit[order] = np.repeat(np.arange(len(start) - 1), np.diff(start))
-        codes = [own[order] for own in cut]
+        codes = list(np.ascontiguousarray(cut.T).take(order, axis=0).T)  # one jump a unit
         if made is not None:
             regions = region_cells(list(hierarchies.values()), codes, start, made)
             cells = dict(zip(hierarchies, regions, strict=True))
@@ -193,6 +193,9 @@ class Mondrian(Method):
             for number, hierarchy in enumerate(hierarchies)
             if hierarchy is not None and self.cells == "levels"
         ]
+        if not tops and not groups:
+            every = np.array([units.count])
+            return Classes(np.zeros(units.count, np.int32), np.zeros(1, np.int64), every)
         return group_codes(
             [*(top.node_of_leaf.take(units.codes[number]) for top, number in tops), *groups],
             [*(top.nodes for top, _ in tops), *(int(one.max(initial=0)) + 1 for one in groups)],
@@ -272,32 +275,33 @@ def partition(
     numbers = np.empty(units.count, np.int32)  # of the units, in the order of the parts
     starts = []
     closed = 0
-    waiting = [(stretch, parts)]
+    waiting = [iter([(stretch, parts)])]
     while waiting:
-        stretch, parts = waiting.pop()
-        if stretch.too_long(parts) and not judge.averages:  # a mean is spent on all parts alike
-            stretch.keep_order(numbers)
-            waiting += stretch.apart(parts)
+        found = next(waiting[-1], None)
+        if found is None:
+            waiting.pop()
             continue
-        order, attributes, judge = stretch.order, stretch.attributes, stretch.judge
-        pieces = propose_cuts(order, parts, judge.weight, attributes, judge.least, units.torn)
-        stuck = np.diff(pieces.first) == 0
-        starts.append(parts.start[stuck] + stretch.base)
-        closed += int((parts.end - parts.start)[stuck].sum())
-        parts = parts.take(~stuck)
-        pieces = pieces._replace(first=distinct_values(pieces.first))
-        found = _allowed_cuts(order, pieces, parts, attributes, judge)
-        found, spent = _within_averages(order, parts, found, judge, spent)
-        if made is not None:
-            made += _cuts_of(parts.take(found.cut), found.start, found.end, stretch.base)
-        parts.attempt[~found.cut] += 1
-        others = stretch.measured(found.start, found.end, found.size)
-        parts = parts.take(~found.cut).and_others(others)
-        if len(parts.start):
-            waiting.append((stretch, parts))
-        else:
-            stretch.keep_order(numbers)
-        task.progress(Mondrian.name, closed / units.count)
+        stretch, parts = found
+        while len(parts.start):
+            if stretch.too_long(parts) and not judge.averages:  # a mean is spent on all parts alike
+                waiting.append(stretch.apart(parts))
+                break
+            order, attributes, judge = stretch.order, stretch.attributes, stretch.judge
+            pieces = propose_cuts(order, parts, judge.weight, attributes, judge.least, units.torn)
+            stuck = np.diff(pieces.first) == 0
+            starts.append(parts.start[stuck] + stretch.base)
+            closed += int((parts.end - parts.start)[stuck].sum())
+            parts = parts.take(~stuck)
+            pieces = pieces._replace(first=distinct_values(pieces.first))
+            allowed = _allowed_cuts(order, pieces, parts, attributes, judge)
+            allowed, spent = _within_averages(order, parts, allowed, judge, spent)
+            if made is not None:
+                made += _cuts_of(parts.take(allowed.cut), allowed.start, allowed.end, stretch.base)
+            parts.attempt[~allowed.cut] += 1
+            others = stretch.measured(allowed.start, allowed.end, allowed.size)
+            parts = parts.take(~allowed.cut).and_others(others)
+            task.progress(Mondrian.name, closed / units.count)
+        stretch.keep_order(numbers)
     start = np.append(np.sort(np.concatenate(starts)), units.count)
     _check(whole, numbers, start)
     return start, numbers
@@ -397,9 +401,16 @@ def _pool(order: Codes, pieces: Pieces, chosen: Ints, passes: Bools, judge: Judg
 
 
 def _check(judge: Judge, order: Codes, start: Ints) -> None:
-    """Judge all classes once more, against the table that they are together."""
-    size = np.add.reduceat(judge.weight[order], start[:-1])
+    """Judge all classes once more, against the table that they are together.
+
+    As many at a time as the processor's cache holds: a class passes whatever the others are.
+    """
     low, high = start[:-1], start[1:]
-    passes = judge.passes(order, low, high, size).all()
-    if not (passes and judge.meets_averages(order, low, high, size)):
-        raise AssertionError("a part that was judged to pass fails at the end")
+    size = np.empty(len(low), np.int64)
+    for some in stretches(high - low, CACHED):
+        first = low[some][0]
+        size[some] = np.add.reduceat(judge.weight[order[first : high[some][-1]]], low[some] - first)
+        if not judge.passes(order, low[some], high[some], size[some]).all():
+            raise AssertionError("a part that was judged to pass fails at the end")
+    if not judge.meets_averages(order, low, high, size):
+        raise AssertionError("the parts together do not meet a mean that each cut met")

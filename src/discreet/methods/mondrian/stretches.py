@@ -17,7 +17,7 @@ from discreet.methods.mondrian.units import Judge
 from discreet.typing import Codes, Ints
 
 CACHED = 2**17  # units whose arrays the processor's cache holds
-SHRUNK = 16  # how many times shorter the longest part is before a stretch is taken apart
+SHRUNK = 8  # how many times shorter the longest part is before a stretch is taken apart
 
 
 class Stretch(NamedTuple):

@@ -136,8 +136,8 @@ class Judge:
     def renumbered(self, order: Codes) -> Judge:
         """The same for units that are numbered by their place in an order."""
         other = copy(self)
-        other.weight = self.weight[order]
-        other._number = order if self._number is None else self._number[order]
+        other.weight = self.weight.take(order)
+        other._number = order if self._number is None else self._number.take(order)
         other._by_unit = {name: _taken(values, order) for name, values in self._by_unit.items()}
         other._sums = {name: of_unit[order] for name, of_unit in self._sums.items()}
         return other
@@ -241,8 +241,8 @@ class Judge:
             entry: AnyInts = unit
             of_piece = piece
             if not by_unit.one_each:
-                first = by_unit.start[unit]
-                several = np.flatnonzero(by_unit.start[unit + 1] - first > 1)
+                first = by_unit.start.take(unit)
+                several = np.flatnonzero(by_unit.start.take(unit + 1) - first > 1)
                 more, place = ranges_of(first[several] + 1, by_unit.start[unit[several] + 1])
                 of_piece = np.append(piece, np.repeat(piece[several], np.diff(place)))
                 entry = np.append(first, more)  # the first of each unit, then the others
@@ -279,9 +279,10 @@ class Judge:
 
 def _taken(values: ValueCounts, units: Codes) -> ValueCounts:
     """The counts of some units, in this order."""
-    entry = values.start[units]
-    length = values.start[units + 1] - entry
-    if (length != 1).any():
-        entry, _ = entries_of(values.start, units)
+    entry = values.start.take(units)
+    length = values.start.take(units + 1) - entry
+    start = starts_of(length)
+    if start[-1] > len(units) or not length.all():
+        entry = np.repeat(entry - start[:-1], length) + np.arange(start[-1])
     count = values.count.take(entry) if values.count.max(initial=1) > 1 else np.ones_like(entry)
-    return replace(values, start=starts_of(length), value=values.value.take(entry), count=count)
+    return replace(values, start=start, value=values.value.take(entry), count=count)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.methods.msa_diversity.diverse_groups import DiverseGroups, Rows, add
 from discreet.methods.msa_diversity.unplaced_rows import (
+    STRETCH,
     Limits,
     exchange,
     join,
@@ -23,26 +24,18 @@ from discreet.methods.msa_diversity.unplaced_rows import (
 )
 from discreet.table.graphs import end_of_links
 from discreet.table.kernels import kernel
-from discreet.typing import Ints
+from discreet.typing import Codes, Ints
+
+USED = 4  # groups, at most, that are no longer donors after a row was placed, exchanged or joined
 
 
-def has_room(
-    rows: Rows, groups: DiverseGroups, ordered: NDArray[np.int64], j: int, value: int, most: int
-) -> NDArray[np.bool_]:
-    """Return which groups have fewer than ``most`` rows and room for a value."""
-    own = groups.group_of_row[rows.values[:, j] == value]
-    count = np.bincount(own[own >= 0], minlength=len(groups.size))[ordered]
-    size = groups.size[ordered].astype(np.int64)
-    room = size * rows.part[j] - count * rows.whole[j]
-    return np.asarray((size > 0) & (size < most) & (room > 0))
-
-
-def count_values(rows: Rows, chosen: NDArray[np.bool_], start: Ints) -> Ints:
-    """Return how often each value occurs in chosen rows; attribute j begins at ``start[j]``."""
-    return np.concatenate([
-        np.bincount(values[chosen], minlength=cardinality)
-        for values, cardinality in zip(rows.values.T, np.diff(start), strict=True)
-    ])  # fmt: skip
+def count_values(values: Codes, start: Ints) -> Ints:
+    """Return how often each value occurs in some rows; attribute j begins at ``start[j]``."""
+    counts = np.zeros(start[-1], np.int64)
+    for first in range(0, len(values), STRETCH):
+        numbers = values[first : first + STRETCH] + start[:-1]
+        counts += np.bincount(numbers.ravel(), minlength=len(counts))
+    return counts
 
 
 # Compiled: each unplaced row changes the donors that the next one finds.
@@ -52,18 +45,35 @@ def place_with_donors(
     groups: DiverseGroups,
     unplaced: NDArray[np.int64],  # rows with the same most frequent value
     j: int,
-    donors: NDArray[np.int64],
-    places: NDArray[np.int64],  # (donors,) on the curve, ascending
+    around: NDArray[np.int64],  # groups with a place at most ``limits.reach`` from one of the rows
+    places: NDArray[np.int64],  # (groups around,) on the curve, ascending
     near: NDArray[np.int64],  # for the donors that are considered for one row
     limits: Limits,
 ) -> NDArray[np.int64]:
-    """Place, exchange or join with the nearest donors; how many rows each step took."""
+    """Place, exchange or join with the nearest donors; how many rows each step took.
+
+    Where donors farther away could be among the nearest of a row, nothing is done and −1 returned.
+    """
     took = np.zeros(3, np.int64)
+    value = rows.values[unplaced[0], j]
+    has_room = np.zeros(len(around), np.bool_)
+    for number in range(len(around)):
+        size = groups.size[around[number]]
+        if size < limits.most:
+            held = occurrences(rows, groups, around[number], j, value) * rows.whole[j]
+            has_room[number] = size * rows.part[j] > held
+    donors, places = around[has_room], places[has_room]
     count = len(donors)
+    if limits.reach < len(rows.values):
+        for row in unplaced:
+            within = np.searchsorted(places, row + limits.reach + 1)
+            within -= np.searchsorted(places, row - limits.reach)
+            if within < len(near) + USED * len(unplaced):
+                took[0] = -1
+                return took
     after = np.arange(count + 1)  # the next donor at or after; ``count`` is none
     before = np.arange(count + 1)  # the next one before a place; 0 is none
     for row in unplaced:
-        value = rows.values[row, j]
         middle = np.searchsorted(places, row)
         found = 0
         right = end_of_links(after, middle)

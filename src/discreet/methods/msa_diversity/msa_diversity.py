@@ -40,7 +40,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar, Literal
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,6 @@ from discreet.methods.msa_diversity.diverse_groups import (
 )
 from discreet.methods.msa_diversity.donors import (
     count_values,
-    has_room,
     must_go,
     place_with_donors,
     unite_remaining,
@@ -90,7 +90,7 @@ from discreet.methods.shared.grouped_rows import (
     require_all,
 )
 from discreet.methods.shared.hilbert import scale_of_values, task_keys
-from discreet.methods.shared.list_orders import shuffled_lists
+from discreet.methods.shared.list_orders import order_of_words, shuffled_lists
 from discreet.requirements.diversity import DistinctLDiversity, EntropyLDiversity, PDiversity
 from discreet.requirements.k_anonymity import KAnonymity
 from discreet.table.classes import group_codes
@@ -176,7 +176,9 @@ class MsaDiversity(Method):
             raise InputError("msa-diversity: the table has no rows. Check the source.")
         bounds = bounds_of(task)
         least = require_feasible(task, bounds, self.suppression)
-        group_of_row, steps = self._grouped(task, bounds)
+        found = self._grouped(task, bounds)
+        group_of_row = np.empty(task.table.rows, np.int32)
+        group_of_row[found.order] = found.group
         suppressed = int((group_of_row < 0).sum())
         if suppressed > self.suppression * task.table.rows + 1e-9 or suppressed == task.table.rows:
             raise too_many(task, bounds, suppressed, least, self.suppression)
@@ -193,7 +195,7 @@ class MsaDiversity(Method):
         facts = {
             "groups": int(group_of_row.max()) + 1,
             "suppressed_rows": suppressed,
-            "steps": steps,
+            "steps": found.steps,
         }
         private = {  # either would tell an attacker how frequent a value is among the suppressed
             "least_suppressed_rows": least,
@@ -201,26 +203,28 @@ class MsaDiversity(Method):
         }
         if self.publish == "buckets":
             return Bucketized(group_of_row, facts=facts, private=private)
-        cells = cells_of_groups(task, group_of_row, grid=self.cells == "grid")
+        codes = list(found.codes.T)
+        cells = cells_of_groups(task, found.group, grid=self.cells == "grid", codes=codes)
         if self.cells == "grid":
             merged, cells = merge_equal_cells(cells, int(group_of_row.max()) + 1)
             group_of_row = np.where(group_of_row >= 0, merged[group_of_row], -1).astype(np.int32)
             facts["groups"] = int(group_of_row.max()) + 1
         return Generalized(group_of_row, cells, facts, private=private)
 
-    def _grouped(self, task: Task, bounds: Bounds) -> tuple[Codes, dict[str, int]]:
-        """The group of each row, −1 for a suppressed one, and how many rows each step took."""
+    def _grouped(self, task: Task, bounds: Bounds) -> Grouped:
         order = curve_order(task)
-        group_of_row = np.full(task.table.rows, -1, np.int32)
         if self.grouping == "paper":
             values = _stacked(task.table.sensitive, order)
-            group_of_row[order] = paper_groups(values, _places(task, order), bounds.least)
-            return group_of_row, {"grouped": int((group_of_row >= 0).sum())}
-        best = min(self._attempts(task, bounds, order), key=lambda attempt: attempt.merit)
+            group = paper_groups(values, _places(task, order), bounds.least)
+            codes = _stacked(task.table.quasi_identifiers, order)
+            return Grouped(order, group, codes, {"grouped": int((group >= 0).sum())})
+        attempts = self._attempts(task, bounds, order)
+        best = next(attempts)
+        for other in attempts:  # the loss of a lone attempt is not measured
+            best = min(best, other, key=lambda attempt: attempt.merit)
         if self.grouping == "curve" and len(order) <= BEST_FIRST:
-            exchange_members(rows_along(task, bounds, order), best.groups, FAR)
-        group_of_row[best.order] = _renumbered(best.groups)
-        return group_of_row, best.steps
+            exchange_members(best.rows, best.groups, FAR)
+        return Grouped(best.order, _renumbered(best.groups), best.rows.codes, best.steps)
 
     def _attempts(self, task: Task, bounds: Bounds, order: Ints) -> Iterator[Attempt]:
         """Return what each strategy comes to."""
@@ -239,19 +243,28 @@ class MsaDiversity(Method):
         yield along_curve(task, bounds, order, self.window, None)
 
 
+class Grouped(NamedTuple):
+    """Groups of all rows, in an order in which the rows of a group are near each other."""
+
+    order: Ints
+    group: Codes  # (rows,) −1 for a suppressed one
+    codes: Codes  # (rows, quasi-identifiers)
+    steps: dict[str, int]  # how many rows each took
+
+
 @dataclass(frozen=True, eq=False)
 class Attempt:
     """What one strategy came to."""
 
     order: Ints  # of the rows that the groups number
+    rows: Rows
     groups: DiverseGroups
     steps: dict[str, int]  # how many rows each took
-    loss: float
 
-    @property
+    @cached_property
     def merit(self) -> tuple[int, float]:
         """Fewest suppressed first, then the least loss."""
-        return self.steps["suppressed"], self.loss
+        return self.steps["suppressed"], total_loss(self.rows, self.groups)
 
 
 # ---- the steps
@@ -260,7 +273,7 @@ class Attempt:
 def curve_order(task: Task) -> Ints:
     """The rows along the curve, those at one place in an order of chance."""
     keys = task_keys(task)
-    order = np.argsort(keys)
+    order = order_of_words(keys)
     keys = keys[order]
     places = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1], [True]]))
     return order[shuffled_lists(task.rng, places)]
@@ -305,10 +318,11 @@ def rows_along(task: Task, bounds: Bounds, order: NDArray[np.int64]) -> Rows:
 def _stacked(columns: Sequence[Column], order: NDArray[np.int64]) -> NDArray[np.int32]:
     if not columns:
         return np.empty((len(order), 0), np.int32)
-    stacked = np.empty((len(columns[0].codes), len(columns)), np.int32)
+    every = len(order) == len(columns[0].codes)
+    stacked = np.empty((len(order), len(columns)), np.int32)
     for number, column in enumerate(columns):
-        stacked[:, number] = column.codes
-    return stacked.take(order, axis=0)  # one jump a row, not one for each of its cells
+        stacked[:, number] = column.codes if every else column.codes[order]
+    return stacked.take(order, axis=0) if every else stacked  # one jump a row, not one a cell
 
 
 def _starts(arrays: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
@@ -346,7 +360,7 @@ def along_curve(task: Task, bounds: Bounds, order: Ints, window: int, way: Way |
     steps = {"grouped": int((groups.group_of_row >= 0).sum())}
     settle_remaining_rows(rows, groups, steps)
     exchange_members(rows, groups, min(REACH, max(4, 400 * FEW_ROWS // len(order))))
-    return Attempt(order, groups, steps, total_loss(rows, groups))
+    return Attempt(order, rows, groups, steps)
 
 
 def exchange_members(rows: Rows, groups: DiverseGroups, reach: int) -> None:
@@ -394,7 +408,7 @@ def in_blocks(task: Task, bounds: Bounds, order: Ints, block: int, window: int) 
     _tally(steps, settle(rows, groups, unplaced, by_chance, near, limits))
     steps["across_blocks"] = int((groups.group_of_row < 0).sum())
     settle_remaining_rows(rows, groups, steps)
-    return Attempt(order, groups, steps, total_loss(rows, groups))
+    return Attempt(order, rows, groups, steps)
 
 
 def _tally(steps: dict[str, int], took: NDArray[np.int64]) -> None:
@@ -409,10 +423,14 @@ def hardness_of(rows: Rows) -> NDArray[np.float64]:
 
 def _frequency(rows: Rows, chosen: Ints | slice) -> NDArray[np.float64]:
     """For each attribute and chosen row how often its value occurs, over what is allowed."""
-    return np.stack([
-        np.bincount(values)[values[chosen]] * (rows.whole[j] / rows.part[j])
-        for j, values in enumerate(rows.values.T)
-    ])  # fmt: skip
+    start = _value_starts(rows)
+    counts = count_values(rows.values, start)[rows.values[chosen] + start[:-1]]
+    return np.asarray((counts * (rows.whole / rows.part)).T)
+
+
+def _value_starts(rows: Rows) -> Ints:
+    """Where the values of each attribute begin in a list of all values, and its end."""
+    return np.cumsum([0, *(rows.values.max(axis=0) + 1)], dtype=np.int64)
 
 
 def settle_remaining_rows(rows: Rows, groups: DiverseGroups, steps: dict[str, int]) -> None:
@@ -454,13 +472,14 @@ def form_stacked(rows: Rows, groups: DiverseGroups, unplaced: NDArray[np.int64])
     )  # fmt: skip
 
 
-def _along(groups: DiverseGroups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The groups in the order of one of their rows on the curve, and the places of these rows."""
-    numbers = np.flatnonzero(groups.size)
-    group_at = np.full(len(groups.group_of_row), -1, np.int64)
-    group_at[groups.first[numbers]] = numbers
-    places = np.flatnonzero(group_at >= 0)
-    return group_at[places], places
+def _along(groups: DiverseGroups, rows: Ints) -> tuple[Ints, Ints]:
+    """The groups that have their place at one of some rows of the curve, and these places.
+
+    A group has its place at one of its own rows.
+    """
+    group = groups.group_of_row[rows]
+    here = (group >= 0) & (groups.first[group] == rows)
+    return group[here].astype(np.int64), rows[here]
 
 
 def settle_with_donors(rows: Rows, groups: DiverseGroups, nearest: int, limits: Limits) -> Ints:
@@ -475,23 +494,33 @@ def settle_with_donors(rows: Rows, groups: DiverseGroups, nearest: int, limits: 
     near = np.empty(nearest, np.int64)
     runs = sorted(np.split(order, bounds), key=lambda run: -frequency[:, run[0]].max())
     for run in runs:
-        j = int(attribute[run[0]])
-        ordered, places = _along(groups)
-        some = has_room(rows, groups, ordered, j, int(value[run[0]]), limits.most)
-        took += place_with_donors(
-            rows, groups, unplaced[run], j, ordered[some], places[some], near, limits
-        )
+        own, j = unplaced[run], int(attribute[run[0]])
+        found, reach = np.array([-1]), 16 * rows.least * nearest
+        while found[0] < 0:  # as near as donors are certain to be, so that few rows cost little
+            around, places = _along(groups, _rows_around(own, reach, len(rows.values)))
+            within = limits._replace(reach=reach)
+            found = place_with_donors(rows, groups, own, j, around, places, near, within)
+            reach *= 16
+        took += found
     return took
+
+
+def _rows_around(rows: Ints, reach: int, count: int) -> Ints:
+    """All rows of the curve, of so many, that are at most ``reach`` from one of some rows."""
+    end = np.minimum(rows + reach + 1, count)
+    start = np.maximum(rows - reach, np.concatenate([[0], end[:-1]]))
+    length = end - start
+    return np.asarray(np.arange(length.sum()) + np.repeat(end - np.cumsum(length), length))
 
 
 def settle_in_unions(rows: Rows, groups: DiverseGroups, unplaced: NDArray[np.int64]) -> None:
     """Unite unplaced rows with as many groups as they need; suppress those that never fit."""
-    start = np.cumsum([0, *(rows.values.max(axis=0) + 1)], dtype=np.int64)
-    counts = count_values(rows, np.ones(len(rows.values), np.bool_), start)
+    start = _value_starts(rows)
+    counts = count_values(rows.values, start)
+    placed = counts - count_values(rows.values[unplaced], start)
     unplaced = unplaced[~must_go(rows, unplaced, start, counts)]
-    ordered, _ = _along(groups)
+    ordered, _ = _along(groups, np.arange(len(rows.values)))
     count = int(groups.group_of_row.max(initial=-1)) + 1
-    placed = count_values(rows, groups.group_of_row >= 0, start)
     unite_remaining(rows, groups, unplaced, ordered, start, BUNDLE * rows.least, count, placed)
 
 

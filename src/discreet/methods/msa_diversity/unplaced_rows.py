@@ -7,6 +7,7 @@ fits their union.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,9 @@ from discreet.methods.msa_diversity.diverse_groups import (
 )
 from discreet.table.kernels import kernel
 from discreet.table.kernels.lists import count_bits
-from discreet.typing import AnyInts, Floats, Ints
+from discreet.typing import Codes, Floats, Ints
+
+STRETCH = 2**17  # rows whose losses are measured at once
 
 
 class Limits(NamedTuple):
@@ -247,38 +250,51 @@ def improve(rows: Rows, groups: DiverseGroups, loss: Floats, reach: int, most: i
 
 def group_losses(rows: Rows, groups: DiverseGroups) -> Floats:
     """Return for each group its rows × the loss of its cells, summed over quasi-identifiers."""
-    member = np.flatnonzero(groups.group_of_row >= 0)
-    group = groups.group_of_row[member]
-    loss = np.zeros(len(groups.size))
+    loss = np.zeros(int(groups.group_of_row.max(initial=-1)) + 1)
     for q, kind in enumerate(rows.kind):
-        code = rows.codes[member, q].astype(np.int64)
-        of_group = np.zeros(len(groups.size))
+        codes = rows.codes[:, q]
         if kind == RANGE:
-            place = rows.place[rows.start[q] + code]
-            low = np.full(len(groups.size), np.inf)
-            np.minimum.at(low, group, place)
-            np.maximum.at(of_group, group, place - low[group])
+            low, high = np.full(len(loss), np.inf), np.full(len(loss), -np.inf)
+            for group, code in _members(groups.group_of_row, codes):
+                place = rows.place[rows.start[q] + code]
+                np.minimum.at(low, group, place)
+                np.maximum.at(high, group, place)
+            loss += np.maximum(high - low, 0.0)
         elif kind == SET:
-            further = np.maximum(distinct_codes(group, code, len(of_group)) - 1, 0)
-            of_group = further / max(rows.cardinality[q] - 1, 1)
+            further = np.maximum(distinct_codes(groups.group_of_row, codes, len(loss)) - 1, 0)
+            loss += further / max(rows.cardinality[q] - 1, 1)
         else:
-            pair = rows.codes[groups.first[group], q] * rows.cardinality[q] + code
-            np.maximum.at(of_group, group, rows.pair[rows.pair_start[q] + pair])
-        loss += of_group
-    return np.asarray(groups.size * loss, np.float64)
+            greatest = np.zeros(len(loss))
+            for group, code in _members(groups.group_of_row, codes):
+                pair = rows.codes[groups.first[group], q] * rows.cardinality[q] + code
+                np.maximum.at(greatest, group, rows.pair[rows.pair_start[q] + pair])
+            loss += greatest
+    return np.asarray(groups.size[: len(loss)] * loss, np.float64)
 
 
-def distinct_codes(group: AnyInts, code: Ints, groups: int) -> Ints:
+def distinct_codes(group_of_row: Codes, codes: Codes, groups: int) -> Ints:
     """Return how many distinct codes each group has, counted in words of 64 bits."""
     found = np.zeros(groups, np.int64)
-    for first in range(0, int(code.max(initial=-1)) + 1, 64):
-        within = np.flatnonzero((code >= first) & (code < first + 64))
+    for first in range(0, int(codes.max(initial=-1)) + 1, 64):
         seen = np.zeros(groups, np.uint64)
-        np.bitwise_or.at(
-            seen, group[within], np.uint64(1) << (code[within] - first).astype(np.uint64)
-        )
+        for group, code in _members(group_of_row, codes):
+            within = np.flatnonzero((code >= first) & (code < first + 64))
+            bit = np.uint64(1) << (code[within] - first).astype(np.uint64)
+            np.bitwise_or.at(seen, group[within], bit)
         found += count_bits(seen)
     return found
+
+
+def _members(group_of_row: Codes, codes: Codes) -> Iterator[tuple[Ints, Ints]]:
+    """Yield group and code of the rows that have a group, as much as the processor's cache holds.
+
+    Arrays for all rows at once would also be new memory each time, which takes longer than the sum.
+    """
+    for first in range(0, len(codes), STRETCH):
+        group = group_of_row[first : first + STRETCH]
+        placed = np.flatnonzero(group >= 0)
+        code = codes[first : first + STRETCH][placed]
+        yield group[placed].astype(np.int64), code.astype(np.int64)
 
 
 def total_loss(rows: Rows, groups: DiverseGroups) -> float:

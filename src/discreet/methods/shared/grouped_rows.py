@@ -17,7 +17,7 @@ from discreet.requirements.diversity import PDiversity
 from discreet.table.classes import Classes, group_codes
 from discreet.table.coded_table import Column
 from discreet.table.counts import ClassCounts, count_classes, order_by_class
-from discreet.typing import GroupOfRow, Ints
+from discreet.typing import Codes, GroupOfRow, Ints
 
 Publish = Literal["buckets", "generalized"]
 PUBLISH = (
@@ -42,19 +42,24 @@ def cells_of_groups(
     hierarchy_of: Callable[[Task, Column], Hierarchy | None] = published_hierarchy,
     *,
     grid: bool = False,
+    codes: Sequence[Codes] | None = None,
 ) -> dict[str, CellColumn]:
-    """The tightest cells of every group, or with ranges on a grid."""
+    """The tightest cells of every group, or with ranges on a grid.
+
+    ``codes`` are those of the quasi-identifiers, where rows are in another order than the table's.
+    """
     kept = np.flatnonzero(group_of_row >= 0)
     of_group = group_of_row[kept]
     groups = int(of_group.max(initial=-1)) + 1
     start, order = order_by_class(of_group, np.zeros(len(kept), np.int32), groups, 1)
     rows = kept[order]
     cells = {}
-    for column in task.table.quasi_identifiers:
+    columns = task.table.quasi_identifiers
+    for column, own in zip(columns, codes or [c.codes for c in columns], strict=True):
         hierarchy = hierarchy_of(task, column)
         if hierarchy is not None:
             require_one_meaning(hierarchy)
-        cells[column.name] = tightened(column, hierarchy, column.codes[rows], start, grid=grid)
+        cells[column.name] = tightened(column, hierarchy, own[rows], start, grid=grid)
     return cells
 
 

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.table.kernels import kernel
-from discreet.typing import Codes, Ints
+from discreet.typing import Codes, Ints, Words
 
 RUN = 24  # units that are sorted by inserting one after the other
+
+
+def order_of_words(keys: Words) -> Ints:
+    """Return the stable order that sorts keys.
+
+    Key and place are sorted as one word, by as many bits of the key as there is room for: of ten
+    million, Polars sorts words in a tenth of the time that ``np.argsort`` takes.
+    """
+    bits = max(len(keys) - 1, 1).bit_length()
+    place = np.arange(len(keys), dtype=np.uint64)
+    order = place.view(np.int64)
+    for shift in range(0, max(int(keys.max(initial=0)).bit_length(), 1), 64 - bits):
+        words = (keys[order] if shift else keys) >> np.uint64(shift) << np.uint64(bits)
+        words |= place
+        words = pl.Series(words).sort(multithreaded=False).to_numpy()
+        sorted_place = (words & np.uint64((1 << bits) - 1)).view(np.int64)
+        order = order[sorted_place] if shift else sorted_place
+    return order
 
 
 def shuffled_lists(rng: np.random.Generator, start: Ints) -> Ints:

@@ -11,7 +11,7 @@ Two ways, and the report says which:
 - *exact*: components of at most ``EXACT_STATES`` states are counted by a forward and a backward
   pass over the kinds, the state being the places left in each group.
 - *scaling*: else the weights are those of greatest entropy with the right row and column sums,
-  x(kind)·y(group), found by alternating scaling. It is an approximation, no bound.
+  x(kind)·y(group), found by alternating scaling with momentum. It is an approximation, no bound.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.table.graphs import smallest_connected
-from discreet.table.kernels.lists import distinct_values, entries_of, stable_order
+from discreet.table.kernels.lists import distinct_values, entries_of
 from discreet.typing import AnyInts
 
 EXACT_STATES = 4000  # states in any step of a component's dynamic program
@@ -36,8 +36,9 @@ EXACT_PEOPLE = 64  # in a component that is counted exactly
 FEW_WORLDS = 50  # at most so many are counted world by world, without arrays
 MOST_STATE = 1 << 62  # as a number of 64 bits
 EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
-SCALING_ROUNDS = 300
+SCALING_ROUNDS = 200
 SCALING_PRECISION = 1e-7
+MOST_ADDED = 1.0  # to a logarithm in a round, so that no weight overflows where no world exists
 
 # How many people are put into which groups, the places that they take, and in how many ways.
 _Spread = tuple[tuple[tuple[int, int], ...], int, int]
@@ -129,30 +130,31 @@ def scale(
 ) -> NDArray[np.float64]:
     """The weights x(kind)·y(group) that sum to 1 over groups, and over people to the sizes.
 
-    Kinds that fit the same groups are scaled as one.
+    Kinds that fit the same groups are scaled as one. After each round, groups take a part of the
+    round's change once more (momentum: Nesterov, 1983; none after a round that it leads away from
+    the sums: O'Donoghue and Candès, 2015). Where no world uses some edges, whose weights only tend
+    to 0, the error then falls with the square of the rounds.
     """
     alike = _alike(start, group)
     kinds = np.flatnonzero(np.bincount(alike, np.diff(start)))  # those that fit a group
     people = np.bincount(alike, people)[kinds].astype(np.float64)
     edge, kind = entries_of(start, kinds)
     fits = group[edge].astype(np.int64)
-    first = np.flatnonzero(np.diff(kind, prepend=-1))
-    by_group = stable_order(fits, len(size))
-    held = np.flatnonzero(np.bincount(fits, minlength=len(size)))
-    first_of_group = np.searchsorted(fits[by_group], held)
-    kind_by_group = kind[by_group]
-    rows, of_group = size[held], size.copy()
-    of_kind = np.zeros(len(start) - 1)
+    of_group, of_kind = size.copy(), np.zeros(len(start) - 1)
+    added, steps = np.zeros(len(size)), 0
     with np.errstate(invalid="ignore", divide="ignore"):  # a group without rows has no weight
         for _ in range(SCALING_ROUNDS if len(kinds) else 0):
-            scaled = of_group.take(held)
-            total = np.add.reduceat(of_group.take(fits), first)
-            filled = scaled * np.add.reduceat((people / total).take(kind_by_group), first_of_group)
-            ratio = np.where(filled > 0, rows / filled, 1.0)
-            last = of_group.copy()
-            of_group[held] = scaled * ratio
+            last = of_group
+            total = np.bincount(kind, last.take(fits), len(kinds))
+            filled = last * np.bincount(fits, (people / total).take(kind), len(size))
+            ratio = np.where(filled > 0, size / filled, 1.0)
             if np.abs(1 / ratio - 1).max(initial=0.0) < SCALING_PRECISION:
                 break
+            step = np.log(ratio)
+            change = added + step
+            steps = steps + 1 if (size * step * change).sum() >= 0 else 0
+            added = np.clip(steps / (steps + 3) * change, -MOST_ADDED, MOST_ADDED)
+            of_group = last * ratio * np.exp(added)
         of_kind[kinds] = total
         return last[group] / np.repeat(of_kind[alike], np.diff(start))
 

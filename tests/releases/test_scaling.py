@@ -1,0 +1,50 @@
+"""The weights of groups where worlds are too many to count: scaling to the sums of all worlds."""
+
+import numpy as np
+import pytest
+
+from discreet.releases.placement import SCALING_PRECISION, scale
+
+
+def fitting(groups: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    start = np.append(0, np.cumsum([len(of_kind) for of_kind in groups]))
+    return start, np.array([group for of_kind in groups for group in of_kind], np.int32)
+
+
+def misfilled(weight, start, group, people, size) -> float:
+    """The greatest share by which the expected rows of a group differ from its rows."""
+    of_edge = np.repeat(people, np.diff(start)) * weight
+    return float(np.abs(np.bincount(group, of_edge, len(size)) / size - 1).max())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_fill_every_group(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    start, group = fitting([sorted(rng.choice(30, 5, replace=False)) for _ in range(200)])
+    people = rng.integers(1, 6, 200).astype(float)
+    shares = rng.random(len(group)).reshape(200, 5)
+    share = (shares / shares.sum(axis=1, keepdims=True)).ravel()
+    size = np.bincount(group, np.repeat(people, 5) * share, 30)
+    weight = scale(start, group, people, size)
+    assert misfilled(weight, start, group, people, size) < SCALING_PRECISION
+    assert np.add.reduceat(weight, start[:-1]) == pytest.approx(1)
+
+
+def test_weights_tend_fast_to_zero_where_no_world_places_people() -> None:
+    """The first kind fills group 0, so that the others have no choice.
+
+    Without momentum, 300 rounds leave these weights at 1 in 300.
+    """
+    start, group = fitting([[0], [0, 1], [1, 2], [2, 3]])
+    people = size = np.array([5.0, 2.0, 3.0, 4.0])
+    weight = scale(start, group, people, size)
+    assert weight == pytest.approx([1, 0, 1, 0, 1, 0, 1], abs=1 / 1000)
+    assert misfilled(weight, start, group, people, size) < 1 / 1000
+
+
+@pytest.mark.parametrize("rows", [[1, 1, 1], [9, 1, 3], [1, 90, 0]])
+def test_weights_remain_finite_where_no_world_exists(rows: list[int]) -> None:
+    start, group = fitting([[0, 1], [1], [1, 2]])
+    weight = scale(start, group, np.array([1.0, 7.0, 10.0]), np.array(rows, float))
+    assert np.isfinite(weight).all()
+    assert np.add.reduceat(weight, start[:-1]) == pytest.approx(1)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -304,7 +304,7 @@ def _joined(
     return joint
 
 
-def _likely(seen: Floats, total: Floats) -> Floats:
+def _likely(seen: NDArray[Any], total: NDArray[Any]) -> Floats:
     """Return Σ ln P(q_j | s) for all tuples of joined q_j and all s, with 1 added to each count.
 
     ``seen`` has how often each tuple occurs with each s, ``total`` how often each s does.

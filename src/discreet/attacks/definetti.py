@@ -47,6 +47,7 @@ EQUAL = 1e-9  # beliefs that differ by less do so by rounding
 FEW_VALUES = 100  # an ordered quasi-identifier with more is cut into quantiles
 QUANTILES = 50
 SCORES = 2**17  # of people and values, in the cache together
+KEPT = 2**24  # places of pairs in the counts of joined quasi-identifiers; 128 MB
 JOINED = 2**15  # tuples of joined quasi-identifiers and a value, which are counted in one pass
 
 
@@ -266,11 +267,14 @@ def _learn(
     belief = counts.count[entry] / rows[group_of_person][person]
     share = np.maximum.reduceat(belief, first)
     joint = _joined(values, sizes, max(min(JOINED, len(entry)) // counts.cardinality, 1))
+    places = []
+    if len(joint) * len(entry) <= KEPT:
+        places = [codes[person] * counts.cardinality + value for codes, _ in joint]
     for _ in range(ROUNDS):
         score = np.zeros(len(entry))
         total = np.bincount(value, belief, counts.cardinality)
-        for codes, each in joint:
-            place = codes[person] * counts.cardinality + value
+        for number, (codes, each) in enumerate(joint):
+            place = places[number] if places else codes[person] * counts.cardinality + value
             seen = np.bincount(place, belief, prod(each) * counts.cardinality)
             score += _likely(seen.reshape(*each, -1), total).reshape(-1)[place]
         weight = np.exp(score - np.maximum.reduceat(score, first)[person])

@@ -228,7 +228,7 @@ class Ranges(NamedTuple):
     last: NDArray[np.int64]
 
 
-class Sets(NamedTuple):
+class SetRuns(NamedTuple):
     """The runs of codes that the sets of a dictionary cover."""
 
     cell: NDArray[np.int64]  # (runs,) which cell it is
@@ -310,7 +310,7 @@ class CellReader:
         code = self._codes(cells.gather(place))
         return place.to_numpy().astype(np.int64)[code >= 0], code[code >= 0]
 
-    def sets(self, cells: pl.Series) -> Sets:
+    def sets(self, cells: pl.Series) -> SetRuns:
         """The sets of known values that need neither quotes nor backslashes, read together."""
         place = cells.str.starts_with("{").fill_null(value=False).arg_true()
         place = place.filter(cells.gather(place).str.contains(PLAIN_SET))
@@ -322,7 +322,7 @@ class CellReader:
         cell, code = np.divmod(key, self.original.cardinality)
         first = np.flatnonzero((np.diff(key, prepend=-2) > 1) | (code == 0))
         last = np.append(first[1:], len(key))[: len(first)] - 1
-        return Sets(cell[first], code[first], code[last] + 1)
+        return SetRuns(cell[first], code[first], code[last] + 1)
 
     def _without_labels(self, cells: pl.Series, place: pl.Series) -> pl.Series:
         """Return the places of cells that are no label of the hierarchy."""

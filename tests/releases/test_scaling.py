@@ -30,16 +30,29 @@ def test_weights_fill_every_group(seed: int) -> None:
     assert np.add.reduceat(weight, start[:-1]) == pytest.approx(1)
 
 
-def test_weights_tend_fast_to_zero_where_no_world_places_people() -> None:
-    """The first kind fills group 0, so that the others have no choice.
+def test_groups_that_no_world_gives_to_a_kind_have_no_weight() -> None:
+    """The first kind fills group 0, so that the next two have no choice; the last two have one.
 
-    Without momentum, 300 rounds leave these weights at 1 in 300.
+    By scaling alone, the weights of the others tend to 0 as one over the rounds.
     """
-    start, group = fitting([[0], [0, 1], [1, 2], [2, 3]])
-    people = size = np.array([5.0, 2.0, 3.0, 4.0])
+    start, group = fitting([[0], [0, 1], [1, 2], [2, 3, 4], [3, 4]])
+    people = np.array([5.0, 2.0, 3.0, 4.0, 2.0])
+    size = np.array([5.0, 2.0, 3.0, 5.0, 1.0])
     weight = scale(start, group, people, size)
-    assert weight == pytest.approx([1, 0, 1, 0, 1, 0, 1], abs=1 / 1000)
-    assert misfilled(weight, start, group, people, size) < 1 / 1000
+    assert weight[:6].tolist() == [1, 0, 1, 0, 1, 0]
+    assert weight[6:] == pytest.approx([5 / 6, 1 / 6, 5 / 6, 1 / 6])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_fit_where_people_were_placed_whatever_they_fit_besides(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    fits = [sorted(rng.choice(30, rng.integers(1, 6), replace=False)) for _ in range(100)]
+    start, group = fitting(fits)
+    people = rng.integers(1, 4, 100).astype(float)
+    size = np.bincount([rng.choice(one) for one in fits], people, 30)
+    weight = scale(start, group, people, size)
+    filled = np.bincount(group, np.repeat(people, np.diff(start)) * weight, 30)
+    assert filled == pytest.approx(size, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("rows", [[1, 1, 1], [9, 1, 3], [1, 90, 0]])

@@ -1,8 +1,11 @@
 """The weights of groups where worlds are too many to count: scaling to the sums of all worlds."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
+from discreet.releases import placement
 from discreet.releases.placement import SCALING_PRECISION, scale
 
 
@@ -61,3 +64,17 @@ def test_weights_remain_finite_where_no_world_exists(rows: list[int]) -> None:
     weight = scale(start, group, np.array([1.0, 7.0, 10.0]), np.array(rows, float))
     assert np.isfinite(weight).all()
     assert np.add.reduceat(weight, start[:-1]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_edges_are_used_exactly_if_a_world_uses_them(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    fits = [sorted(rng.choice(5, rng.integers(1, 4), replace=False).tolist()) for _ in range(7)]
+    start, group = fitting(fits)
+    size = np.bincount([rng.choice(one) for one in fits], minlength=5)
+    worlds = [w for w in product(*fits) if (np.bincount(w, minlength=5) == size).all()]
+    expected = [any(w[kind] == g for w in worlds) for kind, one in enumerate(fits) for g in one]
+    kind = np.repeat(np.arange(7), np.diff(start))
+    used = placement._used_edges(kind, group, np.ones(7), size.astype(float))
+    assert used is not None
+    assert used.tolist() == expected

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import combinations
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.tables import coded_column, hierarchy_from_rows
 
 from discreet.errors import InputError
-from discreet.hierarchies.coverage import cover, identity
+from discreet.hierarchies.cells import set_cell
+from discreet.hierarchies.coverage import CellReader, cover, identity
 from discreet.table.roles import Role
 
 
@@ -111,3 +114,29 @@ def test_many_cells_over_many_values_stay_small():
     coverage = cover(column, cells)
     assert len(coverage.low) == 4_000
     assert (coverage.size == 20_000).all()
+
+
+def test_sets_that_are_read_together_cover_what_each_covers():
+    values = ["10", "9", "a", "b c", "d, e", "\\f", "g\x1c", "h", None]
+    column = coded_column("job", values)
+    cells = [
+        set_cell(chosen)
+        for length in range(1, len(values))
+        for chosen in combinations([*values[::-1], "unknown"], length)
+    ]
+    cells = [*cells, "{a,h}", "{ a ,  h }", "{h, a, a}", "{9, 10, unknown}", "*", "a"]
+    reader = CellReader(column, None, None)
+    readable = [cell for cell in cells if reader.runs(cell)]
+    found = cover(column, readable)
+    assert 0 < len(reader.sets(pl.Series(readable)).cell) < len(found.low)
+    runs = list(zip(found.low.tolist(), found.high.tolist(), strict=True))
+    for number, cell in enumerate(readable):
+        own = runs[found.run_start[number] : found.run_start[number + 1]]
+        assert own == reader.runs(cell), cell
+
+
+def test_a_set_that_is_a_label_is_read_as_the_label():
+    column = coded_column("job", ["a", "b", "c"])
+    hierarchy = hierarchy_from_rows(column, [["a", "{a, b}"], ["b", "{a, b}"], ["c", "{b, c}"]])
+    assert covered(column, "{b, c}", hierarchy) == ["c"]
+    assert covered(column, "{a, c}", hierarchy) == ["a", "c"]

@@ -40,11 +40,14 @@ from discreet.hierarchies.cells import (
 )
 from discreet.hierarchies.hierarchy import Hierarchy, Level
 from discreet.table.coded_table import Column
-from discreet.table.kernels.lists import entries_of
+from discreet.table.kernels.lists import distinct_values, entries_of
 from discreet.table.roles import Role, ValueType
 
 Run = tuple[int, int]  # codes from the first up to, not including, the second
 UNIX_EPOCH = date(1970, 1, 1)  # dates are days since then
+_WORD = r'[^\s",{}\\\x00-\x1f]+'
+_MEMBER = f"{_WORD}(?: {_WORD})*"
+PLAIN_SET = rf"^\{{{_MEMBER}(?:, {_MEMBER})*\}}$"  # as sets are written, without quotes
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,14 +188,15 @@ def cover(
     reader = CellReader(original, hierarchy, level)
     ranges = reader.ranges(cells)
     digits, code = reader.digits(cells)
-    others = np.delete(np.arange(len(cells)), np.concatenate((ranges.cell, digits)))
+    sets = reader.sets(cells)
+    others = np.delete(np.arange(len(cells)), np.concatenate((ranges.cell, digits, sets.cell)))
     runs_of_cell = [reader.runs(cell) for cell in cells.gather(others).to_list()]
     lengths = [len(runs) for runs in runs_of_cell]
     ends = np.array([run for runs in runs_of_cell for run in runs], np.int64).reshape(-1, 2)
-    cell_of_run = np.concatenate((ranges.cell, digits, np.repeat(others, lengths)))
+    cell_of_run = np.concatenate((ranges.cell, digits, sets.cell, np.repeat(others, lengths)))
     order = np.argsort(cell_of_run, kind="stable")
-    low = np.concatenate((ranges.first, code, ends[:, 0]))[order]
-    high = np.concatenate((ranges.last, code + 1, ends[:, 1]))[order]
+    low = np.concatenate((ranges.first, code, sets.first, ends[:, 0]))[order]
+    high = np.concatenate((ranges.last, code + 1, sets.last, ends[:, 1]))[order]
     some = low < high
     read = np.zeros(len(cells), bool)
     read[cell_of_run[order][some]] = True
@@ -221,6 +225,14 @@ class Ranges(NamedTuple):
     low: NDArray[np.float64]  # (ranges,) the ends
     high: NDArray[np.float64]
     first: NDArray[np.int64]  # (ranges,) the codes that are covered, up to, not including, the last
+    last: NDArray[np.int64]
+
+
+class SetRuns(NamedTuple):
+    """The runs of codes that the sets of a dictionary cover."""
+
+    cell: NDArray[np.int64]  # (runs,) which cell it is
+    first: NDArray[np.int64]  # (runs,) the codes that are covered, up to, not including, the last
     last: NDArray[np.int64]
 
 
@@ -294,11 +306,30 @@ class CellReader:
         have a great many.
         """
         place = cells.str.contains("^[0-9]+$").fill_null(value=False).arg_true()
-        if self._nodes_of_label:
-            labels = [cell in self._nodes_of_label for cell in cells.gather(place).to_list()]
-            place = place.filter(~pl.Series(labels, dtype=pl.Boolean))
+        place = self._without_labels(cells, place)
         code = self._codes(cells.gather(place))
         return place.to_numpy().astype(np.int64)[code >= 0], code[code >= 0]
+
+    def sets(self, cells: pl.Series) -> SetRuns:
+        """The sets of known values that need neither quotes nor backslashes, read together."""
+        place = cells.str.starts_with("{").fill_null(value=False).arg_true()
+        place = place.filter(cells.gather(place).str.contains(PLAIN_SET))
+        place = self._without_labels(cells, place)
+        members = cells.gather(place).str.strip_chars("{}").str.split(", ")
+        code = self._codes(members.explode())
+        cell = np.repeat(place.to_numpy().astype(np.int64), members.list.len().to_numpy())
+        key = distinct_values((cell * self.original.cardinality + code)[code >= 0])
+        cell, code = np.divmod(key, self.original.cardinality)
+        first = np.flatnonzero((np.diff(key, prepend=-2) > 1) | (code == 0))
+        last = np.append(first[1:], len(key))[: len(first)] - 1
+        return SetRuns(cell[first], code[first], code[last] + 1)
+
+    def _without_labels(self, cells: pl.Series, place: pl.Series) -> pl.Series:
+        """Return the places of cells that are no label of the hierarchy."""
+        if not self._nodes_of_label:
+            return place
+        labels = [cell in self._nodes_of_label for cell in cells.gather(place).to_list()]
+        return place.filter(~pl.Series(labels, dtype=pl.Boolean))
 
     def _codes(self, values: pl.Series) -> NDArray[np.int64]:
         """The codes of values of the original, −1 of others."""

@@ -80,9 +80,9 @@ class _TwoWayErrors:
     @classmethod
     def of(cls, mass: Floats, implied: Implied, quasi: Column, sensitive: Column) -> _TwoWayErrors:
         shape = (quasi.cardinality, sensitive.cardinality)
-        truth, counts = np.zeros(shape), np.zeros(shape)
-        np.add.at(truth, (quasi.codes, sensitive.codes), mass)
-        np.add.at(counts, (quasi.codes, sensitive.codes), 1.0)
+        cell = quasi.codes.astype(np.int64) * shape[1] + sensitive.codes
+        truth = np.bincount(cell, mass, shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
         rows = truth.sum(axis=1)
         unlinked = np.outer(rows, truth.sum(axis=0)) / max(float(mass.sum()), 1e-300)
         both = implied.pair_table(quasi, sensitive), unlinked

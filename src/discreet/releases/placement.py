@@ -11,7 +11,8 @@ Two ways, and the report says which:
 - *exact*: components of at most ``EXACT_STATES`` states are counted by a forward and a backward
   pass over the kinds, the state being the places left in each group.
 - *scaling*: else the weights are those of greatest entropy with the right row and column sums,
-  x(kind)·y(group), found by alternating scaling. It is an approximation, no bound.
+  x(kind)·y(group), found by alternating scaling with momentum. It is an approximation, no bound;
+  but groups that no world gives to a kind have no weight.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.table.graphs import smallest_connected
-from discreet.table.kernels.lists import distinct_values, entries_of, stable_order
+from discreet.table.graphs import components_of_flow, greatest_flow, smallest_connected
+from discreet.table.kernels.lists import distinct_values, entries_of, starts_of
 from discreet.typing import AnyInts
 
 EXACT_STATES = 4000  # states in any step of a component's dynamic program
@@ -36,8 +37,10 @@ EXACT_PEOPLE = 64  # in a component that is counted exactly
 FEW_WORLDS = 50  # at most so many are counted world by world, without arrays
 MOST_STATE = 1 << 62  # as a number of 64 bits
 EXACT_COMPONENTS = 2000  # components that are counted exactly, smallest first
-SCALING_ROUNDS = 300
+FEW_ROUNDS = 30  # of scaling, after which edges that no world uses are left out
+SCALING_ROUNDS = 200
 SCALING_PRECISION = 1e-7
+MOST_ADDED = 1.0  # to a logarithm in a round, so that no weight overflows where no world exists
 
 # How many people are put into which groups, the places that they take, and in how many ways.
 _Spread = tuple[tuple[tuple[int, int], ...], int, int]
@@ -126,35 +129,95 @@ def scale(
     group: NDArray[np.int32],
     people: NDArray[np.float64],
     size: NDArray[np.float64],
+    *,
+    supported: bool = False,
 ) -> NDArray[np.float64]:
     """The weights x(kind)·y(group) that sum to 1 over groups, and over people to the sizes.
 
-    Kinds that fit the same groups are scaled as one.
+    Kinds that fit the same groups are scaled as one. Where few rounds are not enough, edges that no
+    world uses, whose weights only tend to 0, are found by a flow and left out; with ``supported``,
+    there are none.
     """
     alike = _alike(start, group)
     kinds = np.flatnonzero(np.bincount(alike, np.diff(start)))  # those that fit a group
     people = np.bincount(alike, people)[kinds].astype(np.float64)
     edge, kind = entries_of(start, kinds)
-    fits = group[edge].astype(np.int64)
-    first = np.flatnonzero(np.diff(kind, prepend=-1))
-    by_group = stable_order(fits, len(size))
-    held = np.flatnonzero(np.bincount(fits, minlength=len(size)))
-    first_of_group = np.searchsorted(fits[by_group], held)
-    kind_by_group = kind[by_group]
-    rows, of_group = size[held], size.copy()
-    of_kind = np.zeros(len(start) - 1)
+    fits = group[edge]
+    rounds = SCALING_ROUNDS if supported else FEW_ROUNDS
+    of_edge, ended = _scaled(kind, fits, people, size, rounds)
+    used = None if ended or supported else _used_edges(kind, fits, people, size)
+    if used is not None:
+        choices = np.bincount(kind[used], minlength=len(people))[kind]
+        sole, several = used & (choices == 1), used & (choices > 1)
+        left = size - np.bincount(fits[sole], people[kind[sole]], len(size))
+        of_edge = sole.astype(np.float64)
+        of_edge[several], _ = _scaled(kind[several], fits[several], people, left, SCALING_ROUNDS)
+    elif not ended and not supported:
+        of_edge, _ = _scaled(kind, fits, people, size, SCALING_ROUNDS)
+    weight = np.zeros(len(group))
+    weight[edge] = of_edge
+    same, _ = entries_of(start, alike)
+    return weight[same]
+
+
+def _scaled(
+    kind: NDArray[np.int64],
+    group: NDArray[np.int32],
+    people: NDArray[np.float64],
+    size: NDArray[np.float64],
+    rounds: int,
+) -> tuple[NDArray[np.float64], bool]:
+    """The weights of edges of a kind and a group, and whether they have the right sums.
+
+    After each round, groups take a part of the round's change once more (momentum: Nesterov, 1983;
+    none after a round that it leads away from the sums: O'Donoghue and Candès, 2015).
+    """
+    (held, fits), (present, kind) = _numbered(group, len(size)), _numbered(kind, len(people))
+    size, people = size[held], people[present]
+    of_group, added, steps = size.copy(), np.zeros(len(size)), 0
+    last, total, ended = of_group, np.ones(len(people)), False
     with np.errstate(invalid="ignore", divide="ignore"):  # a group without rows has no weight
-        for _ in range(SCALING_ROUNDS if len(kinds) else 0):
-            scaled = of_group.take(held)
-            total = np.add.reduceat(of_group.take(fits), first)
-            filled = scaled * np.add.reduceat((people / total).take(kind_by_group), first_of_group)
-            ratio = np.where(filled > 0, rows / filled, 1.0)
-            last = of_group.copy()
-            of_group[held] = scaled * ratio
-            if np.abs(1 / ratio - 1).max(initial=0.0) < SCALING_PRECISION:
+        for _ in range(rounds if len(kind) else 0):
+            last = of_group
+            total = np.bincount(kind, last.take(fits), len(people)).astype(np.float64)
+            filled = last * np.bincount(fits, (people / total).take(kind), len(size))
+            ratio = np.where(filled > 0, size / filled, 1.0)
+            ended = bool(np.abs(1 / ratio - 1).max(initial=0.0) < SCALING_PRECISION)
+            if ended:
                 break
-        of_kind[kinds] = total
-        return last[group] / np.repeat(of_kind[alike], np.diff(start))
+            step = np.log(ratio)
+            change = added + step
+            steps = steps + 1 if (size * step * change).sum() >= 0 else 0
+            added = np.clip(steps / (steps + 3) * change, -MOST_ADDED, MOST_ADDED)
+            of_group = last * ratio * np.exp(added)
+        return last[fits] / total[kind], ended
+
+
+def _numbered(codes: AnyInts, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the codes that occur, and for each code its place among them."""
+    occurring = np.flatnonzero(np.bincount(codes, minlength=count))
+    place = np.zeros(count, np.int64)
+    place[occurring] = np.arange(len(occurring))
+    return occurring, place[codes]
+
+
+def _used_edges(
+    kind: NDArray[np.int64],
+    group: NDArray[np.int32],
+    people: NDArray[np.float64],
+    size: NDArray[np.float64],
+) -> NDArray[np.bool_] | None:
+    """Whether a world uses each edge; None where no world fills every group."""
+    demand, supply = size.astype(np.int64), people.astype(np.int64)
+    if (demand != size).any() or (supply != people).any() or demand.sum() != supply.sum():
+        return None
+    start = starts_of(np.bincount(kind, minlength=len(people)))
+    flow = greatest_flow(demand, supply, start, group)
+    if flow.sum() < supply.sum():
+        return None
+    sent = flow > 0
+    of_kind, of_group = components_of_flow(len(size), start, group, kind[sent], group[sent])
+    return np.asarray(of_kind[kind] == of_group[group])
 
 
 def _alike(start: NDArray[np.int64], group: NDArray[np.int32]) -> NDArray[np.int64]:

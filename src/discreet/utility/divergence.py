@@ -12,7 +12,6 @@ pairs; 0 where everything is kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, product
 from typing import Any
@@ -90,21 +89,19 @@ class Divergence:
 
 def diverge(original: CodedTable, release: Implied) -> Divergence:
     """Return how far a release is from the original, and the baseline."""
-    pairs = _pairs(original)
-    kept = [pair for pair in pairs if pair[0].cardinality * pair[1].cardinality <= PAIR_CELLS]
     sides = original.quasi_identifiers, original.sensitive
     return Divergence(
-        distance(original, release, kept),
-        distance(original, Unlinked(sides, original.rows), kept),
-        len(pairs) - len(kept),
+        distance(original, release),
+        distance(original, Unlinked(sides, original.rows)),
+        len(_pairs(original)) - len(_kept_pairs(original)),
     )
 
 
-def distance(original: CodedTable, release: Implied, pairs: Sequence[Pair]) -> DistributionDistance:
+def distance(original: CodedTable, release: Implied) -> DistributionDistance:
     """Return how far one distribution is from the original."""
     truth = exact([*original.quasi_identifiers, *original.sensitive], original.rows)
     figures: dict[bool, list[tuple[float, float, float]]] = {True: [], False: []}
-    for first, second in pairs:
+    for first, second in _kept_pairs(original):
         tables = truth.pair_table(first, second), release.pair_table(first, second)
         figures[first.role is Role.QUASI_IDENTIFIER].append(_compare(*tables))
     every = [*figures[True], *figures[False]]
@@ -145,6 +142,11 @@ def sample_of(rows: int) -> NDArray[np.int64]:
 
 def _pairs(table: CodedTable) -> list[Pair]:
     return [*product(table.quasi_identifiers, table.sensitive), *combinations(table.sensitive, 2)]
+
+
+def _kept_pairs(table: CodedTable) -> list[Pair]:
+    pairs = _pairs(table)
+    return [pair for pair in pairs if pair[0].cardinality * pair[1].cardinality <= PAIR_CELLS]
 
 
 def _compare(original: Floats, release: Floats) -> tuple[float, float, float]:

@@ -88,9 +88,9 @@ class ImpliedReading(Generic[Found]):
         self, implied: Implied, queries: QueryWorkload | None, seed: int
     ) -> dict[str, float]:
         """The headlines of the paper's reading."""
-        from discreet.utility.divergence import diverge
+        from discreet.utility.divergence import distance
 
-        away = diverge(self.original, implied).release
+        away = distance(self.original, implied)
         found = {"kl_uniform": away.kl_divergence, "divergence_ratio_uniform": away.ratio}
         if queries is not None:
             from discreet.utility.queries import query_errors

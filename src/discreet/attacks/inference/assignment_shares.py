@@ -29,7 +29,8 @@ def expected_rows(
     group = np.repeat(np.arange(sets.groups), np.diff(start))[opens]
     people = np.where(single, 1, size)[group]
     row = possible.row[order]
-    weight = scale(first, row, people.astype(np.float64), signatures.count.astype(np.float64))
+    counts = signatures.count.astype(np.float64)
+    weight = scale(first, row, people.astype(np.float64), counts, supported=True)
     of_primary = signatures.codes[:, primary]
     exact = count_components(first, row, people, signatures.count, weight, of_primary)
     mass = np.empty(len(row))

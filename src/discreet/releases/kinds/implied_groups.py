@@ -58,6 +58,9 @@ class SensitiveRows:
         """The same with signatures of one number merged: starts, numbers ascending, masses."""
         groups = len(self.start) - 1
         number = of_signature[self.signature]
+        key = self.group * np.int64(numbers) + number
+        if (np.diff(key) > 0).all():
+            return self.start, number, self.mass
         merged = group_codes([self.group, number], [groups, numbers], len(number))
         mass = np.bincount(merged.class_of_row, self.mass, merged.count).astype(np.float64)
         of_group, value = self.group[merged.first_row], number[merged.first_row]
@@ -80,6 +83,7 @@ class ImpliedGroups(Implied):
         self.rows = rows
         self.suppressed_rows = suppressed_rows
         self._by_pairs = PairAnswers(original, self)
+        self._by_value: dict[str, tuple[Ints, Codes, Floats]] = {}  # rows, by attribute
 
     def estimate(self, batch: QueryBatch) -> Floats:
         answer = self._by_pairs.estimate(batch)
@@ -152,16 +156,21 @@ class ImpliedGroups(Implied):
             cell = rows.codes[first.name].astype(np.int64) * shape[1] + rows.codes[second.name]
             table = np.bincount(cell, of_signature, shape[0] * shape[1]).astype(np.float64)
             return table.reshape(shape) + self.suppressed_rows / table.size
-        start, value, mass = rows.by_number(rows.codes[second.name], shape[1])
-        own = self.people.codes[first.name]
-        pairs = group_codes([self.people.group, own], [len(start) - 1, shape[0]], len(own))
-        group, code = self.people.group[pairs.first_row], own[pairs.first_row]
-        share = pairs.size / np.diff(self.people.start)[group]
+        if second.name not in self._by_value:
+            self._by_value[second.name] = rows.by_number(rows.codes[second.name], shape[1])
+        start, value, mass = self._by_value[second.name]
+        people, values = np.diff(self.people.start), np.diff(start)
+        code, group, alike = self.people.codes[first.name], self.people.group, None
+        if 2 * np.minimum(people, shape[0]) @ values < people @ values:  # many of a group are alike
+            pairs = group_codes([group, code], [len(people), shape[0]], len(code))
+            code, group, alike = code[pairs.first_row], group[pairs.first_row], pairs.size
+        mass = mass / np.repeat(np.maximum(people, 1), values)  # of one person
+        place = code.astype(np.int64) * shape[1]
         table = np.zeros(shape[0] * shape[1])
-        for part in stretches(np.diff(start)[group]):
-            entry, pair = entries_of(start, group[part])
-            cell = code[part][pair].astype(np.int64) * shape[1] + value[entry]
-            table += np.bincount(cell, share[part][pair] * mass[entry], len(table))
+        for part in stretches(values[group]):
+            entry, person = entries_of(start, group[part])
+            held = mass[entry] if alike is None else alike[part][person] * mass[entry]
+            table += np.bincount(place[part][person] + value[entry], held, len(table))
         return table.reshape(shape) + self.suppressed_rows / table.size
 
     def draw(self, rng: np.random.Generator) -> dict[str, Codes]:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from discreet.utility.comparison import Point, Recommendation, Use, outdoes
 
 ROUNDING = 1e-9  # by which a belief of exactly the ceiling may pass it
+DIGITS = 9  # of figures that are compared
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,9 @@ def recommend(points: Sequence[Point], unlinked: Point, use: Use, ceiling: float
 
 
 def _order(merit: _Merit, point: Point) -> tuple[float, ...]:
-    others = (point.belief_99, point.divergence_ratio, point.query_error)
-    return merit.figure(point) or 0.0, *(figure or 0.0 for figure in others)
+    """Return what is compared; sums in another order may differ in the last digit."""
+    figures = merit.figure(point), point.belief_99, point.divergence_ratio, point.query_error
+    return tuple(round(figure or 0.0, DIGITS) for figure in figures)
 
 
 def _belief(point: Point) -> float:

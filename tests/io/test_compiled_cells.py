@@ -132,7 +132,7 @@ def read(path: Path, data: str) -> list[list[str | None]]:
 def test_pieces_that_are_declined_are_read_by_polars_among_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """The same cells, whoever numbers them."""
+    """Cells are the same, by whatever code they were numbered."""
     monkeypatch.setattr(numbered_cells, "is_faster", lambda size: size > 100)
     monkeypatch.setattr(compiled_cells, "MOST_TEXTS", most)
     monkeypatch.setattr(numbered_cells, "MOST_TEXTS", most)

@@ -106,6 +106,14 @@ def test_supported_values_are_those_of_the_rows_within(
     assert count_supported(sets, codes, known) is None
 
 
+def test_nothing_is_supported_without_rows_or_groups():
+    sets, codes, *_ = a_release(0)
+    kept, rows = count_supported(sets, codes[:0], 0)
+    assert kept.shape == (len(sets.of(0)[1]), len(VALUES)) and not kept.any() and rows == 0
+    nobody = Sets(np.zeros(1, np.int64), np.zeros(0, np.int32), 0)
+    assert count_supported(nobody, codes, 0)[0].shape == (0, len(VALUES))
+
+
 def test_those_attributes_get_bits_that_leave_least_to_be_tried():
     ten = 10 * np.arange(4 * 2 + 1)  # two groups whose sets have ten values each
     sets = Sets(ten, np.tile(np.arange(10, dtype=np.int32), 8), 2)

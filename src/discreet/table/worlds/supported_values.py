@@ -35,6 +35,8 @@ def count_supported(sets: Sets, codes: Ints32, known: int) -> tuple[Ints32, int]
     within its sets. ``codes`` has the values of each signature. None where no other attribute has
     few values, or their combinations are too many.
     """
+    if not (len(codes) and sets.groups):
+        return np.zeros((len(sets.of(known)[1]), codes.shape[1]), np.int32), 0
     attributes = most_various_first(codes, known)
     width = codes.max(axis=0, initial=-1).astype(np.int64) + 1
     masked = _masked(sets, attributes[1:].tolist(), width)

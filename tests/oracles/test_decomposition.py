@@ -28,8 +28,10 @@ from discreet.releases.kinds.decomposed.link_readers import (
 from discreet.releases.kinds.decomposed.primary_counts import PrimaryCounts, counts_agree
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     index_signatures,
-    kept_values,
     read_sets,
+)
+from discreet.releases.kinds.decomposed.supported_sets import (
+    kept_values,
     struck_values,
 )
 from discreet.table.assignments import World, possible_rows

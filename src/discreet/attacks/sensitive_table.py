@@ -37,9 +37,11 @@ from discreet.releases.kinds.decomposed.sensitive_sets import (
     SensitiveSignatures,
     primary_of,
     read_sets,
+    signatures_of,
+)
+from discreet.releases.kinds.decomposed.supported_sets import (
     rows_in_worlds,
     rows_within,
-    signatures_of,
 )
 from discreet.requirements.sa_diversity import ConditionalLDiversity
 from discreet.table.assignments import (

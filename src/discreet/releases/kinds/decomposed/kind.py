@@ -24,18 +24,20 @@ from discreet.releases.kinds.decomposed.primary_counts import PrimaryCounts, cou
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     ATTRIBUTE,
     PEOPLE,
-    READERS,
     SENSITIVE,
     VALUE,
     VALUES,
     SensitiveSignatures,
     are_listed_in_order,
-    count_unsupported,
-    kept_values,
     primary_of,
     read_sets,
-    rows_ruled_out,
     signatures_of,
+)
+from discreet.releases.kinds.decomposed.supported_sets import (
+    READERS,
+    count_unsupported,
+    kept_values,
+    rows_ruled_out,
     struck_values,
 )
 from discreet.releases.kinds.grouped_people import (

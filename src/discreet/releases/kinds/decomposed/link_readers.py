@@ -23,16 +23,18 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.releases.kinds.decomposed.sensitive_sets import (
     PEOPLE,
-    READERS,
     SENSITIVE,
     SensitiveSignatures,
+    primary_of,
+    read_sets,
+    signatures_of,
+)
+from discreet.releases.kinds.decomposed.supported_sets import (
+    READERS,
     are_few_within,
     count_values,
     kept_values,
-    primary_of,
-    read_sets,
     rows_ruled_out,
-    signatures_of,
 )
 from discreet.releases.manifest import Manifest, ReaderFinding
 from discreet.table.assignments import Sets, rows_by_value, sets_of_groups
